@@ -1,0 +1,71 @@
+"""torch's imperative autograd over JAX: `import jaxvjp as torch`.
+
+Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
+are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `tensor`, `indexing`,
+`functions`, `creation`, `autograd`.
+"""
+
+from __future__ import annotations
+
+from jaxvjp import autograd, dtypes, functions, indexing, random, testing
+from jaxvjp.autograd import enable_grad, no_grad
+from jaxvjp.autograd.modes import is_grad_enabled
+from jaxvjp.core.evaluation import counters
+from jaxvjp.creation import (
+    FloatTensor,
+    empty,
+    empty_like,
+    full,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randn,
+    randn_like,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.tensor import Size, Tensor
+
+__version__ = "0.1.0"
+
+functions.attach_methods()
+indexing.attach_methods()
+globals().update(functions.public_functions())
+globals().update({each.name: each for each in dtypes.ALL})
+globals().update(dtypes.ALIASES)
+
+__all__ = [
+    "FloatTensor",
+    "Generator",
+    "Size",
+    "Tensor",
+    "autograd",
+    "counters",
+    "dtype",
+    "empty",
+    "empty_like",
+    "enable_grad",
+    "full",
+    "get_default_dtype",
+    "initial_seed",
+    "is_grad_enabled",
+    "manual_seed",
+    "no_grad",
+    "ones",
+    "ones_like",
+    "promote_types",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "random",
+    "set_default_dtype",
+    "tensor",
+    "testing",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,234 @@
+"""`backward` and `grad`: torch's two ways to ask for a pullback. `core.engine` and `tensor` come before this room.
+
+Underneath both is one walk (`engine.pull_back`), which records `jax.vjp` of the program that led to the roots, and one
+dispatch that computes all it gave. Everything is checked, and everything computed, before any `.grad` changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.core.engine import pull_back, release
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node, known, record, recording
+from jaxvjp.core.promotion import converted
+from jaxvjp.ops.pointwise import add
+from jaxvjp.ops.reduction import sum_
+from jaxvjp.tensor import Size, Tensor, wrap
+
+Tensors = Tensor | Sequence[Tensor]
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+    *,
+    broadcast: bool = False,
+) -> None:
+    """Adds vᵀJ to the `.grad` of every leaf that requires one: J the Jacobian of `tensors`, v `grad_tensors`.
+
+    Args:
+        tensors: the roots, each of any shape.
+        grad_tensors: v, one for each root and of its shape; None stands for 1 where the root has one element.
+        retain_graph: whether the graph may be walked again; by default as `create_graph`.
+        create_graph: whether the gradients shall be differentiable in turn.
+        inputs: the tensors to accumulate into, instead of all leaves; they need not be leaves.
+        broadcast: lets a root of one element stand for as many as its `grad_tensor` has, as torch did before 0.4:
+            v is summed.
+
+    Raises:
+        RuntimeError: a root without a graph, or one that was freed; a v that is missing, or of another shape.
+
+    Counterpart of `torch.autograd.backward`. Underneath: `y, pullback = jax.vjp(f, *leaves); pullback(v)`.
+    """
+    roots = _listed(tensors)
+    if inputs is not None:
+        inputs = _listed(inputs)
+        if not inputs:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
+    targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
+    found = pull_back(nodes, cotangents, targets, create_graph)
+    sums = [
+        (holder, _accumulated(holder, gradient, create_graph))
+        for node, gradient in found.gradients.items()
+        if (holder := node.tensor) is not None
+    ]
+    if not create_graph:
+        _compute([node for _, node in sums], found.values)
+    for tensor, node in sums:
+        if tensor._grad is None or create_graph:
+            tensor._grad = wrap(node)
+        else:
+            tensor._grad.write(node)
+    if not (create_graph if retain_graph is None else retain_graph):
+        release(found.walked)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+) -> tuple[Tensor | None, ...]:
+    """vᵀJ for each of `inputs`, returned and not accumulated: J the Jacobian of `outputs`, v `grad_outputs`.
+
+    Args:
+        outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
+        inputs: what to differentiate with respect to: leaves or intermediate tensors.
+        allow_unused: gives None for an input that no output depends on, instead of a RuntimeError.
+
+    Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
+    """
+    roots, wanted = _listed(outputs), _listed(inputs)
+    nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_outputs, roots), create_graph, False)
+    targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
+    found = pull_back(nodes, cotangents, targets, create_graph)
+    for position, node in enumerate(targets):
+        if node not in found.gradients and not allow_unused:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior.\n"
+                "Its gradient would be None, not zero: no output was computed from it."
+            )
+    if not create_graph:
+        _compute(list(found.gradients.values()), found.values)
+    if not (create_graph if retain_graph is None else retain_graph):
+        release(found.walked)
+    return tuple(wrap(found.gradients[node]) if node in found.gradients else None for node in targets)
+
+
+def _compute(gradients: list[Node], values: dict[Node, Node]) -> None:
+    """One dispatch for the gradients and, as the same program has them, the values of roots not yet known."""
+    shown = {root: value for root, value in values.items() if root.held}
+    evaluate([*gradients, *shown.values()])
+    for root, value in shown.items():
+        root.value = value.value
+
+
+def _accumulated(tensor: Tensor, gradient: Node, create_graph: bool) -> Node:
+    if tensor._grad is None:
+        return gradient
+    with recording(create_graph):
+        return record(add, (tensor._grad.node, gradient))
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
+    for position, each in enumerate(tensors):
+        if not each.requires_grad:
+            raise RuntimeError(
+                f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
+                "computation that is to be differentiated."
+            )
+    return [each.node for each in tensors]
+
+
+def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
+    if gradients is None:
+        return [None] * len(roots)
+    listed = [gradients] if isinstance(gradients, Tensor) else list(gradients)
+    for each in listed:
+        if each is not None and not isinstance(each, Tensor):
+            raise TypeError(
+                f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
+                f"Make a tensor of it: `y.backward(jaxvjp.tensor({each!r}))`, with one number per element of y."
+            )
+    if len(listed) != len(roots):
+        raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
+    return listed
+
+
+def _roots_and_cotangents(
+    roots: list[Tensor], gradients: list[Tensor | None], create_graph: bool, broadcast: bool
+) -> tuple[list[Node], list[Node]]:
+    """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents."""
+    nodes, cotangents = [], []
+    with recording(create_graph):
+        for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
+            node = root.node
+            if gradient is None:
+                if node.requires_grad and root.numel() != 1:
+                    raise RuntimeError(_not_scalar(root))
+                cotangent = known(1, node.aval)
+            else:
+                cotangent = gradient.node
+                if broadcast and root.numel() == 1:
+                    summed = record(sum_, (cotangent,), (None, False, None))
+                    cotangent = summed if not root.shape else _like_root(summed, node)
+                _check_gradient(position, Size(cotangent.aval.shape), gradient, root)
+                cotangent = converted(cotangent, root.dtype)
+            if not node.requires_grad:
+                raise RuntimeError(
+                    f"element {position} of tensors does not require grad and does not have a grad_fn\n"
+                    "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
+                    "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
+                )
+            nodes.append(node)
+            cotangents.append(cotangent)
+    return nodes, cotangents
+
+
+def _like_root(scalar: Node, root: Node) -> Node:
+    return record(add, (known(0, root.aval), scalar))
+
+
+def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor) -> None:
+    if shape != root.shape:
+        advice = f"v needs one number per element of y: `y.backward(jaxvjp.ones({list(root.shape)}))`"
+        if root.numel() == 1:
+            advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"
+        raise RuntimeError(
+            f"Mismatch in shape: grad_output[{position}] has a shape of {shape} and output[{position}] has a shape of "
+            f"{root.shape}.\n{advice}."
+        )
+    if gradient.dtype.is_complex != root.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{position}] has a dtype of {gradient.dtype} and output[{position}] has a dtype of "
+            f"{root.dtype}.\nA real output takes a real gradient, a complex one a complex gradient."
+        )
+
+
+def _not_scalar(root: Tensor) -> str:
+    shape = list(root.shape)
+    lines = [
+        "grad can be implicitly created only for scalar outputs",
+        f"y has shape {shape}: which weighted sum of its elements is to be differentiated? Say it as `gradient`:",
+        f"    y.backward(jaxvjp.ones({shape}))            # all elements: the gradient of y.sum()",
+    ]
+    if root.ndim == 1 and root.numel():
+        one_hot = str([1.0] + [0.0] * (root.numel() - 1)) if root.numel() <= 6 else f"one_hot of {root.numel()}"
+        lines.append(f"    y.backward(jaxvjp.tensor({one_hot}))   # one element: one row of the Jacobian")
+    lines.append("    jaxvjp.autograd.functional.jacobian(f, x)   # every row: the whole Jacobian")
+    return "\n".join(lines)
+
+
+def _method(
+    self: Tensor,
+    gradient: Tensor | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+    *,
+    broadcast: bool = False,
+) -> None:
+    """Adds vᵀJ to the `.grad` of every leaf that this tensor was computed from: J its Jacobian, v the `gradient`.
+
+    `gradient` has this tensor's shape; it is the derivative of some later scalar with respect to each element here,
+    and may be left out where there is one element, for then it is 1. The other arguments are those of
+    `autograd.backward`. Counterpart of `torch.Tensor.backward`.
+    """
+    backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
+
+
+Tensor.backward = _method

@@ -1,0 +1,1 @@
+"""The machine: graph, program, evaluation, pullback, engine; read them in that order."""

@@ -1,0 +1,269 @@
+"""The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
+
+In this room one can record an op on nodes (`record`), switch the recording of gradients off (`recording`), and walk a
+graph of any depth (`reachable`). `ops.op` comes before it. Nothing is computed here: a node knows its abstract value
+at once and its value only when `evaluation` has filled it in.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from types import CodeType
+from typing import Any, Protocol, cast
+from weakref import ref
+
+from jaxvjp.ops.creation import full
+from jaxvjp.ops.identity import detach, item, variable
+from jaxvjp.ops.op import Aval, Op, abstract
+
+HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_in_house: dict[str, bool] = {}
+_serial = count()
+
+
+class GradMode(threading.local):
+    """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
+
+    enabled = True
+
+
+grad_mode = GradMode()
+
+
+class recording:  # noqa: N801 - reads as a word: `with recording(False):`
+    """Switches the recording of gradients on or off for a block."""
+
+    __slots__ = ("before", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.before = grad_mode.enabled
+        grad_mode.enabled = self.enabled
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.enabled = self.before
+
+
+class Number:
+    """A Python number as an operand: no node, for its value is handed over at each call."""
+
+    __slots__ = ("aval", "value")
+    requires_grad = False
+
+    def __init__(self, value: complex, number_dtype: Any) -> None:
+        self.value = value
+        self.aval = Aval((), number_dtype, True)
+
+
+class PythonBackward(Protocol):
+    """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
+
+    `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it; `name` is what
+    torch calls the node.
+    """
+
+    name: str
+    inputs: Sequence[Node]
+    outputs: list[Node]
+
+    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
+
+    def free(self) -> None: ...
+
+
+class Node:
+    """One recorded operation, or a leaf.
+
+    Attributes:
+        operation, static, inputs: what computes the value; a leaf with a value has no operation.
+        aval: the abstract value (a tuple of them where the op returns several arrays).
+        value: the `jax.Array`, once it is known.
+        requires_grad: whether a cotangent may flow to it.
+        edges: the nodes to which it passes cotangents on, where those are not simply `inputs`.
+        python: the Python code that is its backward step, if it is not `jax.vjp` of the operation.
+        freed: whether a backward without `retain_graph` has been through it.
+        serial: its place in the order of recording; inputs always come before users.
+        holder: a weak reference to the Tensor that shows this node to the user.
+        where: code object and instruction of the user's line that recorded it.
+    """
+
+    __slots__ = (
+        "aval",
+        "edges",
+        "freed",
+        "holder",
+        "inputs",
+        "operation",
+        "python",
+        "requires_grad",
+        "serial",
+        "static",
+        "value",
+        "where",
+    )
+
+    def __init__(
+        self,
+        operation: Op | None,
+        static: tuple[Any, ...],
+        inputs: tuple[Node | Number, ...],
+        aval: Any,
+        requires_grad: bool = False,
+        value: Any = None,
+    ) -> None:
+        self.operation = operation
+        self.static = static
+        self.inputs = inputs
+        self.aval = aval
+        self.requires_grad = requires_grad
+        self.value = value
+        self.edges: tuple[Node, ...] | None = None
+        self.python: PythonBackward | None = None
+        self.freed = False
+        self.serial = next(_serial)
+        self.holder: ref[Any] | None = None
+        # The walk out of the house is written out here, not called: it runs once per recorded operation.
+        frame: Any = sys._getframe(1)
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            inside = _in_house.get(filename)
+            if inside is None:
+                inside = _in_house[filename] = _is_in_house(filename)
+            if not inside:
+                break
+            frame = frame.f_back
+        self.where: tuple[CodeType, int] | None = None if frame is None else (frame.f_code, frame.f_lasti)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether gradients stop here: nothing that requires one was used to make it."""
+        return not self.requires_grad or self.operation is None or self.operation is variable
+
+    @property
+    def tensor(self) -> Any:
+        """The Tensor that shows this node to the user; None once there is none."""
+        return None if self.holder is None else self.holder()
+
+    @property
+    def held(self) -> bool:
+        """Whether the user may still read this node."""
+        tensor = self.tensor
+        return tensor is not None and tensor.shows(self)
+
+    @property
+    def gradient_name(self) -> str:
+        """torch's name for the node in the backward graph, `MulBackward0`."""
+        if self.python is not None:
+            return self.python.name
+        if self.operation is None or self.operation is variable:
+            return "AccumulateGrad"
+        if self.operation is item:
+            return cast(Node, self.inputs[0]).gradient_name
+        return self.operation.gradient_name(self.static, tuple(each.aval for each in self.inputs))
+
+    def forget(self) -> None:
+        """Lets go of what the value was computed from, once no gradient can flow through here any more."""
+        if self.value is not None and (self.freed or not self.requires_grad):
+            self.inputs = ()
+            self.edges = ()
+
+    def free(self) -> None:
+        """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
+        if self.python is not None:
+            self.python.free()
+        elif self.operation is not None and self.operation.saves:
+            self.freed = True
+            self.forget()
+
+    @property
+    def location(self) -> tuple[str, int, str] | None:
+        """File, line number and text of the user's line that recorded this node."""
+        if self.where is None:
+            return None
+        code, instruction = self.where
+        line = next(
+            (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
+            code.co_firstlineno,
+        )
+        return code.co_filename, line, linecache.getline(code.co_filename, line).strip()
+
+    def __repr__(self) -> str:
+        name = "leaf" if self.operation is None else self.operation.name
+        return f"<Node {self.serial} {name} {self.aval}>"
+
+
+def _is_in_house(filename: str) -> bool:
+    return filename.startswith(HOUSE) and not filename.startswith(HOUSE + "examples" + os.sep)
+
+
+def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
+    """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
+    aval = abstract(operation, static, tuple([each.aval for each in inputs]))
+    return Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
+
+
+def _tracked(operation: Op, inputs: Iterable[Node | Number], aval: Any) -> bool:
+    if not (grad_mode.enabled and operation.differentiable):
+        return False
+    for each in inputs:
+        if each.requires_grad:
+            return bool(aval.dtype.differentiable)
+    return False
+
+
+def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
+    """A node whose value is given."""
+    return Node(None, (), (), aval, requires_grad, value)
+
+
+def known(number: complex, aval: Aval) -> Node:
+    """A node filled with one number, computed inside whichever program uses it."""
+    return record(full, (Number(number, aval.dtype),), (aval.shape,))
+
+
+def variable_of(node: Node) -> Node:
+    """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
+    if node.value is not None:
+        return leaf(node.value, node.aval, True)
+    return Node(variable, (), (node,), node.aval, True)
+
+
+def detached(node: Node) -> Node:
+    """`node`'s value, cut off from its gradient."""
+    if not node.requires_grad:
+        return node
+    if node.value is not None:
+        return leaf(node.value, node.aval)
+    return record(detach, (node,))
+
+
+def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:
+    """The roots and all that `onward` leads to from them, each once, in the order of recording.
+
+    Iterative, for a graph may be 100,000 nodes deep. Whatever is not a node (a `Number`) is passed over.
+    """
+    seen = set(roots)
+    pending = list(seen)
+    while pending:
+        for each in onward(pending.pop()):
+            if type(each) is Node and each not in seen:
+                seen.add(each)
+                pending.append(each)
+    return sorted(seen, key=_recording_order)
+
+
+def _recording_order(node: Node) -> int:
+    return node.serial
+
+
+def items(node: Node) -> list[Node]:
+    """One node for each array that `node`, whose op returns a tuple, gives."""
+    tracked = node.requires_grad
+    return [Node(item, (index,), (node,), aval, tracked) for index, aval in enumerate(node.aval)]

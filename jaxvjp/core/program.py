@@ -1,0 +1,110 @@
+"""A recorded graph as plain data: `Program`.
+
+In this room one can freeze nodes into a program (`freeze`) and read a program as a pure function of its leaves
+(`replay`). `graph` comes before it; everything that runs, differentiates, shows or compares a program comes after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jaxvjp.core.graph import Node, Number
+from jaxvjp.ops.op import Aval, Op
+
+PROGRAM_CACHE = 4096
+
+
+class Equation(NamedTuple):
+    """One operation of a program. `inputs` number what it reads: equation k as k, leaf k as -1 - k."""
+
+    operation: Op
+    static: tuple[Any, ...]
+    inputs: tuple[int, ...]
+
+
+class Program:
+    """A pure function as data: equal structure makes an equal program, whatever the values of its leaves.
+
+    Attributes:
+        leaves: the abstract value of each argument; those of Python numbers are marked `number`.
+        equations: the operations, each after what it reads.
+        outputs: which results the function returns, numbered as an equation's inputs are.
+        weight: how many operations it amounts to, those of programs inside it included.
+    """
+
+    __slots__ = ("_hash", "equations", "leaves", "outputs", "weight")
+
+    def __init__(
+        self, leaves: tuple[Aval, ...], equations: tuple[Equation, ...], outputs: tuple[int, ...], weight: int
+    ) -> None:
+        self.leaves = leaves
+        self.equations = equations
+        self.outputs = outputs
+        self.weight = weight
+        self._hash = hash((leaves, equations, outputs))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Program)
+            and self._hash == other._hash
+            and self.outputs == other.outputs
+            and self.leaves == other.leaves
+            and self.equations == other.equations
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"leaf {number}: {aval}" for number, aval in enumerate(self.leaves)]
+        for number, equation in enumerate(self.equations):
+            reads = ", ".join(f"e{each}" if each >= 0 else f"leaf {-1 - each}" for each in equation.inputs)
+            lines.append(f"e{number} = {equation.operation.name}({reads}) {equation.static or ''}".rstrip())
+        return "\n".join([*lines, f"return {self.outputs}"])
+
+
+intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
+"""The one Program of a structure, while it is remembered: later comparisons are then of identity."""
+
+
+def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
+    """The program that computes `outputs` by the operations of `nodes`, and the leaves to call it with.
+
+    `nodes` come in the order of recording. Whatever they read that is not among them becomes a leaf.
+    """
+    number: dict[Node | Number, int] = {}
+    leaves: list[Node | Number] = []
+    equations: list[Equation] = []
+    weight = 0
+
+    def numbered(read: Node | Number) -> int:
+        position = number.get(read)
+        if position is None:
+            leaves.append(read)
+            position = number[read] = -len(leaves)
+        return position
+
+    for node in nodes:
+        reads = [numbered(each) for each in node.inputs]
+        number[node] = len(equations)
+        operation: Any = node.operation
+        equations.append(Equation(operation, node.static, tuple(reads)))
+        weight += weight_of(node)
+    returned = tuple([numbered(each) for each in outputs])
+    return intern(tuple([each.aval for each in leaves]), tuple(equations), returned, weight), leaves
+
+
+def weight_of(node: Node) -> int:
+    """How many operations computing `node` amounts to: more than one where its op carries a program."""
+    return 1 + sum(each.weight for each in node.static if type(each) is Program)
+
+
+def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The outputs of `program` for one array per leaf; traceable, so `jax.vjp` and `jax.jit` apply to it."""
+    results: list[Any] = []
+    for operation, static, inputs in program.equations:
+        operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+        results.append(operation.call(static, operands))
+    return tuple(results[each] if each >= 0 else arguments[-1 - each] for each in program.outputs)

@@ -1,0 +1,50 @@
+"""Operands brought to one dtype, by torch's rules, before an op is recorded.
+
+`graph` comes before this room. A Python number becomes a `Number` of the dtype that the op computes in; a tensor of
+another dtype gets a `cast` node, through which gradients flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.core.graph import Node, Number, record
+from jaxvjp.dtypes import FLOATING, dtype, get_default_dtype, of_number, result_type
+from jaxvjp.ops.op import FLOAT, KEEP
+from jaxvjp.ops.pointwise import cast
+
+
+def converted(node: Node, to: dtype) -> Node:
+    """`node` in the dtype `to`; itself where it has it."""
+    return node if node.aval.dtype is to else record(cast, (node,), (to,))
+
+
+def common_dtype(operands: Sequence[Node | complex]) -> dtype:
+    """The dtype that torch computes a mixture of tensors and Python numbers in."""
+    nodes = [each for each in operands if isinstance(each, Node)]
+    return result_type(
+        [each.aval.dtype for each in nodes if each.aval.shape],
+        [each.aval.dtype for each in nodes if not each.aval.shape],
+        [of_number(each) for each in operands if not isinstance(each, Node)],
+    )
+
+
+def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ...]:
+    """`operands` (nodes and Python numbers) as an op with this promotion wants them."""
+    if len(operands) == 2:  # the two cases of every training loop: equal dtypes, and a tensor with a number
+        first, second = operands
+        if type(first) is Node:
+            own = first.aval.dtype
+            if own.category >= FLOATING:
+                if type(second) is Node:
+                    if second.aval.dtype is own:
+                        return first, second
+                elif type(second) is float or type(second) is int:
+                    return first, Number(second, own)
+    if promotion == KEEP:
+        return tuple([each if type(each) is Node else Number(each, of_number(each)) for each in operands])
+    common = common_dtype(operands)
+    if promotion == FLOAT and common.category < FLOATING:
+        common = get_default_dtype()
+    return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])

@@ -1,0 +1,118 @@
+"""The one derivative: `jax.vjp` of a program, as an op like any other.
+
+In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate
+it again, and ask which of its cotangents depends on what (`dependences`). `evaluation` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.extend.core
+
+from jaxvjp.core.graph import Node, Number, items
+from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.ops.op import op
+
+Where = tuple[int, ...]
+
+
+def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
+    """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
+
+    def primal(*differentiated: Any) -> tuple[Any, ...]:
+        arguments = list(leaves)
+        for position, each in zip(wrt, differentiated, strict=True):
+            arguments[position] = each
+        return replay(program, arguments)
+
+    return primal, [leaves[position] for position in wrt]
+
+
+@op(saves="leaves", public="", grad_fn="PullbackBackward0")
+def pullback(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
+    """The outputs of `program`, then the cotangents of its leaves `wrt`.
+
+    The operands are the program's leaves and one cotangent per output.
+    """
+    leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
+    primal, primals = _function_of(program, leaves, wrt)
+    outputs, pull = jax.vjp(primal, *primals)
+    return (*outputs, *pull(cotangents))
+
+
+def record_pullback(
+    program: Program,
+    leaves: Sequence[Node | Number],
+    wrt: Sequence[int],
+    cotangents: Sequence[Node],
+    create_graph: bool,
+) -> tuple[list[Node], list[Node]]:
+    """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
+
+    With `create_graph` the cotangents can be differentiated again, each through just what it depends on: of
+    y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
+    """
+    operands = (*leaves, *cotangents)
+    primals = tuple([cotangent.aval for cotangent in cotangents])
+
+    def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
+        avals = (*primals, *[leaves[position].aval for position in positions])
+        node = Node(pullback, (program, positions), operands, avals, requires_grad=bool(edges))
+        node.edges = edges
+        return items(node)
+
+    if not create_graph:
+        results = apply(tuple(wrt), ())
+        return results[: len(primals)], results[len(primals) :]
+    groups: dict[tuple[Node, ...], list[int]] = {}
+    for position, reads in zip(wrt, dependences(program, tuple(wrt)), strict=True):
+        differentiable = [operands[each] for each in reads if operands[each].requires_grad]
+        groups.setdefault(tuple(each for each in differentiable if isinstance(each, Node)), []).append(position)
+    of_leaf: dict[int, Node] = {}
+    outputs: list[Node] = []
+    for edges, positions in groups.items():
+        results = apply(tuple(positions), edges)
+        outputs = results[: len(primals)]
+        of_leaf.update(zip(positions, results[len(primals) :], strict=True))
+    return outputs, [of_leaf[position] for position in wrt]
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
+    """For each cotangent of `wrt`: which operands of the pullback (leaves, then output cotangents) it is made from."""
+    structs = [each.struct for each in program.leaves]
+    with jax.enable_x64(True):
+        outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
+        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt), operands))(*structs, *outputs)
+    reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
+
+
+def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Which of the argument sets reach each output of a jaxpr."""
+    reach: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, arguments, strict=True))
+
+    def of(variable: Any) -> frozenset[int]:
+        return frozenset() if isinstance(variable, jax.extend.core.Literal) else reach.get(variable, frozenset())
+
+    for equation in jaxpr.eqns:
+        given = [of(each) for each in equation.invars]
+        inner = equation.params.get("jaxpr")
+        if equation.primitive.name in ("jit", "pjit") and inner is not None:
+            results = _reads(inner.jaxpr, given)
+        else:
+            results = [frozenset().union(*given)] * len(equation.outvars)
+        reach.update(zip(equation.outvars, results, strict=True))
+    return [of(each) for each in jaxpr.outvars]
+
+
+@op(saves="leaves", public="", grad_fn="JacobianBackward0")
+def jacobian(*leaves: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
+    """The Jacobian of each output of `program` with respect to each of its leaves `wrt`: output by output."""
+    primal, primals = _function_of(program, leaves, wrt)
+    by_output = jax.jacrev(primal, range(len(wrt)))(*primals)
+    return tuple(each for row in by_output for each in row)

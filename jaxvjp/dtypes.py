@@ -1,0 +1,165 @@
+"""The element types, and torch's rules for mixing them.
+
+In this room one can name a dtype (`float32`), ask what it is (`is_floating_point`), and find out what two operands of
+different types become (`promote_types`, `result_type`). It is the first room: nothing of jaxvjp comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
+"""torch's categories: an operand of a lower one never widens a higher one."""
+
+
+class dtype:  # noqa: N801 - torch's own spelling
+    """An element type, as `torch.dtype`: compared by identity, printed with torch's name.
+
+    Attributes: `numpy` (the NumPy dtype that holds it), `itemsize` (bytes), `category` (BOOL < INTEGRAL < FLOATING <
+    COMPLEX), `legacy` (the name that torch's old error messages use: `Float`, `Long`).
+    """
+
+    __slots__ = ("category", "itemsize", "legacy", "name", "numpy")
+
+    def __init__(self, name: str, scalar: Any, category: int, legacy: str) -> None:
+        self.name = name
+        self.numpy = np.dtype(scalar)
+        self.itemsize = self.numpy.itemsize
+        self.category = category
+        self.legacy = legacy
+
+    @property
+    def is_floating_point(self) -> bool:
+        return self.category == FLOATING
+
+    @property
+    def is_complex(self) -> bool:
+        return self.category == COMPLEX
+
+    @property
+    def is_signed(self) -> bool:
+        return self.numpy.kind != "u" and self.category != BOOL
+
+    @property
+    def differentiable(self) -> bool:
+        """Whether a tensor of this type can require a gradient."""
+        return self.category >= FLOATING
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+bool_ = dtype("bool", np.bool_, BOOL, "Bool")
+uint8 = dtype("uint8", np.uint8, INTEGRAL, "Byte")
+int8 = dtype("int8", np.int8, INTEGRAL, "Char")
+int16 = dtype("int16", np.int16, INTEGRAL, "Short")
+int32 = dtype("int32", np.int32, INTEGRAL, "Int")
+int64 = dtype("int64", np.int64, INTEGRAL, "Long")
+float16 = dtype("float16", np.float16, FLOATING, "Half")
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, FLOATING, "BFloat16")
+float32 = dtype("float32", np.float32, FLOATING, "Float")
+float64 = dtype("float64", np.float64, FLOATING, "Double")
+complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloat")
+complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDouble")
+
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+ALIASES = {
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+_FROM_NUMPY = {each.numpy: each for each in ALL}
+
+_default = float32
+
+
+def from_numpy(numpy_dtype: Any) -> dtype:
+    """The dtype that NumPy (or JAX) calls `numpy_dtype`; TypeError where torch has no such type."""
+    try:
+        return _FROM_NUMPY[np.dtype(numpy_dtype)]
+    except KeyError:
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_dtype).name}. The only supported types are: "
+            + ", ".join(each.name for each in ALL)
+            + "."
+        ) from None
+
+
+def get_default_dtype() -> dtype:
+    """The floating type of `tensor(1.5)` and of an integer division; counterpart of `torch.get_default_dtype`."""
+    return _default
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Makes `d` the default floating type; TypeError for any other kind. Counterpart of `torch.set_default_dtype`."""
+    global _default
+    if not (isinstance(d, dtype) and d.is_floating_point):
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
+    _default = d
+
+
+def of_number(value: complex) -> dtype:
+    """The dtype that a bare Python number has on its own: `tensor(value).dtype`."""
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return _default
+    return complex128 if _default is float64 else complex64
+
+
+@lru_cache(maxsize=1024)
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest type that holds both; counterpart of `torch.promote_types`.
+
+    Unlike NumPy's table, integers never widen a float: int64 with float32 is float32.
+    """
+    low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
+    if low is high:
+        return high
+    if high.category == FLOATING and low.category < FLOATING:
+        return high
+    if high.category == COMPLEX:
+        return complex128 if complex128 in (low, high) or low is float64 else complex64
+    if low.category == FLOATING:  # both floating: float16 and bfloat16 only meet in float32
+        return high if high.itemsize > low.itemsize else float32
+    return from_numpy(np.promote_types(low.numpy, high.numpy))
+
+
+def result_type(dimensioned: Iterable[dtype], scalars: Iterable[dtype], numbers: Iterable[dtype]) -> dtype:
+    """What operands of these types become: tensors with dimensions, 0-dim tensors, and Python numbers.
+
+    torch's rule: a later group takes part in the result only where its category is higher than that of those before
+    it (`int32_vector * 2.5` is float32, `float32_vector * float64_scalar_tensor` stays float32).
+    """
+    result: dtype | None = None
+    for group in (dimensioned, scalars, numbers):
+        own: dtype | None = None
+        for each in group:
+            own = each if own is None else promote_types(own, each)
+        if own is not None:
+            result = own if result is None else _outranked(result, own)
+    if result is None:
+        raise ValueError("result_type needs at least one operand")
+    return result
+
+
+def _outranked(higher: dtype, lower: dtype) -> dtype:
+    if lower.category <= higher.category:
+        return higher
+    # A complex number beside a real tensor keeps the tensor's precision: float64 with 1j is complex128.
+    return promote_types(higher, lower)

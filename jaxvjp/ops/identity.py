@@ -1,0 +1,67 @@
+"""Ops that change no number: they say where gradients start, stop, or are taken out of a tuple.
+
+The recorder uses them (`core.graph`); the user meets `clone` and `detach`. `op` comes before this room.
+"""
+
+from __future__ import annotations
+
+import jax
+
+from jaxvjp.ops.arguments import Index, Shape
+from jaxvjp.ops.op import op
+
+
+@op(public="")
+def variable(input):
+    """The value of a leaf whose contents an earlier operation computes: `w -= 0.1 * w.grad` under `no_grad`."""
+    return input
+
+
+@op(differentiable=False, public="")
+def detach(input):
+    """The same value, through which no gradient flows: `jax.lax.stop_gradient`."""
+    return input
+
+
+@op(public="")
+def item(results, *, index: Index):
+    """One of the arrays that an op returns as a tuple."""
+    return results[index]
+
+
+@op(public="")
+def outcome(input):
+    """What a custom Function's `forward` computed, whose derivative is the Function's own."""
+    return input
+
+
+@op()
+def clone(input):
+    """A copy with storage of its own, through which gradients flow."""
+    return input
+
+
+@jax.custom_jvp
+def _rebind(gradient_of, value):
+    return value
+
+
+@_rebind.defjvp
+def _rebind_jvp(primals, tangents):
+    return primals[1], tangents[0]
+
+
+@op(public="", grad_fn="AliasBackward0")
+def rebind(gradient_of, value):
+    """The value of one array with the gradient of another: what `y.data[0] = 5` makes of a computed `y`.
+
+    The one rule written by hand: `value + (old - stop_gradient(old))` says the same, but is NaN where `old` is
+    infinite.
+    """
+    return _rebind(gradient_of, value)
+
+
+@op(public="", grad_fn="ViewBackward0")
+def shaped(input, *, size: Shape):
+    """The same elements, in order, in another shape of as many."""
+    return input.reshape(size)

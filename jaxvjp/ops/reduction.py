@@ -1,0 +1,58 @@
+"""Ops that fold dimensions away. `op` comes before this room."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
+from jaxvjp.ops.arguments import Dims, Flag, Shape, Type, axes
+from jaxvjp.ops.op import op
+
+
+def _numbered_by_dim(name):
+    """torch numbers the backward of a full reduction 0 and that over dimensions 1."""
+    return lambda static, avals: f"{name}Backward{0 if static[0] is None else 1}"
+
+
+@op(grad_fn=_numbered_by_dim("Sum"))
+def sum_(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
+    """The sum over `dim` (all dimensions by default); of integers an int64."""
+    if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
+        dtype = int64
+    return jnp.sum(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
+
+
+@op(grad_fn=_numbered_by_dim("Mean"))
+def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
+    """The mean over `dim` (all dimensions by default) of a floating or complex tensor."""
+    result = dtype or from_numpy(input.dtype)
+    if not result.differentiable:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {result.legacy}\nConvert it first: `x.float().mean()`."
+        )
+    return jnp.mean(input, axes(dim, input.ndim), dtype=result.numpy, keepdims=keepdim)
+
+
+@op(grad_fn="LinalgVectorNormBackward0", saves="input result", public="method function")
+def norm(input, *, dim: Dims = None, keepdim: Flag = False):
+    """The Euclidean norm over `dim` (all dimensions by default).
+
+    Where it is zero so is its gradient, as in torch: the square root is taken of a value that is never zero.
+    """
+    squares = jnp.sum(jnp.abs(input) ** 2, axes(dim, input.ndim), keepdims=keepdim)
+    zero = squares == 0
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+
+
+def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` can be expanded to the shape `to`."""
+    return len(shape) <= len(to) and all(each in (1, to[-dim]) for dim, each in enumerate(reversed(shape), 1))
+
+
+@op(public="", grad_fn="SumBackward1")
+def sum_to(input, *, size: Shape):
+    """`input` summed over what expanding `size` to its shape would repeat: the way back from a broadcast."""
+    leading = input.ndim - len(size)
+    repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1)
+    return jnp.sum(input, (*range(leading), *repeated), keepdims=True).reshape(size)

@@ -1,0 +1,469 @@
+"""The torch-facing façade: `Tensor`, over storage that names its current node.
+
+In this room one can hold a recorded value as torch's tensor: read it (which computes it), write it in place, take
+views of it, ask for its `grad`. `core` comes before it. Values never change; what changes is which node a tensor
+shows. Three kinds of tensor share one `Storage`:
+
+* the tensor that made it;
+* `x.detach()` and `x.data`, which show the same contents without the gradient;
+* a view such as `x[0]`, which keeps its base and the steps that lead there, reads through them and writes back.
+
+A write puts a new node into the storage and counts its version up; the other tensors notice when they are next read.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref
+
+import jax
+import numpy as np
+
+from jaxvjp import printing
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.gradient_function import GradientFunction
+from jaxvjp.core.graph import Node, Number, detached, grad_mode, record, recording, variable_of
+from jaxvjp.core.promotion import converted, promoted
+from jaxvjp.dtypes import BOOL, dtype, int32
+from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.op import Op
+from jaxvjp.ops.view import permute, put, unbind_one
+
+NUMBERS = (int, float, complex)  # and bool, which is an int
+
+
+class Size(tuple[int, ...]):
+    """A shape, as `torch.Size`: a tuple with torch's name and `numel()`."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """How many elements a tensor of this shape has."""
+        product = 1
+        for each in self:
+            product *= each
+        return product
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+
+class Step(NamedTuple):
+    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
+
+    operation: Op
+    static: tuple[Any, ...]
+    operands: tuple[Number, ...] = ()
+
+    def read(self, node: Node) -> Node:
+        return record(self.operation, (node, *self.operands), self.static)
+
+    def write(self, base: Node, new: Node) -> Node:
+        return record(put, (base, new, *self.operands), (self.operation, self.static))
+
+
+class Storage:
+    """What tensors that alias one another share: the contents, as a node, and how often they were written."""
+
+    __slots__ = ("node", "version")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.version = 0
+
+
+class Tensor:
+    """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
+
+    Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
+    it; `backward` runs `jax.vjp` of the program that the graph is.
+    """
+
+    __slots__ = ("__weakref__", "_base", "_grad", "_node", "_seen", "_steps", "_storage")
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    _node: Node
+    _storage: Storage | None
+    _seen: int
+    _base: Tensor | None
+    _steps: tuple[Step, ...]
+    _grad: Tensor | None
+
+    backward: Callable[..., None]  # hung on by `autograd.backward`
+
+    if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __init__(self) -> None:
+        raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
+
+    # The node that this tensor shows.
+
+    @property
+    def node(self) -> Node:
+        """The node of the current contents, after any write through an alias."""
+        storage = self._storage
+        if storage is not None and storage.version != self._seen:
+            self._reread(storage)
+        return self._node
+
+    def shows(self, node: Node) -> bool:
+        return self._node is node
+
+    def _show(self, node: Node) -> None:
+        self._node = node
+        node.holder = ref(self)
+
+    def _reread(self, storage: Storage) -> None:
+        if self._base is None:
+            self._show(self._rebound(detached(storage.node)))
+        else:
+            with recording(True):
+                node = self._base.node
+                for step in self._steps:
+                    node = step.read(node)
+            self._show(node)
+        self._seen = storage.version
+
+    def _rebound(self, new: Node) -> Node:
+        """`new` contents written without a record, with the gradient that the tensor had before."""
+        if new.requires_grad or not self._node.requires_grad:
+            return new
+        return variable_of(new) if self._node.is_leaf else _unrecorded(self._node, new)
+
+    @property
+    def storage(self) -> Storage:
+        if self._storage is None:
+            self._storage = Storage(self._node)
+        return self._storage
+
+    def write(self, new: Node) -> None:
+        """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
+        base = self._base
+        if base is None:
+            storage = self.storage
+            self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
+            new = self._rebound(new)
+            storage.node = new
+            storage.version += 1
+            self._seen = storage.version
+            self._show(new)
+        else:
+            nodes = [base.node]
+            for step in self._steps[:-1]:
+                nodes.append(step.read(nodes[-1]))
+            for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
+                new = step.write(outer, new)
+            base.write(new)
+
+    def check_writable(self) -> None:
+        """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
+        if not grad_mode.enabled:
+            return
+        for each, what in ((self, "a leaf Variable"), (self._base, "a view of a leaf Variable")):
+            if each is not None and each.requires_grad and each.is_leaf:
+                raise RuntimeError(
+                    f"{what} that requires grad is being used in an in-place operation.\n"
+                    "Its gradient would be that of the value before the change. To update a parameter, switch "
+                    "recording off; to compute with a changed value, make a new tensor:\n"
+                    "    with torch.no_grad():\n"
+                    "        x -= 0.1 * x.grad\n"
+                    "    y = x + 1          # instead of x += 1"
+                )
+
+    # What torch says about a tensor.
+
+    @property
+    def shape(self) -> Size:
+        return Size(self._node.aval.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return self.shape if dim is None else self.shape[dim]
+
+    @property
+    def ndim(self) -> int:
+        return len(self._node.aval.shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    @property
+    def dtype(self) -> dtype:
+        own: dtype = self._node.aval.dtype
+        return own
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - torch's name
+        return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the user made it, or nothing that requires a gradient went into it."""
+        return self.node.is_leaf
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.node.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self.is_leaf:
+            if value:
+                return
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if value and not self.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
+            )
+        if bool(value) != self.requires_grad:
+            self._show(variable_of(self._node) if value else detached(self._node))
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
+        if requires_grad and not self.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
+            )
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad_fn(self) -> GradientFunction | None:
+        """The step of the backward graph that made this tensor; None for a leaf."""
+        node = self.node
+        return None if node.is_leaf else GradientFunction(node)
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
+        if self._grad is None and not self.is_leaf:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). Ask for it, `y.backward(inputs=[this, ...])`, or use "
+                "`autograd.grad(y, this)`.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
+            if value.shape != self.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                )
+            if value.dtype is not self.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with dtype "
+                    f"'{self.dtype.legacy}'. Convert it first: `x.grad = g.to(x.dtype)`"
+                )
+        self._grad = value
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage without the gradient: a write to it changes this tensor, unrecorded."""
+        return self.detach()
+
+    def detach(self) -> Tensor:
+        """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
+        if self._base is not None:
+            return view(self._base.detach(), *self._steps)
+        node = self.node
+        plain = detached(node)
+        alias = blank(plain)
+        if plain is not node:
+            plain.holder = ref(alias)
+        alias._storage = self.storage
+        alias._seen = self.storage.version
+        return alias
+
+    # Reading the value computes it.
+
+    @property
+    def value(self) -> jax.Array:
+        """The value as a `jax.Array`."""
+        node = self.node
+        if node.value is None:
+            evaluate((node,))
+        value: jax.Array = node.value
+        return value
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return np.asarray(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The one element, as a Python number."""
+        if self.numel() != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
+                f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."
+            )
+        return np.asarray(self.value).item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return np.asarray(self.value).tolist()
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            many = "more than one value" if self.numel() else "no values"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {many} is ambiguous\n"
+                f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
+            )
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.differentiable:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if self.ndim == 0 and spec else format(repr(self), spec)
+
+    def __repr__(self) -> str:
+        node = self.node
+        suffixes = []
+        if not node.is_leaf:
+            suffixes.append(f"grad_fn=<{node.gradient_name}>")
+        elif node.requires_grad:
+            suffixes.append("requires_grad=True")
+        return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter([view(self, Step(unbind_one, (0,), (Number(each, int32),))) for each in range(len(self))])
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((np.asarray(self.value) == np.asarray(element)).any())
+
+
+def _convert_first(own: dtype) -> str:
+    return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
+
+
+def _unrecorded(old: Node, new: Node) -> Node:
+    """`new` contents of an intermediate tensor, whose gradient still goes where that of `old` went."""
+    with recording(True):
+        return record(rebind, (old, new))
+
+
+def blank(node: Node) -> Tensor:
+    """A tensor that shows `node` without claiming it: another one may be its holder."""
+    tensor = object.__new__(Tensor)
+    tensor._node = node
+    tensor._storage = None
+    tensor._seen = 0
+    tensor._base = None
+    tensor._steps = ()
+    tensor._grad = None
+    return tensor
+
+
+def wrap(node: Node) -> Tensor:
+    """The tensor through which the user holds `node`."""
+    tensor = blank(node)
+    node.holder = ref(tensor)
+    return tensor
+
+
+def view(source: Tensor, *steps: Step) -> Tensor:
+    """A view of `source` by `steps`: it shares the storage, in both directions."""
+    node = source.node
+    for step in steps:
+        node = step.read(node)
+    shown = wrap(node)
+    shown._base = base = source if source._base is None else source._base
+    shown._steps = source._steps + steps
+    shown._storage = base.storage
+    shown._seen = base.storage.version
+    return shown
+
+
+def operand_node(value: Any) -> Any:
+    """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
+    if isinstance(value, Tensor):
+        return value.node
+    if isinstance(value, (*NUMBERS, np.number, np.bool_)):
+        return value.item() if isinstance(value, np.generic) else value
+    raise TypeError(type(value).__name__)
+
+
+def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
+    """Records `operation` on `operands` (tensors and Python numbers) and wraps the result."""
+    if operation.write is not None:
+        return view(operands[0], Step(operation, static))
+    return wrap(recorded(operation, operands, static))
+
+
+def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
+    nodes = tuple([operand_node(each) for each in operands])
+    if operation.rewrite is not None:
+        operation, nodes, static = operation.rewrite(operation, nodes, static)
+    return record(operation, promoted(operation.promotion, nodes), static)
+
+
+def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
+    """Writes the result of `operation` on `target` and `operands` into `target` and returns it.
+
+    RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
+    `target` is a leaf that requires a gradient.
+    """
+    target.check_writable()
+    result = recorded(operation, (target, *operands), static)
+    if result.aval.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
+            "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
+        )
+    if not castable(result.aval.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {result.aval.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
+            f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
+            "one."
+        )
+    target.write(converted(result, target.dtype))
+    return target
+
+
+def castable(source: dtype, to: dtype) -> bool:
+    """Whether an in-place result of type `source` may be stored as `to`: never to a lower category, bool aside."""
+    return source.category <= to.category or source.category == BOOL

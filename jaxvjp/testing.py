@@ -1,0 +1,41 @@
+"""Assertions about tensors. `tensor` comes before this room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.dtypes import float16, from_numpy
+from jaxvjp.tensor import Tensor
+
+
+def assert_close(actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None) -> None:
+    """AssertionError, with the differing elements, unless the two agree in shape and, within tolerance, in value.
+
+    Takes tensors, arrays and (nested lists of) numbers. The default tolerances are those of
+    `torch.testing.assert_close`, for the less precise of the two dtypes; equal infinities and NaNs agree.
+    """
+    given, wanted = _array(actual), _array(expected)
+    relative, absolute = max(_tolerances(given), _tolerances(wanted))
+    np.testing.assert_allclose(
+        given,
+        wanted,
+        relative if rtol is None else rtol,
+        absolute if atol is None else atol,
+        strict=isinstance(expected, Tensor) and isinstance(actual, Tensor),
+    )
+    assert given.shape == wanted.shape, f"shapes differ: {given.shape} and {wanted.shape}"
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value.value if isinstance(value, Tensor) else value)
+
+
+def _tolerances(array: Any) -> tuple[float, float]:
+    precision = from_numpy(array.dtype)
+    if not precision.differentiable:
+        return 0.0, 0.0
+    if precision.itemsize <= float16.itemsize:
+        return (1e-3, 1e-5) if precision is float16 else (1.6e-2, 1e-5)
+    return (1.3e-6, 1e-5) if precision.numpy in (np.float32, np.complex64) else (1e-7, 1e-7)
