@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,14 @@ from jaxvjp.tensor import Tensor
 def assert_close(actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None) -> None:
     """AssertionError, with the differing elements, unless the two agree in shape and, within tolerance, in value.
 
-    Takes tensors, arrays and (nested lists of) numbers. The default tolerances are those of
+    Takes tensors, arrays, (nested lists of) numbers, and dicts of those. The default tolerances are those of
     `torch.testing.assert_close`, for the less precise of the two dtypes; equal infinities and NaNs agree.
     """
+    if isinstance(expected, Mapping):
+        assert list(actual) == list(expected), f"names differ: {list(actual)} and {list(expected)}"
+        for name, value in expected.items():
+            assert_close(actual[name], value, rtol=rtol, atol=atol)
+        return
     given, wanted = _array(actual), _array(expected)
     relative, absolute = max(_tolerances(given), _tolerances(wanted))
     np.testing.assert_allclose(

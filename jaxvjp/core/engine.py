@@ -13,11 +13,11 @@ holds (and may later differentiate with respect to), and where a segment would g
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
-from jaxvjp.core.evaluation import PIECE
-from jaxvjp.core.graph import Node, Number, reachable, record, recording
-from jaxvjp.core.program import freeze, weight_of
+from jaxvjp.core.graph import Node, Number, PythonBackward, reachable, record, recording
+from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
 
@@ -117,34 +117,19 @@ def _sweep(
 
 
 def _segments(walked: list[Node], targets: set[Node], create_graph: bool) -> list[list[Node]]:
+    """The operations that were walked, cut as the module's docstring says; a Python step stands alone."""
     segments: list[list[Node]] = []
-    current: list[Node] = []
-    weight = 0
-
-    def close() -> None:
-        nonlocal current, weight
-        if current:
-            segments.append(current)
-        current, weight = [], 0
-
-    steps = set()
-    for node in walked:
-        if node.is_leaf:
+    steps: set[PythonBackward] = set()
+    operations = [node for node in walked if not node.is_leaf]
+    for python, group in groupby(operations, lambda node: node.python is not None):
+        if not python:
+            segments += runs(group, lambda node: node in targets or (create_graph and node.held))
             continue
-        if node.python is not None:
+        for node in group:
             # A step with several outputs runs once, where the walk back meets the last of them.
-            if node.python not in steps:
+            if node.python is not None and node.python not in steps:
                 steps.add(node.python)
-                close()
                 segments.append([node])
-            continue
-        if weight + weight_of(node) > PIECE:
-            close()
-        current.append(node)
-        weight += weight_of(node)
-        if node in targets or (create_graph and node.held):
-            close()
-    close()
     return segments
 
 

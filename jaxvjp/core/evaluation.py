@@ -13,12 +13,8 @@ import jax
 import numpy as np
 
 from jaxvjp.core.graph import Node, Number, reachable
-from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay, weight_of
+from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay, runs
 from jaxvjp.dtypes import dtype
-
-PIECE = 256
-"""Operations compiled together at the most. XLA's time and memory grow faster than a program: 512 chained adds of
-different numbers were seen to take 20 GB to compile. Equal pieces of a long program share one compile."""
 
 
 class Counters:
@@ -81,10 +77,10 @@ def evaluate(wanted: Iterable[Node]) -> None:
     roots = [node for node in wanted if node.value is None]
     if not roots:
         return
-    pending = reachable(roots, _pending_inputs)
-    targets = set(roots)
-    for piece, needed_later in _pieces(pending):
-        outputs = [node for node in piece if node in targets or node in needed_later or node.held]
+    pieces = runs(reachable(roots, _pending_inputs))
+    needed = _read_across(pieces).union(roots)
+    for piece in pieces:
+        outputs = [node for node in piece if node in needed or node.held]
         program, leaves = freeze(piece, outputs)
         for node, value in zip(outputs, executable(program)(leaves), strict=True):
             node.value = value
@@ -95,24 +91,14 @@ def _pending_inputs(node: Node) -> Iterator[Node]:
     return (each for each in node.inputs if type(each) is Node and each.value is None)
 
 
-def _pieces(pending: list[Node]) -> Iterator[tuple[list[Node], set[Node]]]:
-    """`pending` cut into runs of at most PIECE operations, each with those of its nodes that later runs read."""
-    pieces: list[list[Node]] = [[]]
-    weight = 0
-    for node in pending:
-        weight += weight_of(node)
-        if weight > PIECE and pieces[-1]:
-            pieces.append([])
-            weight = weight_of(node)
-        pieces[-1].append(node)
+def _read_across(pieces: list[list[Node]]) -> set[Node]:
+    """The nodes that a piece other than their own reads."""
     if len(pieces) == 1:
-        yield pending, set()
-        return
+        return set()
     piece_of = {node: number for number, piece in enumerate(pieces) for node in piece}
-    crossing: set[Node] = set()
-    for node, number in piece_of.items():
-        for each in node.inputs:
-            if type(each) is Node and piece_of.get(each, number) != number:
-                crossing.add(each)
-    for piece in pieces:
-        yield piece, crossing
+    return {
+        each
+        for node, number in piece_of.items()
+        for each in node.inputs
+        if type(each) is Node and piece_of.get(each, number) != number
+    }

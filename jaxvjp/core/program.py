@@ -6,14 +6,18 @@ In this room one can freeze nodes into a program (`freeze`) and read a program a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jaxvjp.core.graph import Node, Number
+from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import Aval, Op
 
 PROGRAM_CACHE = 4096
+PIECE = 256
+"""Operations compiled together at the most. XLA's time and memory grow faster than a program: 512 chained adds of
+different numbers were seen to take 20 GB to compile. Equal pieces of a long program share one compile."""
 
 
 class Equation(NamedTuple):
@@ -97,8 +101,28 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
 
 
 def weight_of(node: Node) -> int:
-    """How many operations computing `node` amounts to: more than one where its op carries a program."""
+    """How many operations computing `node` amounts to: more than one where its op carries a program, none where it
+    only takes an array out of a tuple."""
+    if node.operation is item:
+        return 0
     return 1 + sum(each.weight for each in node.static if type(each) is Program)
+
+
+def runs(nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: False) -> list[list[Node]]:
+    """`nodes` cut into runs of at most PIECE operations, and after each that `ends_run` picks.
+
+    A node without weight stays with the one before it: what returns a tuple is never cut off from its items.
+    """
+    result: list[list[Node]] = []
+    total = PIECE + 1
+    for node in nodes:
+        weight = weight_of(node)
+        if not result or (weight and total + weight > PIECE):
+            result.append([])
+            total = 0
+        result[-1].append(node)
+        total = PIECE if ends_run(node) else total + weight
+    return result
 
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:

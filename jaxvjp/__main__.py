@@ -1,0 +1,122 @@
+"""The command line: `python -m jaxvjp` runs every example and compares four answers.
+
+`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp bench` measures. Every other room comes before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import math
+import sys
+from collections.abc import Sequence
+
+import jax
+
+from jaxvjp import terminal
+from jaxvjp.lessons import Answer, Run, lessons
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns its exit status: 1 where something disagrees, 2 for a wrong call."""
+    parser = argparse.ArgumentParser(
+        prog="jaxvjp",
+        description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
+        epilog="Examples: " + ", ".join(lessons()),
+    )
+    parser.add_argument("name", nargs="?", help="an example to show in full, or `bench`; without it all examples run")
+    name = parser.parse_args(arguments).name
+    if name == "bench":
+        from jaxvjp import bench  # only this command needs the workloads
+
+        return bench.main()
+    known = lessons()
+    if name is None:
+        return run_all()
+    if name not in known:
+        print(f"There is no example {name!r}.", file=sys.stderr)
+        close = difflib.get_close_matches(name, known, n=1)
+        if close:
+            print(f"Did you mean {close[0]!r}?", file=sys.stderr)
+        print("Examples: " + ", ".join(known), file=sys.stderr)
+        return 2
+    return show(known[name].run())
+
+
+def run_all() -> int:
+    """Runs every example and prints a table, one line for each gradient."""
+    terminal.heading(f"device: {device()}")
+    runs = [each.run() for each in terminal.progress(list(lessons().values()), "running the examples")]
+    rows = [
+        [
+            run.lesson.name,
+            run.document,
+            answer.name,
+            *[terminal.numbers(each) for each in (answer.backward, answer.vjp, answer.product, answer.number)],
+            "yes" if answer.agrees else "NO",
+        ]
+        for run in runs
+        for answer in run.answers
+    ]
+    terminal.table(["example", "document", "gradient", "backward", "jax.vjp", "vᵀJ", "the document", "agree"], rows)
+    disagreeing = [run.lesson.name for run in runs if not run.agrees]
+    print(f"{len(runs)} examples, " + (f"disagreeing: {', '.join(disagreeing)}" if disagreeing else "all agree"))
+    return 1 if disagreeing else 0
+
+
+def show(run: Run) -> int:
+    """Prints one example in full: its text, both forms, and the matrices."""
+    terminal.heading(f"{run.title}  (document {run.document}, on {device()})")
+    print(f"\n{run.text}\n")
+    for head, function in (("you wrote", "imperative"), ("this is", "functional")):
+        terminal.heading(f"{head}:")
+        print("\n".join("    " + line if line else "" for line in run.source(function).splitlines()) + "\n")
+    for answer in run.answers:
+        terminal.heading(f"{answer.name}:")
+        print("\n".join("    " + line for line in _matrices(answer).splitlines()))
+        verdict = "agree" if answer.agrees else "DISAGREE"
+        print(
+            f"    backward {terminal.numbers(answer.backward)}, jax.vjp {terminal.numbers(answer.vjp)}, the document "
+            f"{terminal.numbers(answer.number)}: {verdict}\n"
+        )
+    return 0 if run.agrees else 1
+
+
+def _matrices(answer: Answer) -> str:
+    """J with a row for each element of y and a column for each of x, v beside it, and their product."""
+    y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
+    rows, columns = _labels("y", y_shape), _labels("x", x_shape)
+    shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
+    return "\n".join(
+        [
+            shape,
+            terminal.matrix("J", answer.jacobian.reshape(len(rows), len(columns)), rows, columns),
+            terminal.matrix("vᵀ", answer.v.reshape(1, -1), [""], rows),
+            terminal.matrix("vᵀJ", answer.product.reshape(1, -1), [""], columns),
+        ]
+    )
+
+
+def _labels(name: str, shape: tuple[int, ...]) -> list[str]:
+    """A name for each element: `x[0,1]`."""
+    if not shape:
+        return [name]
+    positions = []
+    for number in range(math.prod(shape)):
+        position = []
+        for size in reversed(shape):
+            number, place = divmod(number, size)
+            position.append(str(place))
+        positions.append(f"{name}[{','.join(reversed(position))}]")
+    return positions
+
+
+def device() -> str:
+    """The device that JAX computes on by default, by platform and name."""
+    first = jax.devices()[0]
+    platform = {"cpu": "CPU", "gpu": "GPU", "tpu": "TPU"}.get(first.platform, first.platform)
+    return platform if first.device_kind.lower() == first.platform else f"{platform} ({first.device_kind})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

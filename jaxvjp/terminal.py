@@ -1,0 +1,82 @@
+"""Tables, matrices and progress for a terminal. Nothing of jaxvjp comes before this room.
+
+With rich installed (the extra `terminal`) and a terminal to write to there are borders and colours; piped, or without
+it, the same text is plain.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+try:
+    import rich.console
+    import rich.progress
+    import rich.table
+    import rich.text
+except ImportError:  # pragma: no cover - the plain forms below do without
+    HAS_RICH = False
+else:
+    HAS_RICH = True
+
+T = TypeVar("T")
+
+
+def _fancy() -> bool:
+    return HAS_RICH and sys.stdout.isatty()
+
+
+def heading(text: str) -> None:
+    """A line that starts a part."""
+    if _fancy():
+        rich.console.Console(highlight=False).print(text, style="bold")
+    else:
+        print(text)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Prints rows under column heads, aligned."""
+    body = [list(row) for row in rows]
+    if _fancy():
+        drawn = rich.table.Table(*columns)
+        for row in body:
+            drawn.add_row(*[rich.text.Text(each) for each in row])  # not markup: `[1 2]` would be taken for a style
+        rich.console.Console(highlight=False).print(drawn)
+        return
+    widths = [max(len(row[column]) for row in [list(columns), *body]) for column in range(len(columns))]
+    for row in [list(columns), *body]:
+        print("  ".join(each.ljust(width) for each, width in zip(row, widths, strict=True)).rstrip())
+
+
+def progress(items: Sequence[T], name: str) -> Iterator[T]:
+    """`items` one by one, with a bar on a terminal while they last."""
+    if _fancy():
+        yield from rich.progress.track(items, name, transient=True)
+    else:
+        yield from items
+
+
+def numbers(array: Any, digits: int = 5) -> str:
+    """A few numbers on one line: `[0.3 3 0.0003]`."""
+    values = np.asarray(array)
+    text = np.array2string(
+        values, formatter={"float_kind": lambda each: f"{each + 0.0:.{digits}g}"}, max_line_width=10**6, threshold=24
+    )
+    return " ".join(text.split())
+
+
+def matrix(name: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
+    """A matrix with a name, and labels on its rows and columns."""
+    # `+ 0.0` turns a minus zero, which would read as a statement, into a zero.
+    cells = [[f"{each + 0.0:.5g}" for each in row] for row in np.asarray(values).tolist()]
+    left = max(len(each) for each in [name, *rows])
+    widths = [max(len(label), *[len(row[i]) for row in cells]) for i, label in enumerate(columns)]
+
+    def line(label: str, entries: Sequence[str]) -> str:
+        aligned = [each.rjust(width) for each, width in zip(entries, widths, strict=True)]
+        return "  ".join([label.ljust(left), *aligned]).rstrip()
+
+    return "\n".join([line(name, columns), *[line(*each) for each in zip(rows, cells, strict=True)]])
