@@ -107,7 +107,7 @@ def set_default_dtype(d: dtype) -> None:
     """Makes `d` the default floating type; TypeError for any other kind. Counterpart of `torch.set_default_dtype`."""
     global _default
     if not (isinstance(d, dtype) and d.is_floating_point):
-        raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
+        raise TypeError(f"only floating-point types are supported as the default type\nThat was {d!r}.")
     _default = d
 
 
@@ -119,6 +119,11 @@ def of_number(value: complex) -> dtype:
         return int64
     if isinstance(value, float):
         return _default
+    return default_complex_dtype()
+
+
+def default_complex_dtype() -> dtype:
+    """The type of `tensor(1j)`: as precise as the default floating type."""
     return complex128 if _default is float64 else complex64
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.core.promotion import converted
+from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
 from jaxvjp.ops.arguments import size
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
-from jaxvjp.tensor import NUMBERS, Tensor, apply, apply_in_place
+from jaxvjp.tensor import NUMBERS, Tensor, apply, apply_in_place, wrap
 
 OPERATORS = {
     "+": "add",
@@ -71,6 +73,8 @@ def in_place_of(row: Op) -> Callable[..., Any]:
 def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     """Python's special methods for a row with an operator: `__mul__`, `__rmul__`, `__imul__`."""
     assert row.operator is not None
+    if len(row.operands) == 1:
+        return {f"__{row.operator}__": method_of(row)}
     reflects = row.operator.startswith("r")
     name = OPERATORS[row.operator.removeprefix("r")]
 
@@ -141,8 +145,27 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     return {row.name: function_of(row) for row in REGISTRY.values() if "function" in row.public}
 
 
+def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
+    """torch's method for a dtype: `x.double()`."""
+
+    def method(self: Tensor) -> Tensor:
+        return to(self, target)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
+    return method
+
+
+def to(self: Tensor, dtype: dtype) -> Tensor:
+    """The tensor in another dtype, through which gradients flow; itself where it has it. As `torch.Tensor.to`."""
+    return self if self.dtype is dtype else wrap(converted(self.node, dtype))
+
+
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
+    """Hangs every method, in-place form and operator of the registry on `Tensor`, and a method for every dtype."""
+    Tensor.to = to
+    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
+        setattr(Tensor, name, conversion_to(name, target))
     for row in REGISTRY.values():
         if "method" in row.public:
             setattr(Tensor, row.name, method_of(row))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.dtypes import bool_, dtype, get_default_dtype, int64
+from jaxvjp.dtypes import bool_, default_complex_dtype, dtype, get_default_dtype, int64
 
 PRECISION = 4
 LINE_WIDTH = 80
@@ -26,7 +26,7 @@ def tensor(array: Array, own: dtype, suffixes: Sequence[str] = ()) -> str:
     """`tensor(...)` for an array: its elements, then dtype and `suffixes` where torch shows them."""
     prefix = "tensor("
     shown = list(suffixes)
-    implied = own in (get_default_dtype(), int64, bool_)
+    implied = own in (get_default_dtype(), default_complex_dtype(), int64, bool_)
     if array.size == 0:
         implied = own is get_default_dtype()  # no element tells what the type is
     if not implied:
@@ -41,7 +41,7 @@ def tensor(array: Array, own: dtype, suffixes: Sequence[str] = ()) -> str:
 
 
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
-    last_line = len(text) - text.rfind("\n") - 1
+    last_line = len(text) - text.rfind("\n") + 1  # torch counts the last line of the elements two characters longer
     for suffix in suffixes:
         if last_line + len(suffix) + 2 > LINE_WIDTH:
             text += ",\n" + " " * indent + suffix
@@ -53,13 +53,17 @@ def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
 
 
 class _Format(NamedTuple):
-    """How to write the elements of one tensor: all in one style, padded to one width."""
+    """How to write the elements of one tensor: all in one style, padded to one width (the parts of a complex one)."""
 
     write: Callable[[Any], str]
     width: int
 
     def __call__(self, value: Any) -> str:
-        return self.write(value).rjust(self.width)
+        return self.write(value)
+
+
+def _padded(write: Callable[[Any], str], width: int) -> _Format:
+    return _Format(lambda value: write(value).rjust(width), width)
 
 
 def _format(array: Array, own: dtype) -> _Format:
@@ -75,7 +79,7 @@ def _format(array: Array, own: dtype) -> _Format:
         return _Format(write, real.width + imaginary.width + 1)
     if own.is_floating_point:
         return _float_format(seen)
-    return _Format(str, max((len(str(each)) for each in seen.ravel().tolist()), default=0))
+    return _padded(str, max((len(str(each)) for each in seen.ravel().tolist()), default=0))
 
 
 def _float_format(values: Array) -> _Format:
@@ -94,7 +98,7 @@ def _float_format(values: Array) -> _Format:
             return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
         return f"{value:.{PRECISION}f}"
 
-    return _Format(write, max((len(write(each)) for each in finite.tolist()), default=1))
+    return _padded(write, max((len(write(each)) for each in finite.tolist()), default=1))
 
 
 def _seen(array: Array) -> Array:

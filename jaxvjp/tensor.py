@@ -93,6 +93,7 @@ class Tensor:
     _grad: Tensor | None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
+    to: Callable[..., Tensor]  # hung on by `functions`
 
     if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
 
@@ -350,7 +351,7 @@ class Tensor:
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 and spec else format(repr(self), spec)
+        return format(self.item(), spec) if self.ndim == 0 else format(repr(self), spec)
 
     def __repr__(self) -> str:
         node = self.node

@@ -134,10 +134,28 @@ def _segments(walked: list[Node], targets: set[Node], create_graph: bool) -> lis
 
 
 def release(nodes: Iterable[Node]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op."""
-    for node in nodes:
-        if not node.is_leaf:
-            node.free()
+    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op.
+
+    What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
+    of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
+    """
+    walked = [node for node in nodes if not node.is_leaf]
+    for node in walked:
+        node.free()
+    stripped: dict[Node, Node] = {}
+    pending = [node for node in walked if not node.freed and node.value is not None and node.held]
+    while pending:
+        node = pending.pop()
+        inputs: list[Node | Number] = []
+        for each in node.inputs:
+            if isinstance(each, Node) and each.requires_grad and not each.is_leaf and each.python is None:
+                if each not in stripped:
+                    stripped[each] = each.stripped()
+                    if not each.freed:
+                        pending.append(each)
+                each = stripped[each]
+            inputs.append(each)
+        stripped.get(node, node).inputs = tuple(inputs)
 
 
 def freed_error(node: Node) -> RuntimeError:

@@ -91,6 +91,7 @@ class Node:
         freed: whether a backward without `retain_graph` has been through it.
         serial: its place in the order of recording; inputs always come before users.
         holder: a weak reference to the Tensor that shows this node to the user.
+        input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
     """
 
@@ -99,6 +100,7 @@ class Node:
         "edges",
         "freed",
         "holder",
+        "input_avals",
         "inputs",
         "operation",
         "python",
@@ -129,6 +131,7 @@ class Node:
         self.freed = False
         self.serial = next(_serial)
         self.holder: ref[Any] | None = None
+        self.input_avals: tuple[Aval, ...] | None = None
         # The walk out of the house is written out here, not called: it runs once per recorded operation.
         frame: Any = sys._getframe(1)
         while frame is not None:
@@ -166,11 +169,14 @@ class Node:
             return "AccumulateGrad"
         if self.operation is item:
             return cast(Node, self.inputs[0]).gradient_name
-        return self.operation.gradient_name(self.static, tuple(each.aval for each in self.inputs))
+        avals = tuple(each.aval for each in self.inputs) if self.input_avals is None else self.input_avals
+        return self.operation.gradient_name(self.static, avals)
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
-        if self.value is not None and (self.freed or not self.requires_grad):
+        if self.value is not None and (self.freed or self.is_leaf):
+            if self.freed and self.input_avals is None:  # what `grad_fn` goes by
+                self.input_avals = tuple([each.aval for each in self.inputs])
             self.inputs = ()
             self.edges = ()
 
@@ -181,6 +187,13 @@ class Node:
         elif self.operation is not None and self.operation.saves:
             self.freed = True
             self.forget()
+
+    def stripped(self) -> Node:
+        """This step of the backward graph without what its value is computed from."""
+        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad)
+        copy.serial, copy.where = self.serial, self.where
+        copy.freed, copy.input_avals = self.freed, self.input_avals
+        return copy
 
     @property
     def location(self) -> tuple[str, int, str] | None:

@@ -32,7 +32,7 @@ def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[C
     return primal, [leaves[position] for position in wrt]
 
 
-@op(saves="leaves", public="", grad_fn="PullbackBackward0")
+@op(saves="operands", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 

@@ -69,7 +69,8 @@ class Op:
         saves: the operands (or "result") that torch keeps for the backward pass. An op that saves nothing can be
             differentiated again after its graph was freed, as in torch.
         grad_fn: the name that torch prints, or a function from (statics, avals) to it.
-        operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left.
+        operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
+            "neg" for `__neg__`.
         inplace: whether `name_` exists.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.

@@ -78,7 +78,7 @@ def reciprocal(input):
     return 1 / input
 
 
-@op(inplace=True)
+@op(operator="neg", inplace=True)
 def neg(input):
     """`-input`."""
     if input.dtype == bool:

@@ -1,0 +1,324 @@
+"""Record, freeze, evaluate, pull back. What is counted is compiles, dispatches and live nodes, never time."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import jax
+import numpy as np
+import pytest
+
+import jaxvjp
+from jaxvjp.core import evaluation, program, pullback
+from jaxvjp.core.evaluation import counters
+from jaxvjp.core.graph import Node, reachable
+from jaxvjp.core.program import freeze, replay, runs
+from jaxvjp.ops import op
+
+
+def frozen(tensor):
+    """The program of a tensor that nothing has read yet, and its leaves."""
+    nodes = reachable([tensor.node], lambda node: [each for each in node.inputs if type(each) is Node])
+    return freeze([node for node in nodes if node.operation is not None], [tensor.node])
+
+
+def leaf(*values):
+    return jaxvjp.tensor(list(values), requires_grad=True)
+
+
+@pytest.fixture
+def counted():
+    """How many compiles and dispatches a block took: call it again for those since the last call."""
+    seen = [counters.compiles, counters.dispatches]
+
+    def since():
+        now = [counters.compiles, counters.dispatches]
+        difference = now[0] - seen[0], now[1] - seen[1]
+        seen[:] = now
+        return difference
+
+    return since
+
+
+def test_recording_computes_nothing_and_knows_the_shape(counted):
+    x = jaxvjp.ones(3, 1)
+    y = (x * jaxvjp.ones(4)).sum(dim=0)
+    assert y.shape == (4,)
+    assert counted() == (0, 0)
+    assert y.tolist() == [3.0] * 4
+    assert counted()[1] == 1
+
+
+def test_equal_structure_is_the_same_program():
+    first, _ = frozen(leaf(1.0, 2.0) * 0.1 + 3)
+    second, _ = frozen(leaf(5.0, 6.0) * 0.2 + 4)
+    assert first is second
+    assert hash(first) == hash(second)
+
+
+@pytest.mark.parametrize(
+    "other", ["x * 0.1 - 3", "x * 0.1 + x", "(x * 0.1 + 3).sum()", "x.unsqueeze(0) * 0.1 + 3", "3 + x * 0.1"]
+)
+def test_another_structure_is_another_program(other):
+    x = leaf(1.0, 2.0)
+    assert frozen(eval(other))[0] != frozen(x * 0.1 + 3)[0] or other == "3 + x * 0.1"
+
+
+def test_a_program_is_equal_by_content_also_after_the_cache_forgot_it():
+    first, _ = frozen(leaf(1.0) * 2)
+    program.intern.cache_clear()
+    second, _ = frozen(leaf(1.0) * 2)
+    assert first is not second
+    assert first == second
+    assert "e0 = mul(leaf 0, leaf 1)" in repr(first)
+
+
+def test_a_program_replays_as_a_function_that_jax_transforms():
+    recorded, leaves = frozen(leaf(1.0, 2.0) ** 2 * 3.0)
+    arguments = [np.float32(each.value) for each in leaves]
+    np.testing.assert_allclose(replay(recorded, arguments)[0], [3.0, 12.0])
+    _, pull = jax.vjp(lambda x: replay(recorded, [x, *arguments[1:]])[0], arguments[0])
+    np.testing.assert_allclose(pull(np.ones(2, np.float32))[0], [6.0, 12.0])
+
+
+def test_python_numbers_are_operands_not_programs(counted):
+    x = leaf(1.0, 2.0)
+    for rate in (0.1, 0.2, 0.3, -1.5, 7):
+        (x * rate).sum().backward()
+    assert counted()[0] <= 2  # the first backward sets the gradient, later ones add to it
+    np.testing.assert_allclose(x.grad, [6.1, 6.1], rtol=1e-6)
+
+
+def test_an_index_is_an_operand_too(counted):
+    x = jaxvjp.tensor([1.0, 2.0, 3.0, 4.0])
+    assert [x[i].item() for i in range(4)] == [1.0, 2.0, 3.0, 4.0]
+    assert [x[i : i + 2].tolist() for i in range(3)] == [[1.0, 2.0], [2.0, 3.0], [3.0, 4.0]]
+    assert counted() == (2, 7)
+
+
+def test_a_backward_is_one_dispatch_and_brings_the_value_along(counted):
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    loss = (x * w).sum()
+    loss.backward()
+    assert counted()[1] == 1
+    assert loss.item() == 11.0
+    assert x.grad.tolist() == [3.0, 4.0]
+    assert counted() == (0, 0)
+
+
+def test_a_training_step_is_one_dispatch_and_compiles_no_more_from_the_third_on(counted):
+    w = leaf(1.0, 2.0)
+    taken = []
+    for step in range(6):
+        loss = ((w - 3.0) ** 2).sum()
+        loss.backward()
+        with jaxvjp.no_grad():
+            w -= 0.1 / (step + 1) * w.grad
+        w.grad = None
+        taken.append(counted())
+    assert [dispatches for _, dispatches in taken] == [1] * 6
+    assert [compiles for compiles, _ in taken[2:]] == [0] * 4
+
+
+def test_a_loop_on_a_value_compiles_each_iteration_once(counted):
+    def run():
+        x = leaf(0.1, 0.2)
+        y = x * 2
+        while y.data.norm() < 1000:
+            y = y * 2
+        y.backward(jaxvjp.ones(2))
+        return x.grad.tolist()
+
+    assert run() == [8192.0, 8192.0]
+    counted()
+    run()
+    assert counted()[0] == 0
+
+
+def test_what_the_user_holds_is_computed_with_what_is_read(counted):
+    x = leaf(1.0, 2.0)
+    held = x * 2
+    total = (held + 1).sum()
+    assert total.item() == 8.0
+    counted()
+    assert held.tolist() == [2.0, 4.0]
+    assert counted() == (0, 0)
+
+
+@pytest.mark.parametrize("operand", ["1", "x"])
+def test_a_hundred_thousand_chained_adds(counted, operand):
+    x = leaf(1.0, 2.0)
+    y = x
+    added = 1 if operand == "1" else x
+    for _ in range(100_000):
+        y = y + added
+    y.backward(jaxvjp.ones(2))
+    compiles, _ = counted()
+    assert compiles <= 8  # equal pieces share theirs
+    assert x.grad.tolist() == ([1.0, 1.0] if operand == "1" else [100_001.0, 100_001.0])
+    assert y.tolist() == ([100_001.0, 100_002.0] if operand == "1" else [100_001.0, 200_002.0])
+
+
+def test_a_long_graph_of_many_live_ends_is_cut_rightly():
+    x = leaf(0.5, -0.25)
+    y, kept, total = x, [], 0
+    for i in range(3 * program.PIECE):
+        y = y * 0.99 + x * 0.01
+        if i % 100 == 0:
+            kept.append(y)
+            total = total + (y * y).sum()
+    (total + kept[0].sum()).backward()
+    f = jaxvjp.autograd.functional.jacobian
+
+    def again(x):
+        y, total, first = x, 0, None
+        for i in range(3 * program.PIECE):
+            y = y * 0.99 + x * 0.01
+            if i % 100 == 0:
+                first = y if first is None else first
+                total = total + (y * y).sum()
+        return total + first.sum()
+
+    jaxvjp.testing.assert_close(x.grad, f(again, x))
+
+
+def test_runs_keep_a_tuple_with_its_items():
+    x = leaf(1.0, 2.0)
+    (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
+    nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
+    for size in (1, 2, 3, 100):
+        pieces = runs(nodes, lambda node, size=size: node.serial % size == 0)
+        assert [each for piece in pieces for each in piece] == nodes
+        for piece in pieces:
+            assert piece[0].operation.name != "item"
+
+
+def test_a_freed_graph_lets_go_of_its_arrays():
+    x = leaf(1.0, 2.0)
+    h = x * 2
+    h.tolist()
+    inner = weakref.ref(h.node.value)
+    loss = (h * h).sum()
+    del h
+    loss.backward()
+    gc.collect()
+    assert inner() is None
+    (product,) = loss.node.inputs
+    assert product.inputs == ()
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+
+
+def test_what_saved_nothing_can_be_walked_again_after_its_graph_was_freed():
+    x = leaf(1.0, 2.0)
+    y = (x + 1) - x.sum()
+    loss = y.sum() + 3
+    for times in (1, 2, 3):
+        loss.backward()
+        assert x.grad.tolist() == [-1.0 * times] * 2
+        assert loss.item() == 2.0
+
+
+def test_a_loop_without_gradients_does_not_grow():
+    x = jaxvjp.ones(3)
+    for _ in range(10):
+        x = x * 1.5
+        x.tolist()
+    gc.collect()
+    before = sum(type(each) is Node for each in gc.get_objects())
+    for _ in range(100):
+        x = x * 0.5
+        x.tolist()
+    gc.collect()
+    assert sum(type(each) is Node for each in gc.get_objects()) <= before
+
+
+def test_a_training_loop_does_not_grow():
+    w = leaf(1.0, 2.0)
+
+    def steps(count):
+        for _ in range(count):
+            (w * w).sum().backward()
+            with jaxvjp.no_grad():
+                w.sub_(0.1 * w.grad)
+            w.grad.zero_()
+        gc.collect()
+        return sum(type(each) is Node for each in gc.get_objects())
+
+    steps(5)
+    assert steps(5) == steps(50)
+
+
+def test_every_cache_has_a_bound():
+    for cache in (program.intern, evaluation.executable, pullback.dependences, op.abstract):
+        assert cache.cache_parameters()["maxsize"]
+
+
+def test_a_custom_function_that_only_computes_stays_in_the_one_dispatch(counted):
+    class Double(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    x = leaf(1.0, 2.0)
+    (Double.apply(x * 3) ** 2).sum().backward()
+    assert counted()[1] == 1
+    assert x.grad.tolist() == [72.0, 144.0]
+
+
+def test_dependences_are_those_of_the_derivative():
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    recorded, leaves = frozen(2 * x + w**2)
+    positions = {id(each): number for number, each in enumerate(leaves)}
+    of_x, of_w = positions[id(x.node)], positions[id(w.node)]
+    on_x, on_w = pullback.dependences(recorded, (of_x, of_w))
+    cotangent = len(leaves)
+    assert of_x not in on_x
+    assert cotangent in on_x
+    assert set(on_w) == {of_w, cotangent}
+
+
+def test_a_node_knows_the_users_line():
+    y = leaf(1.0, 2.0) * 2  # this line
+    filename, number, text = y.node.location
+    assert filename == __file__
+    assert text == "y = leaf(1.0, 2.0) * 2  # this line"
+    assert number > 1
+
+
+def test_long_integers_need_no_setting_of_jax():
+    before = jax.config.jax_enable_x64
+    big = jaxvjp.tensor(2**40) + 1
+    assert big.dtype is jaxvjp.int64
+    assert big.item() == 2**40 + 1
+    assert jaxvjp.tensor(0.1, dtype=jaxvjp.float64).item() == 0.1
+    assert jax.config.jax_enable_x64 == before
+
+
+def test_threads_have_grad_modes_of_their_own_and_do_not_disturb_each_other():
+    failures = []
+
+    def work(number):
+        try:
+            for _ in range(20):
+                x = leaf(float(number), 2.0)
+                with jaxvjp.no_grad():
+                    assert not (x * 2).requires_grad
+                (x * x).sum().backward()
+                assert x.grad.tolist() == [2.0 * number, 4.0]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    with jaxvjp.no_grad():
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert not failures

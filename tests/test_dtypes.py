@@ -1,0 +1,96 @@
+"""Types: torch's promotion rules."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+
+import pytest
+from oracle import agree, needs_torch
+
+import jaxvjp
+from jaxvjp import dtypes
+
+NAMES = [each.name for each in dtypes.ALL]
+
+
+@needs_torch
+@pytest.mark.parametrize("names", list(itertools.combinations_with_replacement(NAMES, 2)), ids="-".join)
+def test_promotion_of_pairs(names):
+    agree(lambda torch: repr(torch.promote_types(*[getattr(torch, name) for name in names])))
+
+
+@needs_torch
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("other", ["True", "2", "2.5", "1j", "zero_dim", "vector", "double"])
+def test_promotion_by_operations(name, other):
+    if (name, other) == ("float16", "1j"):
+        other = "2.5"  # torch has a complex type of 32 bits, of which JAX has no counterpart
+
+    def program(torch):
+        x = torch.ones(2, dtype=getattr(torch, name))
+        operand = {
+            "zero_dim": torch.tensor(2.0, dtype=torch.float64),
+            "vector": torch.tensor([2, 3], dtype=torch.int16),
+            "double": torch.tensor([2.0, 3.0], dtype=torch.float64),
+        }.get(other)
+        if operand is None:
+            operand = eval(other)
+        return [
+            repr((x + operand).dtype),
+            repr((operand * x).dtype),
+            repr((x / operand).dtype),
+            repr((x == operand).dtype),
+        ]
+
+    agree(program)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", NAMES)
+def test_attributes_and_creation(name):
+    def program(torch):
+        own = getattr(torch, name)
+        ones = torch.ones(2, dtype=own)
+        facts = [own.is_floating_point, own.is_complex, own.itemsize, own.is_signed]
+        return facts, ones, torch.zeros_like(ones), torch.tensor([0, 1], dtype=own), torch.full((2,), 1, dtype=own)
+
+    agree(program)
+
+
+@needs_torch
+def test_conversions():
+    def program(torch):
+        x = torch.tensor([1.7, -2.7], requires_grad=True)
+        (x.double() * 2).sum().backward()
+        parts = [x.long(), x.int(), x.half(), x.bfloat16(), x.bool(), x.to(torch.float64), x.float() is x]
+        return parts, x.grad
+
+    agree(program)
+
+
+@needs_torch
+def test_the_default_dtype():
+    def program(torch):
+        torch.set_default_dtype(torch.float64)
+        try:
+            return (
+                torch.tensor(1.5),
+                torch.ones(1),
+                torch.tensor([1]) / 2,
+                repr(torch.tensor(1.5)),
+                torch.tensor([1]) * 2.5,
+            )
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+    agree(program)
+
+
+def test_a_dtype_is_one_object():
+    assert copy.deepcopy(jaxvjp.float32) is jaxvjp.float32
+    assert jaxvjp.float is jaxvjp.float32
+    with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type numpy\.datetime64"):
+        dtypes.from_numpy("datetime64[s]")
+    assert pickle.loads(pickle.dumps(jaxvjp.float64)) is jaxvjp.float64

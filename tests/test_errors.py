@@ -1,0 +1,160 @@
+"""Bad input: torch's class and first sentence, then what would have worked; and nothing has changed."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import Outcome, agree, needs_torch
+
+import jaxvjp
+
+# One line each: the program, and a word of the advice that jaxvjp adds to torch's sentence.
+MISTAKES = {
+    "a non-scalar root without a gradient": ("(x * 2).backward()", "y.backward(jaxvjp.ones([2]))"),
+    "a gradient of the wrong shape": ("(x * 2).backward(torch.ones(3))", "one number per element"),
+    "a vector gradient for a scalar": ("x.sum().backward(torch.ones(4))", "broadcast=True"),
+    "a gradient in a row for a matrix": ("(m * 2).backward(torch.tensor([0.1, 0.5, 0.2, 0.3]))", "ones([2, 2])"),
+    "a complex gradient of a real output": ("(x * 2).backward(torch.ones(2, dtype=torch.complex64))", "real gradient"),
+    "a list as gradient": ("(x * 2).backward([1.0, 2.0])", "jaxvjp.tensor("),
+    "requires_grad on integers": ("torch.tensor([1, 2], requires_grad=True)", "[1., 2.]"),
+    "requires_grad_ on integers": ("torch.tensor([1, 2]).requires_grad_()", "x.float()"),
+    "setting requires_grad on integers": ("setattr(torch.tensor([1, 2]), 'requires_grad', True)", "x.float()"),
+    "clearing requires_grad of a result": ("setattr(x * 2, 'requires_grad', False)", "var.detach()"),
+    "backward on no graph": ("torch.ones(2).sum().backward()", "requires_grad=True"),
+    "backward on a detached result": ("x.detach().sum().backward()", "requires_grad=True"),
+    "writing into a leaf": ("x.mul_(2)", "no_grad"),
+    "adding to a leaf": ("x.__iadd__(1)", "no_grad"),
+    "writing into an element of a leaf": ("x.__setitem__(0, 1.0)", "no_grad"),
+    "writing into a view of a leaf": ("x[0].zero_()", "no_grad"),
+    "shapes that do not broadcast": ("x + torch.ones(3)", "[2] and [3]"),
+    "shapes that do not broadcast, more dimensions": ("torch.ones(4, 1, 2) * torch.ones(3, 3)", "[4, 1, 2] and [3, 3]"),
+    "matrices that do not fit": ("torch.mm(torch.ones(2, 3), torch.ones(2, 3))", "rows of the second"),
+    "mm of a vector": ("torch.mm(x, m)", "a @ b"),
+    "matmul that does not fit": ("torch.ones(2, 3) @ torch.ones(2, 3)", "rows of the second"),
+    "a batch that does not fit": ("torch.ones(5, 2, 3) @ torch.ones(2, 3)", "second-to-last"),
+    "a product of different types": ("m @ torch.ones(2, 2, dtype=torch.float64)", "promote"),
+    "vectors of different lengths": ("x @ torch.ones(3)", ""),
+    "a dimension out of range": ("x.sum(dim=3)", ""),
+    "a dimension named twice": ("m.sum(dim=(0, 0))", ""),
+    "an index out of range": ("x[5]", ""),
+    "an index too many": ("x[0, 0]", "shape [2]"),
+    "an index into a number": ("x.sum()[0]", ""),
+    "a negative step": ("x[::-1]", "flip"),
+    "a written value that is too long": ("torch.empty(3).__setitem__(slice(0, 2), torch.ones(3))", ""),
+    "an index that cannot be written": ("torch.empty(3).__setitem__(7, 1.0)", ""),
+    "an in-place result that is larger": ("torch.ones(3).add_(torch.ones(2, 3))", "x = x + y"),
+    "an in-place division of integers": ("torch.tensor([1, 2]).div_(2)", "x = x / y"),
+    "a float added to integers in place": ("torch.tensor([1, 2]).__iadd__(0.5)", ""),
+    "a negative power of integers": ("torch.tensor([1, 2]) ** -1", "x.float()"),
+    "a difference of masks": ("torch.tensor([True]) - torch.tensor([True])", ""),
+    "minus a mask": ("-torch.tensor([True])", ""),
+    "the mean of integers": ("torch.tensor([1, 2]).mean()", "x.float()"),
+    "numpy of a tensor that requires a gradient": ("x.numpy()", ""),
+    "item of two elements": ("x.item()", "tolist"),
+    "the truth of two elements": ("bool(x)", "all()"),
+    "the truth of no elements": ("bool(torch.empty(0))", ""),
+    "the length of a number": ("len(x.sum())", ""),
+    "iteration over a number": ("list(x.sum())", ""),
+    "a gradient of the wrong size": ("setattr(x, 'grad', torch.ones(3))", ""),
+    "a gradient that is no tensor": ("setattr(x, 'grad', 3)", ""),
+    "grad without use": ("torch.autograd.grad(x.sum(), [x, m])", "None, not zero"),
+    "grad of what requires none": ("torch.autograd.grad(x.sum(), torch.ones(2))", "requires_grad_()"),
+    "grad without outputs": ("torch.autograd.grad(grad_outputs=torch.ones_like(x), inputs=x)", ""),
+    "no inputs": ("x.sum().backward(inputs=[])", ""),
+    "inputs that require none": ("x.sum().backward(inputs=[torch.ones(2)])", "requires_grad_()"),
+    "second_derivative": ("x.second_derivative()", ""),
+    "rows of different lengths": ("torch.tensor([[1, 2], [3]])", "equally long"),
+    "a word as data": ("torch.tensor('a')", "numbers"),
+    "a word among the data": ("torch.tensor([1, 'a'])", "numbers"),
+    "a word as operand": ("x + 'a'", ""),
+    "a list as operand": ("x * [1, 2]", ""),
+    "a number where a tensor belongs": ("torch.log(3)", "jaxvjp.tensor(3)"),
+    "a list where a tensor belongs": ("torch.sum([1, 2])", "jaxvjp.tensor([1, 2])"),
+    "a variable of a list": ("torch.autograd.Variable([1])", "tensor([1]"),
+    "a negative size": ("torch.ones(-1)", ""),
+    "a size that is no integer": ("torch.ones(2.5)", "ones(2, 3)"),
+    "random integers by randn": ("torch.randn(3, dtype=torch.int64)", "long()"),
+    "FloatTensor of a float": ("torch.FloatTensor(2.5)", "FloatTensor([2.5])"),
+    "a default dtype that is no float": ("torch.set_default_dtype(torch.int64)", ""),
+}
+
+
+def mistake(line):
+    def program(torch):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        m = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        before = [x.detach().tolist(), m.detach().tolist()]
+        try:
+            eval(line, {"torch": torch, "x": x, "m": m})
+        finally:
+            assert [x.detach().tolist(), m.detach().tolist()] == before
+            assert x.grad is None
+            assert m.grad is None
+            assert x.requires_grad
+            assert m.requires_grad
+
+    return program
+
+
+@needs_torch
+@pytest.mark.parametrize("name", MISTAKES)
+def test_torchs_class_and_first_sentence(name):
+    line, _ = MISTAKES[name]
+    assert agree(mistake(line)).error is not None
+
+
+@pytest.mark.parametrize("name", [name for name, (_, advice) in MISTAKES.items() if advice])
+def test_then_what_would_have_worked(name):
+    line, advice = MISTAKES[name]
+    _, _, rest = str(Outcome(mistake(line), jaxvjp).error).partition("\n")
+    text = rest or str(Outcome(mistake(line), jaxvjp).error)
+    assert advice in text
+
+
+RECORDED = """
+x * 2, x / 2, x * x, x ** 2, x ** x, 2 ** x, x / x, 1 / x, x @ x, m @ x, m @ m, x.norm(), x + 1, x - 1, 1 - x, x + x,
+-x, x.log(), x.exp(), x.reciprocal(), x.sqrt(), x.sin(), x.cos(), x.tanh(), x.sigmoid(), x.relu(), x.abs(),
+x.double(), x.sum(), x.sum(0), x.mean(), x.clone(), x[0], x[:1], x[None], x.unsqueeze(0), m.t(), m.squeeze(), m.T
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("recorded", RECORDED.split(","))
+def test_a_second_backward_raises_just_where_torch_saved_something(recorded):
+    def program(torch):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        m = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        y = eval(recorded.strip(), {"torch": torch, "x": x, "m": m})
+        v = torch.ones_like(y)
+        y.backward(v)
+        try:
+            y.backward(v)
+        finally:
+            assert recorded  # the gradients are compared below, through the error too
+        return x.grad, m.grad
+
+    agree(program)
+
+
+def test_the_freed_graph_error_names_the_line():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2  # the line
+    y.sum().backward()
+    with pytest.raises(
+        RuntimeError, match=r"(?s)MulBackward0.*test_errors\.py.*y = x \* 2  # the line.*inside the loop"
+    ):
+        y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("line", ["(x * 2).backward(torch.ones(3))", "z.backward(torch.ones(2))", "x.mul_(2)"])
+def test_a_failed_operation_changes_nothing(line):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    z = x * 3
+    z.backward(jaxvjp.ones(2))
+    grad = x.grad
+    with pytest.raises(RuntimeError):
+        eval(line, {"torch": jaxvjp, "x": x, "z": z})
+    assert x.grad is grad
+    assert x.grad.tolist() == [3.0, 3.0]
+    assert x.tolist() == [1.0, 2.0]
+    assert z.tolist() == [3.0, 6.0]

@@ -1,0 +1,78 @@
+"""The examples: each runs, agrees with its document and with live torch, and compiles nothing twice."""
+
+from __future__ import annotations
+
+import runpy
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from oracle import live, needs_torch
+
+from jaxvjp.core.evaluation import counters
+from jaxvjp.lessons import lessons
+
+LESSONS = lessons()
+# torch has no `broadcast=True`: these two show what an old one did.
+OLD = ("one_element_three_gradients", "scalar_with_a_vector_gradient", "sum_with_a_vector_gradient")
+
+
+def test_every_row_of_the_documents_has_an_example():
+    documents = {each.run().document for each in LESSONS.values()}
+    assert len(LESSONS) == 22
+    assert set(", ".join(documents).split(", ")) == {"000", "001", "002", "003", "004"}
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_its_asserts_hold(name):
+    runpy.run_path(str(LESSONS[name].path), run_name="__main__")
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_four_answers_agree(name):
+    run = LESSONS[name].run()
+    assert run.agrees
+    assert run.title.endswith((".", "!"))
+    assert len(run.text) > 50
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_repeating_it_compiles_nothing(name):
+    module = LESSONS[name].module
+    module.imperative()
+    compiles = counters.compiles
+    module.imperative()
+    assert counters.compiles == compiles
+
+
+@needs_torch
+@pytest.mark.parametrize("name", [name for name in LESSONS if name not in OLD])
+def test_the_imperative_form_runs_under_torch(name):
+    source = LESSONS[name].path.read_text().replace("import jaxvjp as torch", "import torch")
+    source = source.replace(", pin_memory=True", "")
+    module: dict = {"__name__": "under_torch"}
+    exec(compile(source, name, "exec"), module)
+    assert module["torch"] is live
+    gradients = module["imperative"]()
+    assert list(gradients) == list(module["NUMBERS"])
+    for label, number in module["NUMBERS"].items():
+        np.testing.assert_allclose(gradients[label].numpy(), number, rtol=1e-4)
+
+
+def test_the_shown_source_is_the_function_with_what_it_uses():
+    run = LESSONS["custom_function"].run()
+    imperative, functional = run.source("imperative"), run.source("functional")
+    assert imperative.startswith("X = ")
+    assert "class Square" in imperative
+    assert "square.defvjp" not in imperative
+    assert "square.defvjp" in functional
+    assert "@jax.custom_vjp" in functional
+    assert "NUMBERS =" not in LESSONS["rows_of_the_jacobian"].run().source("imperative")
+
+
+def test_a_wrong_number_is_noticed(monkeypatch):
+    lesson = LESSONS["scalar_to_scalar"]
+    module = lesson.module
+    wrong = SimpleNamespace(**{**vars(module), "NUMBERS": {"x": 3.0}})
+    monkeypatch.setattr(type(lesson), "module", property(lambda self: wrong))
+    assert not lesson.run().agrees

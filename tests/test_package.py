@@ -1,0 +1,82 @@
+"""What a user gets: an import that is light, documented names, a README that is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jaxvjp
+from jaxvjp.ops.op import REGISTRY, Op, op
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+READING_ORDER = """
+    dtypes ops.arguments ops.op ops.identity ops.creation ops.joining ops.pointwise ops.reduction ops.linalg ops.view
+    ops core.graph core.program core.evaluation core.promotion core.pullback core.engine core.gradient_function
+    core printing tensor indexing functions random creation autograd.modes autograd.backward autograd.function
+    autograd.functional autograd testing __init__ lessons terminal bench __main__
+"""
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_brings_no_torch_and_changes_nothing_in_jax():
+    code = """
+import jax, sys
+before = dict(jax.config.values)
+import jaxvjp
+assert "torch" not in sys.modules and "rich" not in sys.modules
+print({k for k in before if jax.config.values[k] != before[k]})
+"""
+    assert run_python(code).strip() == "set()"
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in jaxvjp.__all__:
+        assert hasattr(jaxvjp, name)
+        assert getattr(jaxvjp, name).__doc__, name
+
+
+def test_every_row_has_a_docstring_and_its_forms():
+    x = jaxvjp.tensor([1.0, 2.0])
+    for row in REGISTRY.values():
+        assert row.function.__doc__, row
+        if "function" in row.public:
+            assert f"torch.{row.name}" in getattr(jaxvjp, row.name).__doc__
+        assert hasattr(x, row.name) or "method" not in row.public
+        assert hasattr(x, row.name + "_") == row.inplace
+        named = {each.lstrip("*") for each in row.operands}
+        assert set(row.saves) <= {*named, "result"}
+
+
+def test_a_row_is_declared_once():
+    with pytest.raises(ValueError, match="two rows"):
+        op(name="log")(abs)
+    assert isinstance(REGISTRY["log"], Op)
+
+
+@pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+def test_every_python_block_of_the_readme_runs(block):
+    exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+def test_the_modules_import_one_way():
+    """The rooms' reading order is real: none imports, at its top, one that comes after it."""
+    order = READING_ORDER.split()
+    package = ROOT / "jaxvjp"
+    files = {".".join(path.relative_to(package).with_suffix("").parts): path for path in package.rglob("*.py")}
+    rooms = {name.removesuffix(".__init__") if name != "__init__" else name: path for name, path in files.items()}
+    assert sorted(rooms) == sorted(order)
+    for name, path in rooms.items():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            found = re.match(r"from jaxvjp\.([\w.]+) import", line)
+            if found and name not in ("__init__", found[1]):
+                assert order.index(found[1]) < order.index(name), f"{name} imports {found[1]}"

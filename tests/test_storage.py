@@ -1,0 +1,215 @@
+"""Views and in-place writes, under torch and under jaxvjp."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agree, needs_torch
+
+
+def elements_written_one_by_one(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.zeros(3)
+    y[0] = 3 * x[0] ** 2
+    y[1] = x[0] ** 2 + 2 * x[1] ** 3
+    y[2] = 10 * x[1]
+    y.backward(torch.tensor([1.0, 10.0, 100.0]))
+    return y, y.grad_fn is not None, x.grad
+
+
+def a_written_element_has_no_earlier_gradient(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    y[1] = 5.0
+    y.sum().backward()
+    return y, x.grad
+
+
+def a_view_sees_what_the_base_becomes(torch):
+    x = torch.tensor([1.0, 2.0, 3.0])
+    view = x[1:]
+    x.mul_(10)
+    return view, x
+
+
+def the_base_sees_what_a_view_becomes(torch):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    x[0][1] = 20.0
+    x[1].add_(100)
+    row, column = x[0], x.t()[1]
+    column.zero_()
+    return x, row, column
+
+
+def a_view_of_a_view_carries_gradients(torch):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    corner = y.t()[1][:1]
+    corner.mul_(10)
+    y.sum().backward()
+    return y, corner, x.grad
+
+
+def a_view_taken_before_the_write(torch):
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * 2
+    first = y[0]
+    y.mul_(x.detach())
+    (first * 3).backward()
+    return first, x.grad
+
+
+def in_place_arithmetic(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 1
+    y += 1
+    y *= 3
+    y -= 0.5
+    y /= 2
+    y.neg_().add_(x)
+    (y * x.detach()).sum().backward()
+    z = torch.tensor([1.0, 2.0])
+    z **= 2
+    return y, x.grad, z.sqrt_().exp_().log_().reciprocal_()
+
+
+def in_place_under_no_grad_keeps_the_gradient_of_before(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x + 1
+    with torch.no_grad():
+        y.mul_(10)
+    (y * 2).sum().backward()
+    return y, y.requires_grad, x.grad
+
+
+def a_leaf_written_under_no_grad_stays_a_leaf(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.no_grad():
+        x -= 0.5
+        x[0] = 7.0
+    (x * x).sum().backward()
+    return x, x.is_leaf, x.grad
+
+
+def data_shares_the_storage(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.data.mul_(3)
+    x.data[0] = 10.0
+    (x * x).sum().backward()
+    return x, x.grad
+
+
+def detach_shares_the_storage(torch):
+    x = torch.tensor([1.0, 2.0])
+    alias = x.detach()
+    alias.add_(1)
+    x.mul_(2)
+    return x, alias
+
+
+def detaching_a_view_shares_the_storage(torch):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    row = x[1].detach()
+    row.zero_()
+    return x, row
+
+
+def a_variable_shares_the_storage(torch):
+    x = torch.tensor([1.0, 2.0])
+    v = torch.autograd.Variable(x, requires_grad=True)
+    x.mul_(2)
+    (v * v).sum().backward()
+    return v, v.grad
+
+
+def a_clone_does_not_share(torch):
+    x = torch.tensor([1.0, 2.0])
+    y = x.clone()
+    y.zero_()
+    return x, y
+
+
+def overwriting_keeps_the_graph_and_gives_zeros(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.zero_()
+    y.sum().backward()
+    return y, y.requires_grad, x.grad
+
+
+def fill_and_copy(torch):
+    x = torch.zeros(2, 3)
+    x.fill_(2)
+    x[:, 1].fill_(7.5)
+    y = torch.zeros(2, dtype=torch.int64)
+    y.copy_(torch.tensor([1.9, -1.9]))
+    z = torch.zeros(2, 2).copy_(torch.tensor([1.0, 2.0]))
+    return x, y, z
+
+
+def copied_values_carry_gradients(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.zeros(2, 2)
+    y.copy_(x)
+    (y * torch.tensor([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+    return x.grad
+
+
+def slices_with_steps(torch):
+    x = torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], requires_grad=True)
+    y = x * 1
+    y[1:6:2] = torch.tensor([10.0, 30.0, 50.0]) * x[0:3]
+    y[-1] = y[-2]
+    (y * y).sum().backward()
+    return y, x.grad, y[::3], y[5:2], y[:100], y[-3:]
+
+
+def indices_of_several_dimensions(torch):
+    x = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]], requires_grad=True)
+    parts = [x[0], x[0, 1], x[..., 0], x[:, None, 1], x[1, ..., 1:], x[None, ..., None], x[-1, -1, -1]]
+    sum(part.sum() for part in parts).backward()
+    return parts, x.grad
+
+
+def shapes_of_views(torch):
+    m = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    return m.t(), m.T, m.permute(1, 0), m.permute((1, 0)), m.transpose(0, -1), m.unsqueeze(-1), m[:1].squeeze(0)
+
+
+def a_view_reflects_writes_through_every_kind(torch):
+    m = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    m.t()[0].mul_(10)
+    m.transpose(0, 1)[1].mul_(100)
+    m.permute(1, 0)[2].neg_()
+    m.unsqueeze(1)[0, 0, 0] = 0.5
+    m[1:].squeeze(0)[2] = 9.0
+    for row in m:
+        row.add_(1)
+    m[...].sub_(0.25)
+    return m
+
+
+def accumulation_is_seen_by_those_who_hold_the_gradient(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 3
+    y.sum().backward(retain_graph=True)
+    held, first = x.grad, x.grad[0]
+    y.sum().backward()
+    return held, first
+
+
+def an_in_place_operation_keeps_the_dtype(torch):
+    x = torch.tensor([1.5, 2.5])
+    x.add_(torch.tensor([1.0, 1.0], dtype=torch.float64))
+    i = torch.tensor([1, 2])
+    i.mul_(3)
+    i += torch.tensor([True, False])
+    return x, i, x.lt_(3)
+
+
+PROGRAMS = [each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__]
+
+
+@needs_torch
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_agrees_with_torch(function):
+    agree(function)
