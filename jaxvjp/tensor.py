@@ -29,7 +29,7 @@ from jaxvjp.core.promotion import converted, promoted
 from jaxvjp.dtypes import BOOL, dtype, int32
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import permute, put, unbind_one
+from jaxvjp.ops.view import function_view, permute, put, unbind_one
 
 NUMBERS = (int, float, complex)  # and bool, which is an int
 
@@ -123,6 +123,7 @@ class Tensor:
         if self._base is None:
             self._show(self._rebound(detached(storage.node)))
         else:
+            self._check_function_view("its base or another view of its base has been modified inplace")
             with recording(True):
                 node = self._base.node
                 for step in self._steps:
@@ -175,6 +176,25 @@ class Tensor:
                     "        x -= 0.1 * x.grad\n"
                     "    y = x + 1          # instead of x += 1"
                 )
+        self._check_function_view("is being modified inplace")
+
+    def _check_function_view(self, happened: str) -> None:
+        """RuntimeError, in torch's words, where a write would bypass the backward of a custom Function."""
+        made = next((step for step in self._steps if step.operation is function_view), None)
+        if made is None or not self._node.requires_grad:
+            return
+        (several,) = made.static
+        why = (
+            "This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+            if several
+            else "This view was created inside a custom Function (or because an input was returned as-is) and the "
+            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
+            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+            "output of the custom Function."
+        )
+        name = self._node.gradient_name.partition("Backward")[0]
+        raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
 
     # What torch says about a tensor.
 

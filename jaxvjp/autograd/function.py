@@ -1,119 +1,335 @@
-"""`autograd.Function`: a backward step in the user's own Python. `backward` comes before this room.
+"""`autograd.Function`: a backward step in the user's own Python. `context` comes before this room.
 
-Underneath it is what `jax.custom_vjp` is to a JAX function. Both methods work on lazy tensors: a backward that only
+Underneath it is what `jax.custom_vjp` is to a JAX function. Its methods work on lazy tensors: a backward that only
 computes with them is recorded like everything else and stays in the one program; one that reads a value
 (`.numpy()`, `if`) is computed up to there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, NamedTuple
+from weakref import ref
 
-from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, grad_mode, known, record, recording
+from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
+from jaxvjp.core.graph import Node, detached, grad_mode, known, leaf, record, recording
 from jaxvjp.core.promotion import converted
+from jaxvjp.dtypes import float32
 from jaxvjp.ops.identity import outcome
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.ops.view import alias, function_view
+from jaxvjp.tensor import Step, Tensor, view, wrap
+
+__all__ = [
+    "BackwardCFunction",
+    "Function",
+    "FunctionCtx",
+    "FunctionMeta",
+    "InplaceFunction",
+    "VmapInfo",
+    "once_differentiable",
+]
+
+EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+NO_GRADIENT = leaf(None, Aval((), float32))
+"""Stands, among the edges of a step, for a tensor that requires no gradient: the step does not keep that alive."""
 
 
-class FunctionCtx:
-    """What `forward` leaves for `backward`: saved tensors, and whatever attributes the user sets.
+class VmapInfo(NamedTuple):
+    """What `Function.vmap` is told about the batch: its size, and `torch.func.vmap`'s `randomness`."""
 
-    Attributes:
-        needs_input_grad: for each argument of `forward`, whether its gradient will be used.
+    batch_size: int
+    randomness: str
+
+
+class PythonStep:
+    """A backward step in Python (`core.graph.PythonBackward`) and the nodes of its outputs.
+
+    The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
     """
 
-    needs_input_grad: tuple[bool, ...] = ()
-    _saved: tuple[Tensor | None, ...] = ()
-    _freed = False
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keeps inputs or outputs of `forward` for `backward`, until the graph is freed."""
-        for each in tensors:
-            if each is not None and not isinstance(each, Tensor):
-                raise TypeError(
-                    f"save_for_backward can only save variables, but argument 0 is of type {type(each).__name__}\n"
-                    "Other values go into attributes: `ctx.exponent = 2`."
-                )
-        self._saved = tensors
+    def __init__(self, name: str, edges: Sequence[Node]) -> None:
+        self.name = name
+        self.edges = tuple(edges)
+        self.inputs: Sequence[Node] = [each for each in edges if each.requires_grad]
+        self.output_avals: list[Aval | None] = []
+        self._values: dict[int, Node] = {}
+        self._references: list[ref[Node] | None] = []
 
     @property
-    def saved_tensors(self) -> tuple[Tensor | None, ...]:
-        """What `save_for_backward` kept; RuntimeError once the graph is freed."""
-        if self._freed:
-            raise RuntimeError(FREED)
-        return self._saved
+    def outputs(self) -> list[Node | None]:
+        """The node of each output; None for one without a gradient, or that nobody holds any more."""
+        return [None if reference is None else reference() for reference in self._references]
 
+    def add_output(self, aval: Aval | None, value: Node | None = None) -> None:
+        """Counts one output more: of the abstract value `aval`, None for no tensor; `value` where it has a gradient."""
+        if value is not None:
+            self._values[len(self._references)] = value
+        self.output_avals.append(aval)
+        self._references.append(None)
 
-class _Step:
-    """The backward step of one call of a Function (`core.graph.PythonBackward`)."""
-
-    def __init__(self, function: type[Function], ctx: FunctionCtx, arguments: Sequence[Any]) -> None:
-        self.function = function
-        self.ctx = ctx
-        self.name = function.__name__ + "Backward"
-        self.slots = [each.node if isinstance(each, Tensor) else None for each in arguments]
-        self.inputs: Sequence[Node] = [each for each in self.slots if each is not None and each.requires_grad]
-        self.outputs: list[Node] = []
+    def output_node(self, position: int) -> Node:
+        """The node of an output: its value, with this step as its gradient."""
+        reference = self._references[position]
+        node = None if reference is None else reference()
+        if node is None:
+            value = self._values[position]
+            node = Node(outcome, (), (value,), value.aval, True, value.value)
+            node.python = self
+            node.edges = self.edges
+            self._references[position] = ref(node)
+        return node
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        given = [
-            wrap(known(0, output.aval) if cotangent is None else cotangent)
-            for output, cotangent in zip(self.outputs, cotangents, strict=True)
-        ]
+        raise NotImplementedError
+
+    def free(self) -> None:
+        """Gives up what the backward pass needed."""
+
+
+class FunctionStep(PythonStep):
+    """The backward step of one call of a Function, and what other transforms need of that call.
+
+    Attributes:
+        ctx: the context of this call.
+        arguments: what `forward` was called with, tensors replaced by None.
+        input_avals: the abstract value of each argument; None for one that is no tensor.
+    """
+
+    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any], named: dict[str, Any]) -> None:
+        nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
+        tensors = [each for each in nodes if each is not None]
+        super().__init__(type(ctx).__name__, [each if each.requires_grad else NO_GRADIENT for each in tensors])
+        self.ctx = ctx
+        self.arguments = tuple(None if isinstance(each, Tensor) else each for each in arguments)
+        self.named = named
+        self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
+        self.aliased: set[int] = set()
+        ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
+        ctx._step = ref(self)
+
+    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
+        """The cotangents of `inputs` by the user's `backward`, given one (or None) per output of `forward`."""
+        function = self.ctx._forward_cls
         with recording(create_graph):
-            returned = self.function.backward(self.ctx, *given)
-        gradients = list(returned) if isinstance(returned, tuple | list) else [returned]
-        wanted = len(self.slots)
+            given: Any = self._filled(self.output_avals, cotangents)
+            returned = _backward_of(function)(self.ctx, *([given] if function.boxed_grads_call else given))
+            return self._gradients(returned)
+
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
+        """The tangents of the outputs by the user's `jvp`, for forward-mode transforms.
+
+        Args:
+            tangents: one per argument of `forward`, of its shape and dtype; None for an argument that is no tensor or
+                has no tangent (the user's `jvp` gets zeros, or None after `set_materialize_grads(False)`).
+
+        Returns:
+            One per output of `forward`, of its shape and dtype; None for an output without a derivative.
+
+        Raises:
+            NotImplementedError: the Function has no `jvp`.
+            RuntimeError: a wrong number, type or shape of tangents, in torch's words; a freed graph.
+        """
+        ctx = self.ctx
+        ctx._in_jvp = True
+        try:
+            returned = ctx._forward_cls.jvp(ctx, *self._filled(self.input_avals, tangents))
+        finally:
+            ctx._in_jvp = False
+        listed = returned if isinstance(returned, tuple) else (returned,)
+        if len(listed) != len(self.output_avals):
+            raise RuntimeError(
+                "Function's jvp returned an invalid number of forward gradients (expected "
+                f"{len(self.output_avals)} but got {len(listed)})"
+            )
+        return [self._tangent(position, each) for position, each in enumerate(listed)]
+
+    def vmap(
+        self,
+        operands: Sequence[Tensor | None],
+        in_dims: Sequence[int | None],
+        batch_size: int,
+        randomness: str = "error",
+    ) -> tuple[list[Any], list[int | None]] | None:
+        """The outputs for a batch of operands by the user's `vmap`, for batching transforms.
+
+        Args:
+            operands: one per argument of `forward`: a tensor, with the batch as its dimension `in_dims[i]` where that
+                is not None; None for an argument that is no tensor (this call's own is used).
+            in_dims: per argument, which dimension is the batch; None where there is none.
+            batch_size, randomness: what `info` says.
+
+        Returns:
+            The outputs and, for each, which dimension is the batch; None where `generate_vmap_rule` is set, which says
+            that `jax.vmap` of what `forward` recorded is right.
+
+        Raises:
+            RuntimeError: the Function has no rule, two, or no `setup_context`; the rule returned something else.
+        """
+        function = self.ctx._forward_cls
+        own_rule = function.vmap is not Function.vmap
+        if not function._separates_context():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                f"must override the setup_context staticmethod. {EXTENDING}"
+            )
+        if own_rule == function.generate_vmap_rule:
+            found, advice = (
+                (
+                    "it has both generate_vmap_rule=True and an overridden vmap staticmethod",
+                    "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity",
+                )
+                if own_rule
+                else (
+                    "it does not have vmap support",
+                    "override and implement the vmap staticmethod or set generate_vmap_rule=True",
+                )
+            )
+            raise RuntimeError(f"You tried to vmap over {function.__name__}, but {found}. Please {advice}. {EXTENDING}")
+        if not own_rule:
+            return None
+        arguments = [own if given is None else given for own, given in zip(self.arguments, operands, strict=True)]
+        returned = function.vmap(VmapInfo(batch_size, randomness), tuple(in_dims), *arguments)
+        return _outputs_and_dims(returned)
+
+    def free(self) -> None:
+        self.ctx._free()
+
+    def _filled(self, avals: list[Aval | None], given: Sequence[Node | None]) -> list[Tensor | None]:
+        """Tensors for cotangents or tangents, zeros for those that are missing unless the user asked for None."""
+        filled: list[Tensor | None] = []
+        for aval, each in zip(avals, given, strict=True):
+            if each is None and aval is not None and self.ctx._materialize:
+                each = known(0, aval)
+            filled.append(None if each is None else wrap(each))
+        return filled
+
+    def _gradients(self, returned: Any) -> list[Node | None]:
+        """What `backward` returned, checked, for the tensors that require a gradient."""
+        gradients = returned if isinstance(returned, tuple) else (returned,)
+        wanted = len(self.input_avals)
         if len(gradients) < wanted or any(each is not None for each in gradients[wanted:]):
             raise RuntimeError(
                 f"function {self.name} returned an incorrect number of gradients (expected {wanted}, got "
-                f"{len(gradients)})\nbackward returns one gradient, or None, for each argument of forward after ctx."
+                f"{len(gradients)})\n"
+                "backward returns a tuple of one gradient, or None, for each argument of forward after ctx."
             )
-        with recording(create_graph):
-            return [
-                self._checked(position, slot, gradients[position])
-                for position, slot in enumerate(self.slots)
-                if slot is not None and slot.requires_grad
-            ]
+        results: list[Node | None] = []
+        place = 0
+        for position, (aval, gradient) in enumerate(zip(self.input_avals, gradients, strict=False)):
+            if aval is None:
+                if gradient is not None:
+                    raise RuntimeError(
+                        f"function {self.name} returned a gradient different than None at position {position + 1}, "
+                        "but the corresponding forward input was not a Variable"
+                    )
+                continue
+            if gradient is not None and not isinstance(gradient, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {_type_name(gradient)})")
+            if self.edges[place] is not NO_GRADIENT:
+                results.append(None if gradient is None else self._gradient(place, aval, gradient.node))
+            place += 1
+        return results
 
-    def output(self, value: Node) -> Tensor:
-        """An output of `forward`: its value, with this step as its gradient."""
-        node = Node(outcome, (), (value,), value.aval, True, value.value)
-        node.python = self
-        node.edges = tuple(self.inputs)
-        self.outputs.append(node)
-        return wrap(node)
-
-    def _checked(self, position: int, slot: Node, gradient: Any) -> Node | None:
-        if gradient is None:
-            return None
-        if not isinstance(gradient, Tensor):
-            raise TypeError(f"expected Variable or None (got {type(gradient).__name__})")
-        node = gradient.node
-        shape = slot.aval.shape
-        if node.aval.shape != shape:
-            if not expandable(shape, node.aval.shape):
+    def _gradient(self, place: int, aval: Aval, node: Node) -> Node:
+        """A gradient in the shape and dtype of its input, where it fits that."""
+        if node.aval.shape != aval.shape:
+            if not expandable(aval.shape, node.aval.shape):
                 raise RuntimeError(
-                    f"Function {self.name} returned an invalid gradient at index {position} - got "
-                    f"{list(node.aval.shape)} but expected shape compatible with {list(shape)}"
+                    f"Function {self.name} returned an invalid gradient at index {place} - got "
+                    f"{list(node.aval.shape)} but expected shape compatible with {list(aval.shape)}"
                 )
-            node = record(sum_to, (node,), (shape,))
-        return converted(node, slot.aval.dtype)
+            node = record(sum_to, (node,), (aval.shape,))
+        own, given = aval.dtype, node.aval.dtype
+        if own.is_complex != given.is_complex and not given.is_floating_point:
+            raise RuntimeError(
+                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
+                "got false.  (Could this error message be improved?  If so, please report an enhancement request to "
+                f"PyTorch.)\nThe gradient at index {place} is torch.{given.name}, its input torch.{own.name}."
+            )
+        return converted(node, own)
 
-    def free(self) -> None:
-        if self.ctx._saved:
-            self.ctx._saved = ()
-            self.ctx._freed = True
+    def _tangent(self, position: int, tangent: Any) -> Node | None:
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {_type_name(tangent)}) for grad output {position}.")
+        if tangent is None:
+            return None
+        aval = self.output_avals[position]
+        if aval is None or position not in self._values:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is "
+                "not a differentiable Tensor.You should return None at that position instead."
+            )
+        if position in self.aliased and tangent._base is None:
+            raise RuntimeError(
+                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
+                "view."
+            )
+        if tangent.shape != aval.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(aval.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+        return converted(tangent.node, aval.dtype)
 
 
-class Function:
+class OnceStep(PythonStep):
+    """The step behind what a `@once_differentiable` backward returned: it says that there is no second derivative."""
+
+    def __init__(self) -> None:
+        super().__init__("Error", [leaf(None, Aval((), float32), True)])
+
+    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable\n"
+            "Its backward ran without recording. Where it only computes with tensors, remove the decorator."
+        )
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks a `backward` that shall not be recorded, such as one in NumPy: differentiating it raises RuntimeError.
+
+    Counterpart of `torch.autograd.function.once_differentiable`.
+    """
+
+    @wraps(backward)
+    def unrecorded(ctx: Any, *gradients: Any) -> Any:
+        with recording(False):
+            returned = backward(ctx, *gradients)
+        if not grad_mode.enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
+            return returned
+        step = OnceStep()
+        refused: list[Any] = []
+        for position, each in enumerate(returned if isinstance(returned, tuple) else (returned,)):
+            tensor = isinstance(each, Tensor)
+            step.add_output(each.node.aval if tensor else None, each.node if tensor else None)
+            refused.append(wrap(step.output_node(position)) if tensor else each)
+        return tuple(refused)
+
+    return unrecorded
+
+
+class FunctionMeta(type):
+    """Gives each Function the class of its `ctx`, named after it. Counterpart of torch's of the same name."""
+
+    _backward_cls: type[BackwardCFunction]
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        super().__init__(name, bases, attributes)
+        cls._backward_cls = type(name + "Backward", (BackwardCFunction,), {"_forward_cls": cls})
+
+
+class Function(metaclass=FunctionMeta):
     """A differentiable function with its own derivative; subclass it and call `apply`.
 
-    Write `forward(ctx, *arguments)`, which returns a tensor or a tuple of them, and `backward(ctx, *gradients)`, which
-    gets the cotangent of each output and returns that of each argument, None for those that have none::
+    Write `forward(ctx, *arguments)`, which returns a tensor or a tuple of them (and of other values), and
+    `backward(ctx, *gradients)`, which gets the cotangent of each output and returns that of each argument, None for
+    those that have none::
 
         class Square(Function):
             @staticmethod
@@ -128,37 +344,260 @@ class Function:
 
         y = Square.apply(x)
 
-    Counterpart of `torch.autograd.Function`; the functional form is `jax.custom_vjp`.
+    Or write `forward(*arguments)` and `setup_context(ctx, inputs, output)`. Counterpart of `torch.autograd.Function`;
+    the functional form is `jax.custom_vjp` (with `jvp`, `jax.custom_jvp`; with `vmap`, `jax.custom_batching`).
+
+    Attributes:
+        generate_vmap_rule: whether batching `forward` and `backward` as they stand is right; instead of `vmap`.
+        clear_saved_tensors_on_access: whether `ctx.saved_tensors` may be read once only and lets go of them then.
+        boxed_grads_call: whether `backward` gets its cotangents as one list, from which it may take them away.
     """
 
+    generate_vmap_rule = False
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        warnings.warn(
+            f"{self.__class__} should not be instantiated. Methods on autograd functions are all static, so you "
+            "should invoke them on the class itself. Instantiating an autograd function will raise an error in a "
+            "future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """RuntimeError: a Function is not called, its class's `apply` is."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)\n"
+            f"Call the class instead: `{type(self).__name__}.apply(x)`."
+        )
+
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Any:
+    def forward(*arguments: Any, **named: Any) -> Any:
+        """What the Function computes, on tensors that record no gradient."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Fills `ctx` after a `forward` that does not take it."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
+        """The cotangents of the arguments, from those of the outputs; `vjp` is another name for it."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
         )
 
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        """The tangents of the outputs, from those of the arguments."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
+    @staticmethod
+    def vmap(info: VmapInfo, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+        """The outputs for a batch of arguments, and which of their dimensions are the batch."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
-    def apply(cls, *arguments: Any) -> Any:
+    def apply(cls, *arguments: Any, **named: Any) -> Any:
         """Runs `forward` without recording its inside, and records this Function as the step that goes back."""
-        ctx = FunctionCtx()
-        step = _Step(cls, ctx, arguments)
-        ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in step.slots)
+        separate = cls._separates_context()
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*arguments, **named)
+            bound.apply_defaults()
+            arguments = bound.args
+            for keyword in bound.kwargs:
+                raise TypeError(f"forward() got an unexpected keyword argument '{keyword}'")
+        ctx = cls._backward_cls()
+        step = FunctionStep(ctx, arguments, {} if separate else named)
         tracked = bool(step.inputs) and grad_mode.enabled
         with recording(False):
-            returned = cls.forward(ctx, *arguments)
-        if not tracked:
-            return returned
-        outputs = returned if isinstance(returned, tuple) else (returned,)
-        shown = {id(each): step.output(each.node) for each in outputs if _differentiable(each)}
-        ctx._saved = tuple(shown.get(id(each), each) for each in ctx._saved)
-        results = tuple(shown.get(id(each), each) for each in outputs)
-        return results if isinstance(returned, tuple) else results[0]
+            if separate:
+                returned = cls.forward(*arguments)
+                cls.setup_context(ctx, arguments, returned)
+            else:
+                returned = cls.forward(ctx, *arguments, **named)
+            outputs = _Outputs(step, arguments, tracked, separate)
+            return outputs.of(returned)
+
+    @classmethod
+    def _separates_context(cls) -> bool:
+        return cls.setup_context is not Function.setup_context
 
 
-def _differentiable(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype.differentiable
+class InplaceFunction(Function):
+    """A Function, under the name that old code gives to one that writes in place. Counterpart of torch's."""
+
+
+class _Outputs:
+    """What `forward` returned, turned into the outputs of its step."""
+
+    def __init__(self, step: FunctionStep, arguments: Sequence[Any], tracked: bool, separate: bool) -> None:
+        self.step = step
+        self.ctx = step.ctx
+        self.tracked = tracked
+        self.separate = separate
+        self.inputs = {id(each) for each in arguments if isinstance(each, Tensor)}
+        self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")
+
+    def of(self, returned: Any) -> Any:
+        """The outputs for the user, each with its gradient; what `ctx` asked to save is saved then."""
+        raw = returned if isinstance(returned, tuple) else (returned,)
+        last = {id(each): position for position, each in enumerate(raw)}
+        if (self.inputs & self.dirty) - last.keys():
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
+                "are modified inplace must all be outputs of the Function."
+            )
+        without = _identities(
+            self.ctx._non_differentiable, "mark_non_differentiable only accepts variable arguments, but got"
+        )
+        differentiable = [
+            self.tracked and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
+            for each in raw
+        ]
+        results: list[Any] = []
+        for position, each in enumerate(raw):
+            if not isinstance(each, Tensor):
+                self.step.add_output(None)
+                results.append(each)
+            elif not differentiable[position]:
+                self.step.add_output(each.node.aval)
+                results.append(self._without_gradient(each))
+            elif id(each) in self.inputs & self.dirty:
+                results.append(self._written(position, each, sum(differentiable) > 1))
+            elif id(each) not in self.inputs and last[id(each)] != position:  # one tensor twice: the last place counts
+                self.step.add_output(each.node.aval)
+                results.append(each)
+            else:
+                results.append(self._with_gradient(position, each, len(raw) > 1))
+        if self.tracked:
+            as_is = (self.inputs & last.keys()) - self.dirty
+            self.ctx._saved = self._saved(self.ctx._to_save, as_is)
+            self.ctx._saved_for_forward = self._saved(self.ctx._to_save_for_forward, as_is)
+        self.ctx._to_save = self.ctx._to_save_for_forward = self.ctx._dirty = self.ctx._non_differentiable = ()
+        return tuple(results) if isinstance(returned, tuple) else results[0]
+
+    def _without_gradient(self, tensor: Tensor) -> Tensor:
+        """The output itself, or a view of it where the user's own input has to stay as it is."""
+        if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
+            return tensor.detach()
+        if tensor.requires_grad:
+            tensor._show(detached(tensor.node))
+        return tensor
+
+    def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
+        """An input that `forward` wrote into: what it shows from now on is this output."""
+        if tensor.is_leaf and tensor.requires_grad:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        with recording(True):
+            tensor.check_writable()
+            if several and tensor._base is not None:
+                raise RuntimeError(
+                    "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                    "return more than one Tensor. This is not supported by the current autograd engine. You should "
+                    "either make sure the input is not a view (using .clone() for example) or make your Function only "
+                    "return one Tensor (potentially splitting it into two Functions: one doing the inplace that "
+                    "returns a single Tensor and a second one that does the other operations). You can ask on the "
+                    "forum https://discuss.pytorch.org/ if you need help to do this change."
+                )
+            value = detached(tensor.node)
+            self.step.add_output(value.aval, value)
+            tensor.write(self.step.output_node(position))
+        if tensor._base is None:
+            tensor.storage.node = value  # what aliases read: the output itself would keep the step alive for `ctx`
+        return tensor
+
+    def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:
+        if id(tensor) in self.inputs:
+            tensor = view(tensor, Step(alias, ()))
+        value = detached(tensor.node)
+        tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
+        self.step.add_output(value.aval, value)
+        if tensor._base is not None:
+            tensor._steps += (Step(function_view, (several,)),)
+            self.step.aliased.add(position)
+        tensor._show(self.step.output_node(position))
+        return tensor
+
+    def _saved(self, tensors: tuple[Any, ...], as_is: set[int]) -> tuple[SavedTensor | None, ...]:
+        kept: list[SavedTensor | None] = []
+        for place, each in enumerate(tensors):
+            if each is None:
+                kept.append(None)
+                continue
+            if not isinstance(each, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {place} is of type "
+                    f"{_type_name(each)}\nOther values go into attributes: `ctx.exponent = 2`."
+                )
+            if self.separate and id(each) in as_is:
+                raise RuntimeError(
+                    "An input that has been returned as-is as output is being saved for backward. This is not "
+                    "supported if you override setup_context. You should return and save a view of the input instead, "
+                    "e.g. with x.view_as(x) or setup ctx inside the forward function itself."
+                )
+            node = each.node
+            position = node.output_number if node.python is self.step else None
+            kept.append(SavedTensor(each, None if position is None else self.step._values[position], position))
+        return tuple(kept)
+
+
+def _backward_of(function: type[Function]) -> Callable[..., Any]:
+    """The method that goes back: `vjp` is another name for `backward`."""
+    if function.vjp is Function.vjp:
+        return function.backward
+    if function.backward is not Function.backward:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+            "one of them."
+        )
+    return function.vjp
+
+
+def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
+    for each in tensors:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"{refusal} \nIt was given a {_type_name(each)}.")
+    return {id(each) for each in tensors}
+
+
+def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:
+    """What a `vmap` method returned, as one output and one batch dimension each."""
+    expected = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+        "with the output. "
+    )
+    if not isinstance(returned, tuple):
+        raise RuntimeError(f"{expected}Got a {type(returned)} instead")
+    if len(returned) != 2:
+        raise RuntimeError(f"{expected}Got {len(returned)} returns instead")
+    output, out_dims = returned
+    outputs = list(output) if isinstance(output, tuple) else [output]
+    if not isinstance(out_dims, tuple):
+        return outputs, [out_dims] * len(outputs)
+    if not isinstance(output, tuple) or len(out_dims) != len(outputs):
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`.\n"
+            f"There are {len(out_dims)} dimensions for {len(outputs)} outputs. {EXTENDING}"
+        )
+    return outputs, list(out_dims)
+
+
+def _type_name(value: Any) -> str:
+    """The name of a value's type as torch writes it: `float`, `numpy.ndarray`."""
+    own = type(value)
+    return own.__name__ if own.__module__ == "builtins" else f"{own.__module__}.{own.__name__}"

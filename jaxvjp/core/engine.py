@@ -88,6 +88,7 @@ def _sweep(
     on_the_way = set(walked)
     arrived: dict[Node, Node] = {}
     values: dict[Node, Node] = {}
+    stopped = False  # whether a Python step said None: what lies behind it alone gets no cotangent, not one of zeros
 
     def arrive(node: Node | Number, cotangent: Node) -> None:
         if isinstance(node, Node) and node in on_the_way:
@@ -99,12 +100,17 @@ def _sweep(
     for segment in reversed(_segments(walked, set(targets or ()), create_graph)):
         step = segment[0].python
         if step is not None:
-            given = step([arrived.get(each) for each in step.outputs], create_graph)
+            given = step([each and arrived.get(each) for each in step.outputs], create_graph)
             for each, result in zip(step.inputs, given, strict=True):
-                if result is not None:
+                if result is None:
+                    stopped = True
+                else:
                     arrive(each, result)
             continue
         outputs = [node for node in segment if node in arrived]
+        if stopped:
+            inside = set(segment)
+            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])  # noqa: B023
         program, leaves = freeze(segment, outputs)
         wrt = [position for position, each in enumerate(leaves) if each in on_the_way]
         primals, pulled = record_pullback(program, leaves, wrt, [arrived[node] for node in outputs], create_graph)

@@ -65,13 +65,15 @@ class Number:
 class PythonBackward(Protocol):
     """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
 
-    `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it; `name` is what
-    torch calls the node.
+    `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
+    has gone or brings none; `name` is what torch calls the node.
     """
 
     name: str
     inputs: Sequence[Node]
-    outputs: list[Node]
+
+    @property
+    def outputs(self) -> Sequence[Node | None]: ...
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
@@ -96,6 +98,7 @@ class Node:
     """
 
     __slots__ = (
+        "__weakref__",
         "aval",
         "edges",
         "freed",
@@ -171,6 +174,13 @@ class Node:
             return cast(Node, self.inputs[0]).gradient_name
         avals = tuple(each.aval for each in self.inputs) if self.input_avals is None else self.input_avals
         return self.operation.gradient_name(self.static, avals)
+
+    @property
+    def output_number(self) -> int:
+        """Which result of its step this is: 1 for the second of several."""
+        if self.python is not None:
+            return list(self.python.outputs).index(self)
+        return cast(int, self.static[0]) if self.operation is item else 0
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""

@@ -62,6 +62,15 @@ def alias(input):
     return input
 
 
+@op(write=_put_reshaped, public="")
+def function_view(input, *, several):
+    """All of it: the last step to what a custom Function returned as a view, which marks it as that.
+
+    `several` says whether the Function had other outputs.
+    """
+    return input
+
+
 @op(write=_put_reshaped)
 def unsqueeze(input, *, dim: Index):
     """A dimension of size 1 more, at `dim`."""

@@ -1,0 +1,176 @@
+"""`ctx`: what a custom Function's `forward` leaves for its `backward`. `backward` comes before this room.
+
+In this room one can save tensors and get them back (`SavedTensor`), with torch's check that nobody wrote into them
+meanwhile, and say how the outputs are to be treated (`FunctionCtx`). Underneath, what is saved here are the residuals
+that a `jax.custom_vjp` returns next to its outputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+from weakref import ref
+
+from jaxvjp.core.engine import FREED
+from jaxvjp.core.graph import Node
+from jaxvjp.tensor import Tensor, blank
+
+
+class OutputsByPosition(Protocol):
+    """What gives the outputs of a Function's call (`autograd.function.FunctionStep`)."""
+
+    name: str
+
+    def output_node(self, position: int) -> Node: ...
+
+
+class SavedTensor:
+    """One tensor that was saved, and the count of writes into it at that time.
+
+    Of an output the value alone is kept: its node holds the step, the step `ctx`, and `ctx` this, and the four would
+    keep one another alive.
+    """
+
+    __slots__ = ("position", "tensor", "version")
+
+    def __init__(self, tensor: Tensor, value: Node | None = None, position: int | None = None) -> None:
+        """`value` and `position` are those of an output."""
+        self.tensor = tensor if value is None else _alias(tensor, value)
+        self.position = position
+        self.version = tensor.storage.version
+
+    def unpacked(self, step: OutputsByPosition | None) -> Tensor:
+        """The tensor again, with its place in the graph; RuntimeError where it was written to since."""
+        tensor = self.tensor
+        version = tensor.storage.version
+        if version != self.version:
+            raise RuntimeError(self._modified(version, step))
+        if self.position is None or step is None:
+            return tensor
+        node = step.output_node(self.position)
+        if node.held:
+            held: Tensor = node.tensor
+            return held
+        shown = _alias(tensor, node)
+        node.holder = ref(shown)
+        return shown
+
+    def _modified(self, version: int, step: OutputsByPosition | None) -> str:
+        node = self.tensor.node
+        which = ""
+        if self.position is not None and step is not None:
+            which = f", which is output {self.position} of {step.name.partition('Backward')[0]},"
+        elif not node.is_leaf:
+            which = f", which is output {node.output_number} of {node.gradient_name.partition('Backward')[0]},"
+        return (
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[torch.{node.aval.dtype.legacy}Tensor {list(node.aval.shape)}]{which} is at version {version}; expected "
+            f"version {self.version} instead. Hint: enable anomaly detection to find the operation that failed to "
+            "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
+            "save_for_backward kept this tensor; what its gradient needs is the value of then. Make a new tensor "
+            "instead of writing into it, `y = y * 2` for `y *= 2`, or save a copy: ctx.save_for_backward(y.clone())."
+        )
+
+
+def _alias(tensor: Tensor, node: Node) -> Tensor:
+    """Another tensor over the storage of `tensor`, which shows `node`."""
+    alias = blank(node)
+    alias._storage = tensor.storage
+    alias._seen = tensor.storage.version
+    alias._base, alias._steps = tensor._base, tensor._steps
+    return alias
+
+
+class FunctionCtx:
+    """What `forward` (or `setup_context`) tells `backward`: saved tensors, marks, and whatever attributes one sets.
+
+    Counterpart of `torch.autograd.function.FunctionCtx`.
+
+    Attributes:
+        needs_input_grad: for each argument of `forward`, whether it requires a gradient.
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _to_save: tuple[Any, ...] = ()
+    _to_save_for_forward: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _non_differentiable: tuple[Any, ...] = ()
+    _materialize = True
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        """Keeps inputs, outputs or other tensors for `backward`, until the graph is freed; None stays None.
+
+        The last call counts. `apply` raises TypeError for what is no tensor: other values go into attributes.
+        """
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Keeps tensors for `jvp`; AssertionError for what is no tensor."""
+        for each in tensors:
+            if each is not None and not isinstance(each, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
+                )
+        self._to_save_for_forward = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Says which inputs `forward` wrote into: each has to be returned, and becomes an output itself."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Says which outputs have no gradient; `backward` still gets a cotangent for each of them, of zeros."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether `backward` and `jvp` get zeros (True, as it starts) or None where there is no cotangent."""
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)\n"
+                f"It was given {value!r}."
+            )
+        self._materialize = value
+
+
+class BackwardCFunction(FunctionCtx):
+    """A `FunctionCtx` as `backward` and `jvp` get it: what was saved can be read.
+
+    Each Function has its own subclass, named after it; the user never makes one. Counterpart of
+    `torch.autograd.function.BackwardCFunction`.
+    """
+
+    _forward_cls: Any
+    _saved: tuple[SavedTensor | None, ...] = ()
+    _saved_for_forward: tuple[SavedTensor | None, ...] = ()
+    _in_jvp = False
+    _freed = False
+    _accessed = False
+    _step: ref[Any] | None = None
+
+    def name(self) -> str:
+        """torch's name for the backward step: that of the Function and `Backward`."""
+        return type(self).__name__
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        """What `save_for_backward` kept (in `jvp`, what `save_for_forward` kept).
+
+        RuntimeError once the graph is freed, and where a saved tensor was modified in place after it was saved.
+        """
+        if self._freed:
+            raise RuntimeError(FREED + "\nIt was ctx that saved them; `y.backward(retain_graph=True)` keeps them.")
+        step = None if self._step is None else self._step()
+        saved = self._saved_for_forward if self._in_jvp else self._saved
+        tensors = tuple(None if each is None else each.unpacked(step) for each in saved)
+        if self._forward_cls.clear_saved_tensors_on_access and not self._in_jvp:
+            if self._accessed:
+                raise RuntimeError(
+                    "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                    "autograd.Function. Either access saved_tensors only once, or set "
+                    "clear_saved_tensors_on_access=False."
+                )
+            self._accessed, self._saved = True, ()
+        return tensors
+
+    def _free(self) -> None:
+        self._saved = self._saved_for_forward = ()
+        self._freed = True
