@@ -8,8 +8,8 @@ are the public names and nothing else. The rooms in reading order: `dtypes`, `op
 from __future__ import annotations
 
 from jaxvjp import autograd, dtypes, functions, indexing, random, testing
-from jaxvjp.autograd import enable_grad, no_grad
-from jaxvjp.autograd.modes import is_grad_enabled
+from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.evaluation import counters
 from jaxvjp.creation import (
     FloatTensor,
@@ -51,8 +51,11 @@ __all__ = [
     "enable_grad",
     "full",
     "get_default_dtype",
+    "inference_mode",
     "initial_seed",
+    "is_anomaly_enabled",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "manual_seed",
     "no_grad",
     "ones",
@@ -64,6 +67,7 @@ __all__ = [
     "randn_like",
     "random",
     "set_default_dtype",
+    "set_grad_enabled",
     "tensor",
     "testing",
     "zeros",

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from types import CodeType
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
 from jaxvjp.ops.creation import full
@@ -22,14 +22,17 @@ from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract
 
 HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+Where = tuple[CodeType, int] | None
 _in_house: dict[str, bool] = {}
 _serial = count()
+Hook = Callable[["Node"], "Node | None"]
 
 
 class GradMode(threading.local):
     """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
 
     enabled = True
+    inference = False
 
 
 grad_mode = GradMode()
@@ -56,10 +59,25 @@ class Number:
 
     __slots__ = ("aval", "value")
     requires_grad = False
+    inference = False
 
     def __init__(self, value: complex, number_dtype: Any) -> None:
         self.value = value
         self.aval = Aval((), number_dtype, True)
+
+
+Cotangents = list["Node | None"]
+
+
+class StepHooks(NamedTuple):
+    """Hooks of a step of the backward graph: before it, on the cotangents that arrive; after it, on both sides.
+
+    They are the user's functions of tensors; `call` is how the engine, which knows none, has them called on nodes.
+    """
+
+    before: dict[int, Callable[..., Any]]
+    after: dict[int, Callable[..., Any]]
+    call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
 
 
 class PythonBackward(Protocol):
@@ -78,6 +96,40 @@ class PythonBackward(Protocol):
     def free(self) -> None: ...
 
 
+class Versions:
+    """How often a storage was written in place, as torch counts: shared by a tensor, its views and `detach()`.
+
+    Attributes:
+        count: the number of writes so far.
+        shown: the nodes that show the contents as they are now.
+    """
+
+    __slots__ = ("count", "shown")
+    last_write = -1
+    """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.shown: list[Node] = []
+
+    def written(self) -> None:
+        """Counts a write: what showed the contents until now has been overwritten."""
+        where = user_line(sys._getframe(1))
+        for node in self.shown:
+            node.overwritten = Overwritten(self, self.count, where)
+        self.count += 1
+        self.shown = []
+        Versions.last_write = next(_serial)
+
+
+class Overwritten(NamedTuple):
+    """That the storage which showed a node was written in place: whose count, what it was then, and by which line."""
+
+    versions: Versions
+    version: int
+    where: Where
+
+
 class Node:
     """One recorded operation, or a leaf.
 
@@ -91,6 +143,12 @@ class Node:
         freed: whether a backward without `retain_graph` has been through it.
         serial: its place in the order of recording; inputs always come before users.
         holder: a weak reference to the Tensor that shows this node to the user.
+        hooks: what `Tensor.register_hook` put here: each takes the cotangent's node and may return another.
+        in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
+        inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
+        retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
+        step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
+        overwritten: set when an in-place write replaced the contents that this node shows.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
     """
@@ -100,13 +158,19 @@ class Node:
         "edges",
         "freed",
         "holder",
+        "hooks",
+        "in_place",
+        "inference",
         "input_avals",
         "inputs",
         "operation",
+        "overwritten",
         "python",
         "requires_grad",
+        "retains",
         "serial",
         "static",
+        "step_hooks",
         "value",
         "where",
     )
@@ -132,17 +196,13 @@ class Node:
         self.serial = next(_serial)
         self.holder: ref[Any] | None = None
         self.input_avals: tuple[Aval, ...] | None = None
-        # The walk out of the house is written out here, not called: it runs once per recorded operation.
-        frame: Any = sys._getframe(1)
-        while frame is not None:
-            filename = frame.f_code.co_filename
-            inside = _in_house.get(filename)
-            if inside is None:
-                inside = _in_house[filename] = _is_in_house(filename)
-            if not inside:
-                break
-            frame = frame.f_back
-        self.where: tuple[CodeType, int] | None = None if frame is None else (frame.f_code, frame.f_lasti)
+        self.hooks: dict[int, Hook] | None = None
+        self.retains = False
+        self.in_place = False
+        self.inference = grad_mode.inference
+        self.step_hooks: StepHooks | None = None
+        self.overwritten: Overwritten | None = None
+        self.where = user_line(sys._getframe(1))
 
     @property
     def is_leaf(self) -> bool:
@@ -172,6 +232,12 @@ class Node:
         avals = tuple(each.aval for each in self.inputs) if self.input_avals is None else self.input_avals
         return self.operation.gradient_name(self.static, avals)
 
+    @property
+    def qualified_name(self) -> str:
+        """What torch's `grad_fn.name()` says: two steps carry their C++ namespace."""
+        name = self.gradient_name
+        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices") else name
+
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
         if self.value is not None and (self.freed or self.is_leaf):
@@ -179,6 +245,44 @@ class Node:
                 self.input_avals = tuple([each.aval for each in self.inputs])
             self.inputs = ()
             self.edges = ()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether its backward step has to be taken by itself: it is Python, or it has hooks that see both sides."""
+        return self.python is not None or self.step_hooks is not None
+
+    def changed_in_place(self) -> Node | None:
+        """What this node's backward needs (a saved operand or its own result) and an in-place write has replaced."""
+        if self.operation is None:
+            return None
+        positions = {name: place for place, name in enumerate(self.operation.operands)}
+        for name, needed_for in self.operation.saves:
+            if needed_for is not None and not self.inputs[positions[needed_for]].requires_grad:
+                continue
+            if self.in_place and positions.get(name) == 0:
+                continue
+            if name == "result":
+                saved: Node | Number = self
+            elif name in positions:
+                saved = self.inputs[positions[name]]
+            else:
+                continue  # any number of operands: those of a pullback, which keeps values, not storages
+            if isinstance(saved, Node) and saved.shows_overwritten() is not None:
+                return saved
+        return None
+
+    def shows_overwritten(self) -> Overwritten | None:
+        """The in-place write that replaced what this node shows: its own contents, or those it is a view of."""
+        node: Node | Number = self
+        while isinstance(node, Node):
+            if node.overwritten is not None:
+                return node.overwritten
+            if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
+                return None
+            if not node.inputs:
+                return None
+            node = node.inputs[0]
+        return None
 
     def free(self) -> None:
         """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
@@ -196,20 +300,49 @@ class Node:
         return copy
 
     @property
-    def location(self) -> tuple[str, int, str] | None:
-        """File, line number and text of the user's line that recorded this node."""
-        if self.where is None:
-            return None
-        code, instruction = self.where
-        line = next(
-            (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
-            code.co_firstlineno,
-        )
-        return code.co_filename, line, linecache.getline(code.co_filename, line).strip()
+    def location(self) -> Location | None:
+        """The user's line that recorded this node."""
+        return located(self.where)
 
     def __repr__(self) -> str:
         name = "leaf" if self.operation is None else self.operation.name
         return f"<Node {self.serial} {name} {self.aval}>"
+
+
+def user_line(frame: Any) -> Where:
+    """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        inside = _in_house.get(filename)
+        if inside is None:
+            inside = _in_house[filename] = _is_in_house(filename)
+        if not inside:
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+class Location(NamedTuple):
+    """A line of the user's."""
+
+    filename: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
+
+
+def located(where: Where) -> Location | None:
+    """File, line number and text for what `user_line` kept."""
+    if where is None:
+        return None
+    code, instruction = where
+    line = next(
+        (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
+        code.co_firstlineno,
+    )
+    return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
 
 
 def _is_in_house(filename: str) -> bool:
@@ -222,13 +355,27 @@ def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, 
     return Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
 
 
-def _tracked(operation: Op, inputs: Iterable[Node | Number], aval: Any) -> bool:
+def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
     if not (grad_mode.enabled and operation.differentiable):
         return False
     for each in inputs:
         if each.requires_grad:
-            return bool(aval.dtype.differentiable)
+            if aval.dtype.differentiable:
+                if operation.saves:
+                    _check_savable(inputs)
+                return True
+            return False
     return False
+
+
+def _check_savable(inputs: Iterable[Node | Number]) -> None:
+    for each in inputs:
+        if each.inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
 
 
 def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:

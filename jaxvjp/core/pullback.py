@@ -12,10 +12,11 @@ from typing import Any
 
 import jax
 import jax.extend.core
+import jax.numpy as jnp
 
 from jaxvjp.core.graph import Node, Number, items
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import Aval, op
 
 Where = tuple[int, ...]
 
@@ -33,15 +34,22 @@ def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[C
 
 
 @op(saves="operands", public="", grad_fn="PullbackBackward0")
-def pullback(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
+def pullback(*operands: Any, program: Program, wrt: Where, batched: bool) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 
-    The operands are the program's leaves and one cotangent per output.
+    The operands are the program's leaves and one cotangent per output; if `batched`, as many in each as its first
+    dimension has, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
     primal, primals = _function_of(program, leaves, wrt)
     outputs, pull = jax.vjp(primal, *primals)
-    return (*outputs, *pull(cotangents))
+    pull = jax.vmap(pull) if batched else pull
+    results = pull(tuple(_conjugated(each) for each in cotangents))
+    return (*outputs, *[_conjugated(each) for each in results])
+
+
+def _conjugated(cotangent: Any) -> Any:
+    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent
 
 
 def record_pullback(
@@ -50,6 +58,7 @@ def record_pullback(
     wrt: Sequence[int],
     cotangents: Sequence[Node],
     create_graph: bool,
+    batch: int | None = None,
 ) -> tuple[list[Node], list[Node]]:
     """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
 
@@ -57,11 +66,14 @@ def record_pullback(
     y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
     """
     operands = (*leaves, *cotangents)
-    primals = tuple([cotangent.aval for cotangent in cotangents])
+    rows = () if batch is None else (batch,)
+    primals = tuple([Aval(each.aval.shape[len(rows) :], each.aval.dtype) for each in cotangents])
 
     def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
-        avals = (*primals, *[leaves[position].aval for position in positions])
-        node = Node(pullback, (program, positions), operands, avals, requires_grad=bool(edges))
+        pulled = [leaves[position].aval for position in positions]
+        avals = (*primals, *[Aval((*rows, *each.shape), each.dtype) for each in pulled])
+        static = (program, positions, batch is not None)
+        node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges
         return items(node)
 
@@ -87,7 +99,7 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt), operands))(*structs, *outputs)
+        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt, False), operands))(*structs, *outputs)
     reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
     return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
 

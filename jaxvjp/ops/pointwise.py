@@ -52,21 +52,21 @@ def rsub(input, other):
     return sub.function(other, input)
 
 
-@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="input other")
+@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="other for input, input for other")
 def mul(input, other):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, saves="input other")
+@op(promotion=FLOAT, operator="/", inplace=True, saves="other for input, input for other, other for other")
 def div(input, other):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
 
 
-@op(promotion=FLOAT, operator="r/", saves="input other", grad_fn="MulBackward0", public="")
+@op(promotion=FLOAT, operator="r/", saves="input", grad_fn="MulBackward0", public="")
 def rdiv(input, other):
     """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
     return jnp.multiply(1 / input, other)
@@ -125,7 +125,7 @@ def _power_name(static, avals):
     promotion=ARITHMETIC,
     operator="**",
     inplace=True,
-    saves="input exponent result",
+    saves="input, exponent, result for exponent",
     grad_fn=_power_name,
     rewrite=_fixed_power,
 )
@@ -187,6 +187,59 @@ def relu(input):
 def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
     return jnp.abs(input)
+
+
+@op(inplace=True, saves="mask")
+def masked_fill(input, mask, value):
+    """`input` with one number wherever `mask` is true."""
+    if mask.dtype != bool:
+        long = {"int64": "long int", "int32": "int", "float32": "float", "uint8": "unsigned char"}
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{long.get(mask.dtype.name, mask.dtype.name)}\nSuch as `x > 0`, or `mask.bool()`."
+        )
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    broadcast(input, mask)
+    return jnp.where(mask, value.astype(input.dtype), input)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min")
+def clamp_min(input, min):
+    """`input`, or `min` where that is larger; at the bound the gradient is `input`'s."""
+    input, min = broadcast(input, min)
+    return jnp.where(input < min, min, input)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max")
+def clamp_max(input, max):
+    """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s."""
+    input, max = broadcast(input, max)
+    return jnp.where(input > max, max, input)
+
+
+def _given_bounds(row, operands, static):
+    input, lower, upper = operands
+    if lower is None and upper is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if lower is None:
+        return clamp_max, (input, upper), static
+    return (clamp_min, (input, lower), static) if upper is None else (row, operands, static)
+
+
+def _clamp_name(static, avals):
+    return f"ClampBackward{1 if all(each.number for each in avals[1:]) else 0}"
+
+
+clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, rewrite=_given_bounds)
+def clamp(input, min=None, max=None):
+    """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+    return clamp_max.function(clamp_min.function(input, min), max)
 
 
 @op(promotion=COMPARE, operator="==", inplace=True)

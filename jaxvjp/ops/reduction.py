@@ -34,7 +34,7 @@ def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
     return jnp.mean(input, axes(dim, input.ndim), dtype=result.numpy, keepdims=keepdim)
 
 
-@op(grad_fn="LinalgVectorNormBackward0", saves="input result", public="method function")
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", public="method function")
 def norm(input, *, dim: Dims = None, keepdim: Flag = False):
     """The Euclidean norm over `dim` (all dimensions by default).
 
