@@ -420,7 +420,12 @@ class Tensor:
     def detach_(self) -> Tensor:
         """Cuts this tensor off from its graph and makes it a leaf; RuntimeError for a view."""
         if self._base_tensor is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
         self._show(detached(self.node))
         return self
 

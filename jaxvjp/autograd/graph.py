@@ -1,4 +1,4 @@
-"""The backward graph, to walk and to hook: `y.grad_fn`; the names of `torch.autograd.graph`.
+"""The backward graph, to walk and to hook (`y.grad_fn`), and hooks on what it saves: `torch.autograd.graph`'s names.
 
 `core.engine` and `tensor` come before this room.
 """
@@ -6,12 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Cotangents, Node, StepHooks
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Cotangents, Node, StepHooks, grad_mode, record, recording
+from jaxvjp.creation import tensor
 from jaxvjp.hooks import RemovableHandle
-from jaxvjp.tensor import Tensor, checked_replacement, wrap
+from jaxvjp.ops.identity import rebind
+from jaxvjp.tensor import Tensor, blank, checked_replacement, wrap
 
 
 class GradientFunction:
@@ -90,6 +96,109 @@ def _called(hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangent
         each if new is None or each is None else checked_replacement(hook, new, each)
         for each, new in zip(cotangents, replaced, strict=True)
     ]
+
+
+class saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Has `pack_hook` called on every tensor that is saved for a backward in this block, `unpack_hook` in the backward.
+
+    What `pack_hook` returns is kept in the tensor's place, and what `unpack_hook` makes of it is differentiated at.
+    RuntimeError where a *result* (that of `exp`, say) comes back changed: jaxvjp computes it again from the operand.
+
+    Counterpart of `torch.autograd.graph.saved_tensors_hooks`; the functional form is a choice of residuals, as
+    `jax.checkpoint`'s `policy` makes it.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if _disabled:
+            raise RuntimeError(_disabled[-1])
+        self._outer = grad_mode.saving
+        grad_mode.saving = partial(_Kept, self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.saving = self._outer
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
+    """Keeps what is saved in this block in the host's memory. Counterpart of `torch.autograd.graph.save_on_cpu`."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda saved: saved.detach().numpy(), tensor)
+
+
+class disable_saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Has saved-tensor hooks raise RuntimeError(`error_message`) in this block."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        if grad_mode.saving is not None:
+            raise RuntimeError(self.error_message)
+        _disabled.append(self.error_message)
+
+    def __exit__(self, *_: object) -> None:
+        _disabled.pop()
+
+
+_disabled: list[str] = []
+
+
+class _Kept:
+    """What the hooks keep of the tensors that one node saved (`core.graph.Packed`)."""
+
+    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor], node: Node) -> None:
+        self.unpack = unpack
+        self.kept: list[tuple[Node, bool, Any]] = []
+        saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
+        grad_mode.saving, outer = None, grad_mode.saving
+        try:
+            with recording(False):
+                for each, is_result in saved:
+                    if isinstance(each, Node):
+                        self.kept.append((each, is_result, _packed(pack, each)))
+        finally:
+            grad_mode.saving = outer
+
+    def __call__(self, create_graph: bool) -> dict[Node, Node]:
+        replaced: dict[Node, Node] = {}
+        for node, is_result, kept in self.kept:
+            unpacked = self.unpack(kept)
+            if not isinstance(unpacked, Tensor):
+                raise TypeError(
+                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                    f"{type(unpacked).__name__}"
+                )
+            if is_result:
+                _check_unchanged(node, unpacked)
+            else:
+                replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
+        return replaced
+
+
+def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
+    saved = blank(node)
+    before = saved.versions.count
+    kept = pack(saved)
+    if saved.versions.count != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+            "need to perform in-place operations on the input to a pack hook."
+        )
+    return kept
+
+
+def _check_unchanged(node: Node, unpacked: Tensor) -> None:
+    evaluate((node,))
+    if not np.array_equal(np.asarray(node.value), np.asarray(unpacked.value), equal_nan=node.aval.dtype.differentiable):
+        raise RuntimeError(
+            f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes from its operand "
+            f"again.\nIt was recorded by {node.location}\nLeave results as they are; operands may be changed."
+        )
 
 
 def _grad_fn(self: Tensor) -> GradientFunction | None:

@@ -15,9 +15,10 @@ part of the one dispatch.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,11 +193,21 @@ class _Sweep:
                 if replaced is not None:
                     self.arrived[node] = replaced
 
-    def pull(self, segment: list[Node], outputs: list[Node], cotangents: list[Node]) -> Iterable[tuple[Node, Node]]:
-        """Takes a segment's backward step as one pullback; pairs each output with a node for its value."""
+    def pull(
+        self,
+        segment: list[Node],
+        outputs: list[Node],
+        cotangents: list[Node],
+        unpacked: Mapping[Any, Node] = MappingProxyType({}),
+    ) -> Iterable[tuple[Node, Node]]:
+        """Takes a segment's backward step as one pullback; pairs each output with a node for its value.
+
+        `unpacked` has what saved-tensor hooks gave in the place of some operands.
+        """
         program, leaves = freeze(segment, outputs)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
-        primals, pulled = record_pullback(program, leaves, wrt, cotangents, self.create_graph, self.batch)
+        operands = [unpacked.get(each, each) for each in leaves]
+        primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
@@ -216,7 +227,8 @@ class _Sweep:
         else:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
-            self.pull(segment, outputs, [each for each in given if each is not None])
+            unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+            self.pull(segment, outputs, [each for each in given if each is not None], unpacked)
             results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
             self.arrived = settled
         if hooks is not None:

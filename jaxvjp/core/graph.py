@@ -33,6 +33,8 @@ class GradMode(threading.local):
 
     enabled = True
     inference = False
+    saving: Callable[[Node], Packed] | None = None
+    """What packs the tensors that a node saves: the innermost `saved_tensors_hooks`."""
 
 
 grad_mode = GradMode()
@@ -78,6 +80,13 @@ class StepHooks(NamedTuple):
     before: dict[int, Callable[..., Any]]
     after: dict[int, Callable[..., Any]]
     call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
+
+
+class Packed(Protocol):
+    """What saved-tensor hooks keep in the place of the tensors that a node saves."""
+
+    def __call__(self, create_graph: bool) -> dict[Node, Node]:
+        """Unpacks them: for each saved operand, the node to use in its stead."""
 
 
 class PythonBackward(Protocol):
@@ -145,6 +154,7 @@ class Node:
         holder: a weak reference to the Tensor that shows this node to the user.
         hooks: what `Tensor.register_hook` put here: each takes the cotangent's node and may return another.
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
+        packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
@@ -165,6 +175,7 @@ class Node:
         "inputs",
         "operation",
         "overwritten",
+        "packed",
         "python",
         "requires_grad",
         "retains",
@@ -197,6 +208,7 @@ class Node:
         self.holder: ref[Any] | None = None
         self.input_avals: tuple[Aval, ...] | None = None
         self.hooks: dict[int, Hook] | None = None
+        self.packed: Packed | None = None
         self.retains = False
         self.in_place = False
         self.inference = grad_mode.inference
@@ -248,25 +260,32 @@ class Node:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether its backward step has to be taken by itself: it is Python, or it has hooks that see both sides."""
-        return self.python is not None or self.step_hooks is not None
+        """Whether its backward step has to be taken by itself: it is Python, or has hooks of its own."""
+        return not (self.python is None and self.step_hooks is None and self.packed is None)
+
+    def saved(self) -> list[int | None]:
+        """What torch would have saved for this node's backward: places among `inputs`, None for its own result."""
+        operation = self.operation
+        if operation is None:
+            return []
+        places: list[int | None] = []
+        for name, needed_for in operation.saves:
+            if needed_for is not None and not self.inputs[operation.operands.index(needed_for)].requires_grad:
+                continue
+            if name == "result":
+                places.append(None)
+            elif name in operation.operands:
+                places.append(operation.operands.index(name))
+            elif "*" + name in operation.operands:
+                places += range(operation.operands.index("*" + name), len(self.inputs))
+        return list(dict.fromkeys(places))
 
     def changed_in_place(self) -> Node | None:
         """What this node's backward needs (a saved operand or its own result) and an in-place write has replaced."""
-        if self.operation is None:
-            return None
-        positions = {name: place for place, name in enumerate(self.operation.operands)}
-        for name, needed_for in self.operation.saves:
-            if needed_for is not None and not self.inputs[positions[needed_for]].requires_grad:
+        for place in () if self.packed else self.saved():
+            if place == 0 and self.in_place:
                 continue
-            if self.in_place and positions.get(name) == 0:
-                continue
-            if name == "result":
-                saved: Node | Number = self
-            elif name in positions:
-                saved = self.inputs[positions[name]]
-            else:
-                continue  # any number of operands: those of a pullback, which keeps values, not storages
+            saved = self if place is None else self.inputs[place]
             if isinstance(saved, Node) and saved.shows_overwritten() is not None:
                 return saved
         return None
@@ -352,7 +371,10 @@ def _is_in_house(filename: str) -> bool:
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
     aval = abstract(operation, static, tuple([each.aval for each in inputs]))
-    return Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
+    node = Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
+    if node.requires_grad and operation.saves and grad_mode.saving is not None:
+        node.packed = grad_mode.saving(node)
+    return node
 
 
 def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:

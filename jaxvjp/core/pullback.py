@@ -33,7 +33,7 @@ def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[C
     return primal, [leaves[position] for position in wrt]
 
 
-@op(saves="operands", public="", grad_fn="PullbackBackward0")
+@op(saves="residuals", public="", grad_fn="PullbackBackward0")
 def pullback(*operands: Any, program: Program, wrt: Where, batched: bool) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 
@@ -122,7 +122,7 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
     return [of(each) for each in jaxpr.outvars]
 
 
-@op(saves="leaves", public="", grad_fn="JacobianBackward0")
+@op(saves="residuals", public="", grad_fn="JacobianBackward0")
 def jacobian(*leaves: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
     """The Jacobian of each output of `program` with respect to each of its leaves `wrt`: output by output."""
     primal, primals = _function_of(program, leaves, wrt)

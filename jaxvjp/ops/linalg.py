@@ -36,7 +36,7 @@ def _matrix(array, position):
         )
 
 
-@op(saves="mat2 for input, input for mat2")
+@op(saves="input for mat2, mat2 for input")
 def mm(input, mat2):
     """The matrix product of an n×k and a k×m matrix."""
     _matrix(input, "self")
@@ -52,7 +52,7 @@ def mm(input, mat2):
     return _product(input, mat2)
 
 
-@op(saves="tensor for input, input for tensor")
+@op(saves="input for tensor, tensor for input")
 def dot(input, tensor):
     """The inner product of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:
@@ -66,7 +66,7 @@ def dot(input, tensor):
     return _product(input, tensor)
 
 
-@op(saves="vec for input, input for vec")
+@op(saves="input for vec, vec for input")
 def mv(input, vec):
     """The product of an n×m matrix and a vector of length m."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -89,7 +89,7 @@ def _matmul_name(static, avals):
     return "SqueezeBackward1" if any(vector) else "UnsafeViewBackward0"
 
 
-@op(saves="other for input, input for other", operator="@", grad_fn=_matmul_name)
+@op(saves="input for other, other for input", operator="@", grad_fn=_matmul_name)
 def matmul(input, other):
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
     if 0 in (input.ndim, other.ndim):

@@ -59,7 +59,7 @@ def mul(input, other):
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, saves="other for input, input for other, other for other")
+@op(promotion=FLOAT, operator="/", inplace=True, saves="other, input for other")
 def div(input, other):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
@@ -125,7 +125,7 @@ def _power_name(static, avals):
     promotion=ARITHMETIC,
     operator="**",
     inplace=True,
-    saves="input, exponent, result for exponent",
+    saves="exponent, input, result for exponent",
     grad_fn=_power_name,
     rewrite=_fixed_power,
 )
