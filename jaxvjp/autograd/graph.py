@@ -1,6 +1,6 @@
 """The backward graph, to walk and to hook (`y.grad_fn`), and hooks on what it saves: `torch.autograd.graph`'s names.
 
-`core.engine` and `tensor` come before this room.
+`tensor` comes before this room.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.engine import gradient_edges
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Cotangents, Node, StepHooks, grad_mode, record, recording
 from jaxvjp.creation import tensor
@@ -40,9 +39,9 @@ class GradientFunction:
         """The steps that the cotangents of the inputs go to, in the order of the inputs; None for a constant."""
         if self._node.is_leaf:
             return ()
-        reached = set(gradient_edges(self._node))
         edges = self._node.inputs if self._node.edges is None else self._node.edges
-        return tuple((GradientFunction(each) if each in reached else None, 0) for each in edges)
+        reached = [each if isinstance(each, Node) and each.requires_grad else None for each in edges]
+        return tuple((None if each is None else GradientFunction(each), 0) for each in reached)
 
     @property
     def variable(self) -> Any:
@@ -196,8 +195,8 @@ def _check_unchanged(node: Node, unpacked: Tensor) -> None:
     evaluate((node,))
     if not np.array_equal(np.asarray(node.value), np.asarray(unpacked.value), equal_nan=node.aval.dtype.differentiable):
         raise RuntimeError(
-            f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes from its operand "
-            f"again.\nIt was recorded by {node.location}\nLeave results as they are; operands may be changed."
+            f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes anew.\n"
+            f"It was recorded by {node.location}\nLeave results as they are; operands may be changed."
         )
 
 

@@ -94,12 +94,11 @@ def pull_back(
         return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
 
 
-def gradient_edges(node: Node) -> Iterable[Node]:
+def gradient_edges(node: Node) -> Iterable[Any]:
     """The nodes to which `node` passes cotangents on; none for a leaf."""
     if node.is_leaf:
         return ()
-    edges = node.inputs if node.edges is None else node.edges
-    return [each for each in edges if type(each) is Node and each.requires_grad]
+    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
 
 
 def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:

@@ -5,7 +5,7 @@ In this room one can make nodes known (`evaluate`) and see what that took (`coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -87,8 +87,8 @@ def evaluate(wanted: Iterable[Node]) -> None:
             node.forget()
 
 
-def _pending_inputs(node: Node) -> Iterator[Node]:
-    return (each for each in node.inputs if type(each) is Node and each.value is None)
+def _pending_inputs(node: Node) -> list[Any]:
+    return [each for each in node.inputs if each.value is None]
 
 
 def _read_across(pieces: list[list[Node]]) -> set[Node]:

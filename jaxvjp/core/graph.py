@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from operator import attrgetter
 from types import CodeType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
@@ -435,14 +436,13 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
     pending = list(seen)
     while pending:
         for each in onward(pending.pop()):
-            if type(each) is Node and each not in seen:
+            if each not in seen and type(each) is Node:
                 seen.add(each)
                 pending.append(each)
     return sorted(seen, key=_recording_order)
 
 
-def _recording_order(node: Node) -> int:
-    return node.serial
+_recording_order = attrgetter("serial")
 
 
 def items(node: Node) -> list[Node]:

@@ -86,10 +86,12 @@ class Op:
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         public: "method", "function", both or neither: where torch has it.
+        carries_program: whether a static argument may be a whole program, as that of a pullback is.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
     """
 
     __slots__ = (
+        "carries_program",
         "differentiable",
         "function",
         "grad_fn",
@@ -156,6 +158,7 @@ class Op:
         self.operands = tuple(operands)
         self.statics = tuple(statics)
         self.static_names = tuple(each.name for each in statics)
+        self.carries_program = any(each.converter is None for each in statics)
 
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
