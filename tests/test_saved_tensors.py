@@ -10,7 +10,8 @@ import jaxvjp
 RECORDED = [
     "x * 2", "x * w", "w * c", "x / w", "c / w", "x + w", "x ** 2", "x ** w", "x.exp()", "x.log()", "x.tanh()",
     "x @ w", "m @ x", "m @ m", "torch.mm(m, m)", "x.norm()", "x.sum()", "x[torch.tensor([0])]", "x.sqrt()",
-    "x.relu()", "x.sin()", "x.sigmoid()", "x.reciprocal()", "x.abs()", "x.clamp(0.5, 1.5)", "x.masked_fill(c > 5, 0.0)", "x[0] * w[1]", "-x",
+    "x.relu()", "x.sin()", "x.sigmoid()", "x.reciprocal()", "x.abs()", "x.clamp(0.5, 1.5)",
+    "x.masked_fill(c > 5, 0.0)", "x[0] * w[1]", "-x",
 ]  # fmt: skip
 
 
