@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxvjp.core.graph import Number
 from jaxvjp.dtypes import int32
-from jaxvjp.ops.pointwise import copy
+from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor import Step, Tensor, apply_in_place, view
 
@@ -28,7 +28,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Writes `value`, expanded and converted, into the part of the tensor that `key` names."""
-    apply_in_place(copy, getitem(self, key), (value,))
+    apply_in_place(assigned, getitem(self, key), (value,))
 
 
 def _steps(shape: tuple[int, ...], key: Any) -> list[Step]:

@@ -26,9 +26,9 @@ from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.gradient_function import GradientFunction
 from jaxvjp.core.graph import Node, Number, detached, grad_mode, record, recording, variable_of
 from jaxvjp.core.promotion import converted, promoted
-from jaxvjp.dtypes import BOOL, dtype, int32
-from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import Op
+from jaxvjp.dtypes import BOOL, FLOATING, dtype, int32
+from jaxvjp.ops.identity import rebind, unaffected
+from jaxvjp.ops.op import COMPARE, Op
 from jaxvjp.ops.view import permute, put, unbind_one
 
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -461,7 +461,16 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
             "one."
         )
-    target.write(converted(result, target.dtype))
+    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
+            f"x.{operation.name}()`."
+        )
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
     return target
 
 

@@ -88,8 +88,11 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
         traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt), operands))(*structs, *outputs)
-    reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
+    everything = range(len(traced.jaxpr.invars))
+    reads = _reads(traced.jaxpr, [frozenset([position]) for position in everything])[len(outputs) :]
+    # An array without elements JAX makes from nothing, whatever it was computed from.
+    empty = [0 in program.leaves[position].shape for position in wrt]
+    return tuple(tuple(sorted(each) or (everything if none else ())) for each, none in zip(reads, empty, strict=True))
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
