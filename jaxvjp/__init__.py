@@ -7,7 +7,7 @@ are the public names and nothing else. The rooms in reading order: `dtypes`, `op
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, functions, indexing, random, testing
+from jaxvjp import autograd, dtypes, functions, indexing, random, testing, utils
 from jaxvjp.autograd import enable_grad, no_grad
 from jaxvjp.autograd.modes import is_grad_enabled
 from jaxvjp.core.evaluation import counters
@@ -66,6 +66,7 @@ __all__ = [
     "set_default_dtype",
     "tensor",
     "testing",
+    "utils",
     "zeros",
     "zeros_like",
 ]

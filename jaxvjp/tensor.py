@@ -119,6 +119,12 @@ class Tensor:
         self._node = node
         node.holder = ref(self)
 
+    def show_instead(self, node: Node) -> None:
+        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        if self._base is None and self._storage is not None:
+            self._storage.node = node
+        self._show(node)
+
     def _reread(self, storage: Storage) -> None:
         if self._base is None:
             self._show(self._rebound(detached(storage.node)))

@@ -20,7 +20,8 @@ READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.joining ops.pointwise ops.reduction ops.linalg ops.view
     ops core.graph core.program core.evaluation core.promotion core.pullback core.engine core.gradient_function
     core printing tensor indexing functions random creation autograd.modes autograd.backward autograd.function
-    autograd.functional autograd.gradcheck autograd testing __init__ lessons terminal bench __main__
+    autograd.functional autograd.gradcheck autograd utils.checkpoint utils testing __init__ lessons terminal bench
+    __main__
 """
 
 
