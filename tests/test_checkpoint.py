@@ -319,3 +319,20 @@ def test_a_checkpointed_call_is_a_step_of_the_graph():
     x = leaf(jaxvjp, 0.5, 1.5)
     y = called(jaxvjp, lambda x: (x.sin() * x).exp(), x)
     assert y.grad_fn.name() == "CheckpointFunctionBackward"
+
+
+def test_a_long_function_is_cut_like_any_long_program():
+    def function(h):
+        for _ in range(200):
+            h = h.sin() * h
+        return h
+
+    def gradient(wrapped):
+        x = leaf(jaxvjp, 0.5, 1.5)
+        wrapped(function, x).sum().backward()
+        return x.grad.tolist()
+
+    expected = gradient(lambda function, x: function(x))
+    before = jaxvjp.counters.dispatches
+    assert gradient(lambda function, x: called(jaxvjp, function, x)) == pytest.approx(expected)
+    assert jaxvjp.counters.dispatches > before + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
@@ -34,8 +35,9 @@ def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
     reduced = axes(dim, input.ndim)
     if input.size:
         return jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim)
-    # 0 / 0, but with the derivative of a sum of nothing rather than one divided by 0.
-    return jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim) + jnp.nan
+    # 0 / 0, but with the derivative of a sum of nothing, where the mean's would be divided by 0.
+    undefined = jax.lax.stop_gradient(jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim))
+    return undefined + jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim)
 
 
 @op(grad_fn="LinalgVectorNormBackward0", saves="input result", public="method function")

@@ -9,15 +9,16 @@ computed: random numbers are drawn once, and there is nothing to be checked or r
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.engine import gradient_edges
+from jaxvjp.core.evaluation import read_across
 from jaxvjp.core.graph import Node, grad_mode, items, leaf, reachable
-from jaxvjp.core.program import Program, freeze, replay
+from jaxvjp.core.program import Program, freeze, replay, runs
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor import Tensor
@@ -172,11 +173,25 @@ def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
     results: dict[Node, Node] = {}
     for edges, group in together.items():
         between = reachable(group, lambda node: inside.intersection(gradient_edges(node)))
-        program, leaves = freeze(between, group)
-        avals = tuple([each.aval for each in group])
-        node = Node(checkpointed, (program,), tuple(leaves), avals, requires_grad=True)
-        node.edges = edges
-        for old, new in zip(group, items(node), strict=True):
+        replaced = _recomputed(between, group, edges)
+        results.update((old, replaced[old]) for old in group)
+    return results
+
+
+def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node]) -> dict[Node, Node]:
+    """The operations of `between` as checkpointed ops: one, or of a long function one per piece that is compiled."""
+    pieces = runs(between)
+    needed = read_across(pieces).union(wanted)
+    differentiable = set(edges)
+    results: dict[Node, Node] = {}
+    for piece in pieces:
+        outputs = [node for node in piece if node in needed]
+        program, read = freeze(piece, outputs)
+        leaves = tuple([results.get(each, each) if isinstance(each, Node) else each for each in read])
+        node = Node(checkpointed, (program,), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
+        node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
+        for old, new in zip(outputs, items(node), strict=True):
             new.value = old.value
             results[old] = new
+            differentiable.add(new)
     return results

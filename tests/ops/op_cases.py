@@ -207,7 +207,7 @@ CASES: dict[str, tuple[Call, ...]] = {
         call(INTEGERS, dtype="float32"),
         call(MATRIX, dim=0, dtype="float64"),
     ),
-    "mean": (*REDUCTION, call(VECTOR, dtype="float64"), call(INTEGERS, dtype="float32")),
+    "mean": (*REDUCTION, call(Given([], "complex64")), call(VECTOR, dtype="float64"), call(INTEGERS, dtype="float32")),
     "norm": REDUCTION,
     "unsqueeze": (
         call(MATRIX, dim=0),
