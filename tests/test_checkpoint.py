@@ -84,6 +84,16 @@ def an_output_depends_on_what_it_is_made_from(torch):
 
 
 @program
+def a_gradient_inside_depends_on_what_it_is_made_from(torch):
+    def function(x, w):
+        (of_w,) = torch.autograd.grad((2 * x + w**3).sum(), w, create_graph=True)
+        return of_w
+
+    x, w = leaf(torch, 0.5, -1.5), leaf(torch, 2.0, 3.0)
+    return torch.autograd.grad(called(torch, function, x, w).sum(), [x, w], allow_unused=True)
+
+
+@program
 def keywords_and_numbers(torch):
     x = leaf(torch, 0.5, -1.5)
     y = called(torch, lambda x, n, *, scale: (x**n).sin() * scale, x, 3, scale=0.5)
