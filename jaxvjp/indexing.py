@@ -19,7 +19,7 @@ from jaxvjp.dtypes import bool_, int32, int64, uint8
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.indexing import index, index_put
 from jaxvjp.ops.op import Aval, Op
-from jaxvjp.ops.pointwise import copy
+from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, select, slice_, split_one, unbind_one, unsqueeze
 from jaxvjp.tensor import NUMBERS, Step, Tensor, apply_in_place, view, wrap
 
@@ -65,7 +65,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     parsed = _parse(self.shape, key)
     part = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
     if not parsed.tensors:
-        apply_in_place(copy, part, (value,))
+        apply_in_place(assigned, part, (value,))
     else:
         _put(part, parsed, value, accumulate=False)
 

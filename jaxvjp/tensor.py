@@ -27,11 +27,11 @@ from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, Versions, detached, grad_mode, leaf, record, recording, variable_of
 from jaxvjp.core.promotion import converted, promoted
-from jaxvjp.dtypes import BOOL, dtype
+from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
-from jaxvjp.ops.identity import clone, rebind
-from jaxvjp.ops.op import Op
+from jaxvjp.ops.identity import clone, rebind, unaffected
+from jaxvjp.ops.op import COMPARE, Op
 from jaxvjp.ops.view import permute, put, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 
@@ -147,6 +147,12 @@ class Tensor:
         node.holder = ref(self)
         if self._versions is not None and self._base_tensor is None:
             self._versions.shown.append(node)
+
+    def show_instead(self, node: Node) -> None:
+        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        if self._base_tensor is None and self._storage is not None:
+            self._storage.node = node
+        self._show(node)
 
     def _reread(self, storage: Storage) -> None:
         if self._base_tensor is None:
@@ -658,8 +664,17 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
             "one."
         )
+    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
+            f"x.{operation.name}()`."
+        )
     result.in_place = True
-    target.write(converted(result, target.dtype))
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
     return target
 
 

@@ -21,8 +21,8 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.graph core.program core.evaluation core.promotion core.pullback core.engine core
     printing hooks tensor indexing functions random creation
-    autograd.modes autograd.graph autograd.backward autograd.function autograd.functional autograd
-    testing __init__ lessons terminal bench __main__
+    autograd.modes autograd.graph autograd.backward autograd.function autograd.functional autograd.gradcheck autograd
+    utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """
 
 

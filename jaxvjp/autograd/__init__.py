@@ -1,10 +1,11 @@
-"""The names of `torch.autograd`: backward, grad, modes, hooks on the graph, Function, Variable, functional."""
+"""The names of `torch.autograd`: backward, grad, modes, the graph, Function, Variable, functional, gradcheck."""
 
 from __future__ import annotations
 
 from jaxvjp.autograd import functional, graph
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
+from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
 from jaxvjp.autograd.modes import (
     detect_anomaly,
     enable_grad,
@@ -15,6 +16,8 @@ from jaxvjp.autograd.modes import (
 )
 from jaxvjp.creation import Variable
 
+# As in torch, `autograd.gradcheck` is the function; `from jaxvjp.autograd.gradcheck import GradcheckError` finds the
+# module all the same.
 __all__ = [
     "Function",
     "Variable",
@@ -23,6 +26,8 @@ __all__ = [
     "enable_grad",
     "functional",
     "grad",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "inference_mode",
     "jacobian",

@@ -78,7 +78,7 @@ def evaluate(wanted: Iterable[Node]) -> None:
     if not roots:
         return
     pieces = runs(reachable(roots, _pending_inputs))
-    needed = _read_across(pieces).union(roots)
+    needed = read_across(pieces).union(roots)
     for piece in pieces:
         outputs = [node for node in piece if node in needed or node.held]
         program, leaves = freeze(piece, outputs)
@@ -91,7 +91,7 @@ def _pending_inputs(node: Node) -> list[Any]:
     return [each for each in node.inputs if each.value is None]
 
 
-def _read_across(pieces: list[list[Node]]) -> set[Node]:
+def read_across(pieces: list[list[Node]]) -> set[Node]:
     """The nodes that a piece other than their own reads."""
     if len(pieces) == 1:
         return set()

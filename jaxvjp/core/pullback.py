@@ -100,8 +100,11 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
         traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt, False), operands))(*structs, *outputs)
-    reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
+    everything = range(len(traced.jaxpr.invars))
+    reads = _reads(traced.jaxpr, [frozenset([position]) for position in everything])[len(outputs) :]
+    # An array without elements JAX makes from nothing, whatever it was computed from.
+    empty = [0 in program.leaves[position].shape for position in wrt]
+    return tuple(tuple(sorted(each) or (everything if none else ())) for each, none in zip(reads, empty, strict=True))
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
@@ -112,9 +115,12 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
         return frozenset() if isinstance(variable, jax.extend.core.Literal) else reach.get(variable, frozenset())
 
     for equation in jaxpr.eqns:
+        results: list[frozenset[int]]
         given = [of(each) for each in equation.invars]
         inner = equation.params.get("jaxpr")
-        if equation.primitive.name in ("jit", "pjit") and inner is not None:
+        if equation.primitive.name == "stop_gradient":
+            results = [frozenset()] * len(equation.outvars)  # a constant: how an op says that no gradient comes from it
+        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
             results = _reads(inner.jaxpr, given)
         else:
             results = [frozenset().union(*given)] * len(equation.outvars)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import backward_name, op
 
 
 @op(public="")
@@ -59,6 +59,12 @@ def rebind(gradient_of, value):
     infinite.
     """
     return _rebind(gradient_of, value)
+
+
+@op(public="", grad_fn=lambda static, avals: backward_name(*static))
+def unaffected(value, *operands, name: str, variant: int):
+    """A value to which `operands` pass no gradient but zeros: what `x.eq_(3)` leaves in x."""
+    return value
 
 
 @op(public="", grad_fn="ViewBackward0")

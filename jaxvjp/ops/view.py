@@ -216,16 +216,24 @@ def permute(input, *, dims: Shape):
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    return jnp.transpose(input, axes(dims, input.ndim))
+    order = [wrap(each, input.ndim) for each in dims]
+    if len(set(order)) < len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return jnp.transpose(input, order)
+
+
+def _swapped(input, dim0, dim1):
+    dim0, dim1 = wrap(dim0, input.ndim), wrap(dim1, input.ndim)
+    return input.swapaxes(dim0, dim1) if input.ndim else input
 
 
 @op(
-    write=lambda base, new, *, dim0, dim1: jnp.swapaxes(new, dim0, dim1),
-    layout=lambda array, *, dim0, dim1: np.swapaxes(array, dim0, dim1),
+    write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
+    layout=lambda array, *, dim0, dim1: _swapped(array, dim0, dim1),
 )
 def transpose(input, *, dim0: Index, dim1: Index):
     """Two dimensions exchanged."""
-    return jnp.swapaxes(input, wrap(dim0, input.ndim), wrap(dim1, input.ndim))
+    return _swapped(input, dim0, dim1)
 
 
 @op(write=lambda base, new: new.T, layout=lambda array: array.T)
