@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from jaxvjp.core.graph import Node, Number, PythonBackward, reachable, record, recording
+from jaxvjp.core.graph import Node, Number, PythonBackward, reachable, record, recording, transforming
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
@@ -142,6 +142,8 @@ def release(nodes: Iterable[Node]) -> None:
     walked = [node for node in nodes if not node.is_leaf]
     for node in walked:
         node.free()
+    if transforming.forward:
+        return
     stripped: dict[Node, Node] = {}
     pending = [node for node in walked if not node.freed and node.value is not None and node.held]
     while pending:

@@ -1,7 +1,7 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
 In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate
-it again, and ask which of its cotangents depends on what (`dependences`). `evaluation` comes before it.
+it again, and ask which results of an op depend on what (`dependences`, `reads`). `evaluation` comes before it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import jax.extend.core
 
 from jaxvjp.core.graph import Node, Number, items
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import Op, op
 
 Where = tuple[int, ...]
 
 
-def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
+def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
     """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
 
     def primal(*differentiated: Any) -> tuple[Any, ...]:
@@ -39,7 +39,7 @@ def pullback(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
     The operands are the program's leaves and one cotangent per output.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
-    primal, primals = _function_of(program, leaves, wrt)
+    primal, primals = function_of(program, leaves, wrt)
     outputs, pull = jax.vjp(primal, *primals)
     return (*outputs, *pull(cotangents))
 
@@ -87,9 +87,15 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt), operands))(*structs, *outputs)
-    reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
+    return reads(pullback, (program, wrt), [*structs, *outputs])[len(outputs) :]
+
+
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
+    """For each array that `operation` returns: from which of its operands it is computed, by way of floats."""
+    with jax.enable_x64(True):
+        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
+    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in found)
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
@@ -102,17 +108,11 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
     for equation in jaxpr.eqns:
         given = [of(each) for each in equation.invars]
         inner = equation.params.get("jaxpr")
-        if equation.primitive.name in ("jit", "pjit") and inner is not None:
+        if equation.primitive.name == "stop_gradient":
+            results = [frozenset[int]()]
+        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
             results = _reads(inner.jaxpr, given)
         else:
             results = [frozenset().union(*given)] * len(equation.outvars)
         reach.update(zip(equation.outvars, results, strict=True))
     return [of(each) for each in jaxpr.outvars]
-
-
-@op(saves="leaves", public="", grad_fn="JacobianBackward0")
-def jacobian(*leaves: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
-    """The Jacobian of each output of `program` with respect to each of its leaves `wrt`: output by output."""
-    primal, primals = _function_of(program, leaves, wrt)
-    by_output = jax.jacrev(primal, range(len(wrt)))(*primals)
-    return tuple(each for row in by_output for each in row)
