@@ -194,7 +194,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Returns:
         `(output, pullback)` or `(output, pullback, aux)`. `pullback(cotangents)` takes the structure of the output and
-        gives a tuple with a cotangent for each of `primals`, or only that for a single one. It may be called again.
+        gives a tuple with a cotangent for each of `primals`. It may be called again.
 
     Raises:
         RuntimeError: an output is not a floating point tensor; the cotangents have another structure or shape.
@@ -229,8 +229,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         with recording(True):
             nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
             pulled = _pulled(outputs, nodes, chosen)
-        pulled = _results(variables, pulled)
-        return pulled[0] if len(pulled) == 1 else pulled
+        return _results(variables, pulled)
 
     shown = _results(variables, output)
     return (shown, pullback, _results(variables, aux)) if has_aux else (shown, pullback)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import gradient_edges, pull_back
-from jaxvjp.core.graph import Node, Number, known, reachable, record, recording, transforming
-from jaxvjp.core.transforms import between, pushforward, record_vmap
+from jaxvjp.core.graph import Node, Number, known, record, recording, transforming
+from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
@@ -63,13 +63,9 @@ class Variables:
     def result(self, value: Tensor) -> Tensor:
         """`value` as the transform returns it: requiring a gradient only if something outside of it does."""
         node = value.node
-        if not node.requires_grad or self._reaches_outside(node):
+        if not node.requires_grad or leads_on(node):
             return value
         return wrap(Node(left, (), (node,), node.aval, False, node.value))
-
-    def _reaches_outside(self, node: Node) -> bool:
-        found = reachable([node], gradient_edges)
-        return any(each.operation is not entered and not list(gradient_edges(each)) for each in found)
 
 
 class DualStep(Step):
@@ -96,19 +92,22 @@ class DualStep(Step):
 
 
 class Duals:
-    """A level of forward mode: which nodes have which tangent."""
+    """A level of forward mode: which nodes have which tangent; that of a function, or one that the user entered."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_function: bool = True) -> None:
+        self.of_function = of_function
         self.tangents: dict[Node, Node] = {}
         self.primals: set[Node] = set()
         self.open = True
 
     def __enter__(self) -> Duals:
+        transforming.depth += self.of_function
         transforming.forward += 1
         return self
 
     def __exit__(self, *_: object) -> None:
         transforming.forward -= 1
+        transforming.depth -= self.of_function
         self.open = False
         self.tangents.clear()
         self.primals.clear()
@@ -148,9 +147,19 @@ class Duals:
 
     def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
         """The tangent of each node; None for one that depends on no dual tensor."""
-        if all(node in self.tangents for node in nodes):
-            return [self.tangents[node] for node in nodes]
-        return pushforward(nodes, self.tangents, self.edges, "forward mode")(self.tangents)
+        if not all(node in self.tangents for node in nodes):
+            for node in between(nodes, self.tangents, self.edges):
+                # The user may differentiate the tangent with respect to this node: it becomes an operand.
+                if node.requires_grad and (node.is_leaf or node.held) and node not in nodes:
+                    self._push([node])
+            self._push(nodes)
+        return [self.tangents.get(node) for node in nodes]
+
+    def _push(self, nodes: Sequence[Node]) -> None:
+        pushed = pushforward(nodes, self.tangents, self.edges, "forward mode")(self.tangents)
+        found = {node: tangent for node, tangent in zip(nodes, pushed, strict=True) if tangent is not None}
+        self.tangents.update(found)
+        self.primals.update(found.values())
 
     def primal_of(self, node: Node) -> Node:
         """`node` without the tangent of this level."""

@@ -39,7 +39,7 @@ def enter_dual_level() -> int:
             "`func.jvp` and `func.jacfwd` nest, also inside a level: `func.jvp(lambda x: func.jvp(f, (x,), (t,))[1], "
             "(x,), (t,))`."
         )
-    _current.level = Duals()
+    _current.level = Duals(of_function=False)
     _current.level.__enter__()
     return 0
 

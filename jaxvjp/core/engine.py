@@ -107,6 +107,8 @@ def _sweep(
         outputs = [node for node in segment if node in arrived]
         program, leaves = freeze(segment, outputs)
         wrt = [position for position, each in enumerate(leaves) if each in on_the_way]
+        if create_graph and not wrt:
+            continue  # it ends at a node whose own cotangent was asked for
         primals, pulled = record_pullback(program, leaves, wrt, [arrived[node] for node in outputs], create_graph)
         for position, result in zip(wrt, pulled, strict=True):
             arrive(leaves[position], result)

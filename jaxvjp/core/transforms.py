@@ -15,10 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.core.engine import gradient_edges
 from jaxvjp.core.graph import Node, Number, grad_mode, items, reachable, recording
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
-from jaxvjp.ops.identity import item, left
+from jaxvjp.ops.identity import entered, item, left
 from jaxvjp.ops.op import Aval, Op, abstract, op
 
 Axes = tuple[int | None, ...]
@@ -63,13 +64,14 @@ def transformed(operation: Op, static: tuple[Any, ...], operands: Sequence[Node 
     alone from which it is computed."""
     avals = abstract(operation, static, tuple([each.aval for each in operands]))
     inputs = tuple(operands)
-    if not grad_mode.enabled or not any(each.requires_grad for each in operands):
+    tracked = {each for each in inputs if isinstance(each, Node) and grad_mode.enabled and leads_on(each)}
+    if not tracked:
         return items(Node(operation, static, inputs, avals))
     results: dict[int, Node] = {}
     groups: dict[tuple[Node, ...], list[int]] = {}
     for position, sources in enumerate(_sources(operation, static, tuple([each.aval for each in operands]))):
         differentiable = avals[position].dtype.differentiable
-        edges = [operands[each] for each in sources if differentiable and operands[each].requires_grad]
+        edges = [inputs[each] for each in sources if differentiable and inputs[each] in tracked]
         groups.setdefault(tuple([each for each in edges if isinstance(each, Node)]), []).append(position)
     for group, positions in groups.items():
         node = Node(operation, static, inputs, avals, requires_grad=bool(group))
@@ -77,6 +79,14 @@ def transformed(operation: Op, static: tuple[Any, ...], operands: Sequence[Node 
         given = items(node)
         results.update((position, given[position]) for position in positions)
     return [results[position] for position in range(len(avals))]
+
+
+def leads_on(node: Node) -> bool:
+    """Whether a cotangent of `node` arrives somewhere: at a leaf, not only where a transform that is over began."""
+    if not node.requires_grad:
+        return False
+    found = reachable([node], gradient_edges)
+    return any(each.operation is not entered and not any(True for _ in gradient_edges(each)) for each in found)
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
