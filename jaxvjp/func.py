@@ -81,7 +81,8 @@ def _chosen(arguments: Sequence[Any], argnums: Argnums) -> Any:
 
 def _replaced(arguments: Sequence[Any], argnums: Argnums, chosen: Any) -> list[Any]:
     replaced = list(arguments)
-    for position, each in zip(_positions(argnums, len(arguments)), chosen if isinstance(argnums, tuple) else [chosen]):
+    given = chosen if isinstance(argnums, tuple) else [chosen]
+    for position, each in zip(_positions(argnums, len(arguments)), given, strict=True):
         replaced[position] = each
     return replaced
 
@@ -363,7 +364,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         made = [duals.make(each, each) for each in flat]
         output = func(*tree_unflatten(structure, made))
         outputs, output_structure = _flat(output)
-        starts, nodes = [each.node for each in made], [each.node for each in outputs]
+        starts, nodes = {each.node: None for each in made}, [each.node for each in outputs]
         push = pushforward(nodes, starts, duals.edges, "forward mode")
 
     def linear(*tangents: Any) -> Any:
@@ -401,7 +402,9 @@ def jacfwd(
     def wrapper(*args: Any) -> Any:
         _check_real("jacfwd", args, "inputs")
         inputs, chosen_structure = _flat(_chosen(args, argnums))
-        structure = outputs = aux = None
+        structure: Any = None
+        outputs: list[Any] = []
+        aux: Any = None
 
         def run(duals: list[Tensor]) -> list[Any]:
             nonlocal structure, outputs, aux

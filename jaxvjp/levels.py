@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.engine import gradient_edges, pull_back
+from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, Number, known, record, recording, transforming
 from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap
 from jaxvjp.dtypes import int32
@@ -229,7 +229,7 @@ def per_example(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor
     depth = len(transforming.batches) if depth is None else depth
     if depth == 0:
         return draw(shape)
-    batch = transforming.batches[depth - 1]
+    batch: Batch = transforming.batches[depth - 1]
     if batch.randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "

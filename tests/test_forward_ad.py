@@ -158,6 +158,13 @@ def reverse_over_forward(torch, fw, x, t):
 
 
 @program
+def a_tangent_differentiated_with_respect_to_an_intermediate(torch, fw, x, t):
+    h = fw.make_dual(x.requires_grad_(), t) * 2
+    tangent = fw.unpack_dual(h**3).tangent
+    return torch.autograd.grad(tangent.sum(), [h, x])
+
+
+@program
 def a_tangent_that_requires_a_gradient(torch, fw, x, t):
     t = t.requires_grad_()
     d = fw.make_dual(x, t)

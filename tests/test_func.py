@@ -591,7 +591,8 @@ def batch_of_pushforwards(torch):
     def f(t):
         return torch.func.jvp(lambda x: x**2, (vector(torch),), (t,))[1]
 
-    return torch.func.vmap(f)(matrix(torch)), torch.func.jvp(torch.func.vmap(torch.sin), (matrix(torch),), (matrix(torch),))
+    m = matrix(torch)
+    return torch.func.vmap(f)(m), torch.func.jvp(torch.func.vmap(torch.sin), (m,), (m,))
 
 
 @program

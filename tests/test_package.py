@@ -18,9 +18,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.joining ops.pointwise ops.reduction ops.linalg ops.view
-    ops core.graph core.program core.evaluation core.promotion core.pullback core.engine core.transforms core.gradient_function
-    core printing tensor levels indexing functions random creation autograd.modes autograd.backward
-    autograd.function autograd.forward_ad autograd.functional autograd func testing __init__ lessons terminal bench __main__
+    ops core.graph core.program core.evaluation core.promotion core.pullback core.engine core.transforms
+    core.gradient_function core printing tensor levels indexing functions random creation autograd.modes
+    autograd.backward autograd.function autograd.forward_ad autograd.functional autograd func testing __init__ lessons
+    terminal bench __main__
 """
 
 

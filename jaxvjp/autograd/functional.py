@@ -24,6 +24,15 @@ from jaxvjp.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]
 STRATEGIES = ("forward-mode", "reverse-mode")
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example)."
+)
+NO_V = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
 
 
 # What a function takes and gives.
@@ -40,6 +49,15 @@ def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...
                 f"{type(each)}."
             )
     return isinstance(value, tuple), listed
+
+
+def _check_differentiable(outputs: Sequence[Tensor]) -> None:
+    for number, each in enumerate(outputs):
+        if not each.requires_grad:
+            raise RuntimeError(
+                f"Output {number} of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode."
+            )
 
 
 class _Call:
@@ -62,12 +80,7 @@ class _Call:
         self.single_output = not several
         self.roots, self.leaves = [each.node for each in self.outputs], [each.node for each in self.inputs]
         if self.strict:
-            for number, each in enumerate(self.outputs):
-                if not each.requires_grad:
-                    raise RuntimeError(
-                        f"Output {number} of the user-provided function does not require gradients. The outputs must "
-                        "be computed in a differentiable manner from the input when running in strict mode."
-                    )
+            _check_differentiable(self.outputs)
 
     def _fresh(self, argument: Tensor) -> Tensor:
         node = argument.node
@@ -122,7 +135,7 @@ class _Call:
                         "allowed in strict mode."
                     )
                 if not each.requires_grad:
-                    raise RuntimeError(_LINEAR.format(position))
+                    raise RuntimeError(LINEAR.format(position))
         return found
 
     def filled(self, found: Sequence[Node | None], like: Sequence[Tensor], absent: str, what: str) -> list[Node]:
@@ -145,17 +158,6 @@ class _Call:
     def value(self) -> Any:
         """What the function returned, without its graph unless that was asked for."""
         return self.returned(self.roots, self.single_output)
-
-
-_LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example)."
-)
-_NO_V = (
-    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
-)
 
 
 def vjp(
@@ -205,7 +207,7 @@ def jvp(
     """
     call = _Call("jvp", func, inputs, create_graph, strict)
     with recording(True):
-        tangents = call.vector(v, call.inputs, call.single_input, _NO_V)
+        tangents = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
         if strict:
             reached = set(reachable(call.roots, gradient_edges))
@@ -348,7 +350,8 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
             "`vectorize=True`."
         )
-    several_outputs, outputs = False, ()
+    several_outputs = False
+    outputs: tuple[Tensor, ...] = ()
 
     def run(duals: list[Tensor]) -> tuple[Tensor, ...]:
         nonlocal several_outputs, outputs
@@ -356,10 +359,11 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
         return outputs
 
     found = columns(run, arguments)
-    per_output = tuple(
-        [tuple(wrap(each) for each in _filled(row, each, arguments)) for row, each in zip(found, outputs)]
-    )
-    by_output = per_output if several_inputs else tuple([row[0] for row in per_output])
+    per_output = [
+        tuple([wrap(each) for each in _filled(row, output, arguments)])
+        for row, output in zip(found, outputs, strict=True)
+    ]
+    by_output = tuple([row if several_inputs else row[0] for row in per_output])
     return by_output if several_outputs else by_output[0]
 
 
@@ -383,28 +387,26 @@ def hessian(
     if outer_jacobian_strategy not in STRATEGIES:
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
-    def scalar(*given: Tensor) -> Tensor:
+    def element(*given: Tensor) -> Tensor:
         output = func(*given)
         _, outputs = _as_tuple(output, "outputs of the user-provided function", "hessian")
-        if strict and not all(each.requires_grad for each in outputs):
-            raise RuntimeError(
-                "Output 0 of the user-provided function does not require gradients. The outputs must be computed in a "
-                "differentiable manner from the input when running in strict mode."
-            )
+        if strict:
+            _check_differentiable(outputs)
         if not isinstance(output, Tensor):
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if output.numel() != 1:
             raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
-        return output.squeeze()
+        scalar: Tensor = output.squeeze()
+        return scalar
 
     def gradients(*given: Tensor) -> Any:
         if outer_jacobian_strategy == "forward-mode":
             given = tuple([each if each.requires_grad else wrap(variable_of(each.node)) for each in given])
-        found = jacobian(scalar, given, create_graph=True)
+        found = jacobian(element, given, create_graph=True)
         if strict:
             for position, each in enumerate(found):
                 if not each.requires_grad:
-                    raise RuntimeError(_LINEAR.format(position))
+                    raise RuntimeError(LINEAR.format(position))
         return found
 
     blocks = jacobian(gradients, arguments, create_graph, strict, vectorize, outer_jacobian_strategy)
@@ -456,7 +458,7 @@ def _gradient_of_scalar(
 ) -> tuple[_Call, list[Node], list[Node | None]]:
     call = _Call(name, func, inputs, create_graph, strict)
     with recording(True):
-        vector = call.vector(v, call.inputs, call.single_input, _NO_V)
+        vector = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
         call.scalar()
         return call, vector, call.gradients()

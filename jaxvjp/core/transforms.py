@@ -45,7 +45,7 @@ def jvp(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
 @op(saves="leaves", public="")
 def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: int, chunk: int | None) -> Any:
     """`jax.vmap` of `program`: of the leaves with an axis in `in_axes` one example each, `chunk` of `size` at once."""
-    batched = [position for position, axis in enumerate(in_axes) if axis is not None]
+    batched = {position: axis for position, axis in enumerate(in_axes) if axis is not None}
 
     def one(examples: tuple[Any, ...]) -> tuple[Any, ...]:
         arguments = list(leaves)
@@ -54,7 +54,7 @@ def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: i
         return replay(program, arguments)
 
     # The numbers from 0 on are one batch more, so that there is one where no leaf is batched.
-    moved = [jnp.moveaxis(leaves[position], in_axes[position], 0) for position in batched]
+    moved = [jnp.moveaxis(leaves[position], axis, 0) for position, axis in batched.items()]
     results = _mapped(one, (jnp.arange(size), *moved), chunk)
     return tuple(jnp.moveaxis(each, 0, axis) for each, axis in zip(results, out_axes, strict=True))
 
