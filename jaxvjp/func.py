@@ -16,7 +16,6 @@ from jax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, grad_mode, known, recording
-from jaxvjp.core.transforms import pushforward
 from jaxvjp.levels import Batch, Duals, Variables, columns, rows
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor import Tensor, wrap
@@ -364,8 +363,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         made = [duals.make(each, each) for each in flat]
         output = func(*tree_unflatten(structure, made))
         outputs, output_structure = _flat(output)
-        starts, nodes = {each.node: None for each in made}, [each.node for each in outputs]
-        push = pushforward(nodes, starts, duals.edges, "forward mode")
+        starts, nodes = [each.node for each in made], [each.node for each in outputs]
+        push = duals.linear(nodes)
 
     def linear(*tangents: Any) -> Any:
         given, given_structure = _flat(tangents)

@@ -15,13 +15,15 @@ from typing import Any
 
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, Number, known, record, recording, transforming
-from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap
+from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import alias, slice_
 from jaxvjp.tensor import Step, Tensor, view, wrap
+
+FORWARD = "forward mode"
 
 
 class Variables:
@@ -147,19 +149,30 @@ class Duals:
 
     def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
         """The tangent of each node; None for one that depends on no dual tensor."""
-        if not all(node in self.tangents for node in nodes):
-            for node in between(nodes, self.tangents, self.edges):
-                # The user may differentiate the tangent with respect to this node: it becomes an operand.
-                if node.requires_grad and (node.is_leaf or node.held) and node not in nodes:
-                    self._push([node])
-            self._push(nodes)
-        return [self.tangents.get(node) for node in nodes]
+        found = self.linear(nodes)(self.tangents)
+        known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
+        self.tangents.update(known_now)
+        self.primals.update(known_now.values())
+        return found
 
-    def _push(self, nodes: Sequence[Node]) -> None:
-        pushed = pushforward(nodes, self.tangents, self.edges, "forward mode")(self.tangents)
-        found = {node: tangent for node, tangent in zip(nodes, pushed, strict=True) if tangent is not None}
-        self.tangents.update(found)
-        self.primals.update(found.values())
+    def linear(self, nodes: Sequence[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The function from the tangents of the duals made so far to those of `nodes`, as `tangents_of` gives them."""
+        starts, steps = set(self.tangents), []
+        for node in between(nodes, starts, self.edges):
+            # Also what the user may differentiate a tangent with respect to becomes an operand.
+            if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
+                steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
+                starts.add(node)
+        steps.append((list(nodes), pushforward(nodes, starts, self.edges, FORWARD)))
+
+        def push(tangents: dict[Node, Node]) -> list[Node | None]:
+            reached = dict(tangents)
+            for ends, step in steps:
+                found = zip(ends, step(reached), strict=True)
+                reached.update({end: tangent for end, tangent in found if tangent is not None})
+            return [reached.get(node) for node in nodes]
+
+        return push
 
     def primal_of(self, node: Node) -> Node:
         """`node` without the tangent of this level."""
@@ -179,7 +192,7 @@ class ExampleStep(Step):
         aval = Aval((*shape[: self.axis], *shape[self.axis + 1 :]), node.aval.dtype)
         shown = Node(example, (), (node,), aval, node.requires_grad)
         shown.edges = ()
-        self.level.examples[shown] = self.axis
+        self.level.examples[shown] = node, self.axis
         return shown
 
     def write(self, base: Node, new: Node) -> Node:
@@ -198,7 +211,7 @@ class Batch:
         self.size = size
         self.randomness = randomness
         self.chunk = chunk
-        self.examples: dict[Node, int] = {}
+        self.examples: dict[Node, tuple[Node, int]] = {}
 
     def __enter__(self) -> Batch:
         transforming.depth += 1
@@ -221,7 +234,13 @@ class Batch:
 
     def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
         """For each node of one example that of the whole batch, which lies along the axis given."""
-        return record_vmap(nodes, self.examples, out_axes, self.size, self.chunk)
+        examples = dict(self.examples)
+        for node in between(nodes, examples, lambda each: each.inputs):
+            if severed(node):
+                with recording(False):
+                    (batch,) = record_vmap([node], examples, [0], self.size, self.chunk)
+                examples[node] = batch, 0
+        return record_vmap(nodes, examples, out_axes, self.size, self.chunk)
 
 
 def per_example(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor], depth: int | None = None) -> Tensor:

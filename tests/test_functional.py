@@ -267,11 +267,18 @@ def the_form_of_results(torch):
 
     f, v = torch.autograd.functional, vector(torch)
     several = pair(torch)
-    return [
-        kinds(f.jacobian(function, inputs, vectorize=True, strategy=strategy))
-        for function, inputs in ((cubes, v), (cubes, (v,)), (two_of_one, v), (two_of_two, several))
-        for strategy in ("reverse-mode", "forward-mode")
-    ] + [kinds(f.hessian(scalar_of_two, several)), kinds(f.vjp(cubes, (v,), v)), kinds(f.hessian(scalar, (v,)))]
+    # torch's forward mode gives lists for several inputs, where its documentation and its reverse mode say tuples.
+    forward = [f.jacobian(each, v, vectorize=True, strategy="forward-mode") for each in (cubes, two_of_one)]
+    reverse = [(cubes, v), (cubes, (v,)), (two_of_one, v), (two_of_two, several)]
+    return (
+        [kinds(each) for each in forward]
+        + [
+            kinds(f.jacobian(function, inputs, vectorize=vectorize))
+            for function, inputs in reverse
+            for vectorize in (False, True)
+        ]
+        + [kinds(f.hessian(scalar_of_two, several)), kinds(f.vjp(cubes, (v,), v)), kinds(f.hessian(scalar, (v,)))]
+    )
 
 
 # What is refused: each call with `functional` and a vector.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from jaxvjp.core.graph import Node, Number
-from jaxvjp.ops.identity import detach, item
+from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import Aval, Op
 
 PROGRAM_CACHE = 4096
@@ -73,13 +73,10 @@ intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
 """The one Program of a structure, while it is remembered: later comparisons are then of identity."""
 
 
-def freeze(
-    nodes: Iterable[Node], outputs: Sequence[Node], cut: Callable[[Node], bool] | None = None
-) -> tuple[Program, list[Node | Number]]:
+def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
     """The program that computes `outputs` by the operations of `nodes`, and the leaves to call it with.
 
-    `nodes` come in the order of recording. Whatever they read that is not among them becomes a leaf. Behind the nodes
-    that `cut` picks, no gradient flows.
+    `nodes` come in the order of recording. Whatever they read that is not among them becomes a leaf.
     """
     number: dict[Node | Number, int] = {}
     leaves: list[Node | Number] = []
@@ -99,9 +96,6 @@ def freeze(
         operation: Any = node.operation
         equations.append(Equation(operation, node.static, tuple(reads)))
         weight += weight_of(node)
-        if cut is not None and cut(node):
-            equations.append(Equation(detach, (), (number[node],)))
-            number[node] = len(equations) - 1
     returned = tuple([numbered(each) for each in outputs])
     return intern(tuple([each.aval for each in leaves]), tuple(equations), returned, weight), leaves
 

@@ -126,6 +126,19 @@ def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
             )
 
 
+def severed(node: Node) -> bool:
+    """Whether a gradient would flow to `node`, had it not been computed under `no_grad`.
+
+    A transform of a program that contains such a node would let the gradient through; so it becomes an operand.
+    """
+    if node.requires_grad or type(node.aval) is tuple or not node.aval.dtype.differentiable:
+        return False
+    if node.operation is None or node.operation is left or not node.operation.differentiable:
+        return False
+    source = node.inputs[0] if node.operation is item else node
+    return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
+
+
 def pushforward(
     outputs: Sequence[Node], starts: Collection[Node], onward: Onward, what: str
 ) -> Callable[[Mapping[Node, Node]], list[Node | None]]:
@@ -135,42 +148,39 @@ def pushforward(
     """
     nodes = between(outputs, starts, onward)
     depend = {*starts, *nodes}
+    depends = [each in depend for each in outputs]
     wanted = [each for each in outputs if each in depend]
     if not wanted:
         return lambda tangents: [None] * len(outputs)
     refuse_python_steps(nodes, what)
     program, leaves = freeze(nodes, wanted)
-    wrt = tuple([position for position, each in enumerate(leaves) if each in starts])
+    differentiated = {number: each for number, each in enumerate(leaves) if isinstance(each, Node) and each in starts}
     tracked = not all(severed(each) for each in wanted)
 
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
-        given = [tangents[each] for each in leaves if isinstance(each, Node) and each in starts]
+        given = [tangents[each] for each in differentiated.values()]
         with recording(grad_mode.enabled and tracked):
-            pushed = iter(transformed(jvp, (program, wrt), [*leaves, *given]))
-        return [next(pushed) if each in depend else None for each in outputs]
+            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given]))
+        return [next(pushed) if each else None for each in depends]
 
     return push
 
 
-def severed(node: Node) -> bool:
-    """Whether `node` was computed from what requires a gradient without requiring one: under `no_grad`."""
-    if node.requires_grad or type(node.aval) is tuple or node.operation is left:
-        return False
-    source = node.inputs[0] if node.operation is item else node
-    return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
-
-
 def record_vmap(
-    outputs: Sequence[Node], examples: Mapping[Node, int], out_axes: Sequence[int], size: int, chunk: int | None
+    outputs: Sequence[Node],
+    examples: Mapping[Node, tuple[Node, int]],
+    out_axes: Sequence[int],
+    size: int,
+    chunk: int | None,
 ) -> list[Node]:
     """For each output the batch of what it is for every example.
 
-    `examples` are nodes that stand for one example of their input each, along the axis given; an output that depends
-    on none is repeated. A gradient does not flow through what was computed under `no_grad`.
+    `examples` are nodes that stand for one example each of the batch, along the axis, that they lead to. An output
+    that depends on none is repeated.
     """
     nodes = between(outputs, examples, lambda node: node.inputs)
     refuse_python_steps(nodes, "vmap")
-    program, leaves = freeze(nodes, outputs, severed)
-    batches = [each.inputs[0] if isinstance(each, Node) and each in examples else each for each in leaves]
-    in_axes = tuple([examples[each] if isinstance(each, Node) and each in examples else None for each in leaves])
-    return transformed(vmap, (program, in_axes, tuple(out_axes), size, chunk), batches)
+    program, leaves = freeze(nodes, outputs)
+    batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
+    static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
+    return transformed(vmap, static, [each for each, _ in batches])
