@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, Number, known, record, recording, transforming
+from jaxvjp.core.graph import Node, Number, known, leaf, record, recording, transforming
 from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
@@ -67,6 +67,8 @@ class Variables:
         node = value.node
         if not node.requires_grad or leads_on(node):
             return value
+        if node.value is not None and not transforming.forward:
+            return wrap(leaf(node.value, node.aval))
         return wrap(Node(left, (), (node,), node.aval, False, node.value))
 
 

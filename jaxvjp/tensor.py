@@ -390,6 +390,9 @@ class Tensor:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
         elif node.requires_grad:
             suffixes.append("requires_grad=True")
+        tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
+        if tangent is not None:
+            suffixes.append(f"tangent={blank(tangent)}")
         return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
 
     def __len__(self) -> int:

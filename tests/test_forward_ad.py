@@ -204,6 +204,12 @@ def backward_inside_a_level(torch, fw, x, t):
 
 
 @program
+def it_is_printed(torch, fw, x, t):
+    d = fw.make_dual(x, t)
+    return repr(d), repr(d.double()), repr(d[0] * 2), repr(x), repr(fw.make_dual(x[:, None] * x, x[:, None] * t))
+
+
+@program
 def a_level_given(torch, fw, x, t):
     return fw.unpack_dual(fw.make_dual(x, t, level=0), level=0), fw.unpack_dual(x, level=3)
 

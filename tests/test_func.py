@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from oracle import agree, needs_torch
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
+from jaxvjp.core.graph import transforming
 
 PROGRAMS = []
 ERRORS = []
@@ -670,6 +672,21 @@ def the_name_is_kept(torch):
 
 
 @program
+def a_function_that_returns_its_argument(torch):
+    def f(x):
+        return x
+
+    x, rev, fwd = vector(torch), torch.func.jacrev, torch.func.jacfwd
+    return (
+        [transform(f)(x) for transform in (rev, fwd, torch.vmap)],
+        [torch.vmap(transform(f))(matrix(torch)) for transform in (rev, fwd)],
+        torch.func.jvp(f, (x,), (x + 1,)),
+        torch.func.vjp(f, x)[1](x + 1),
+        torch.func.grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(x, x),
+    )
+
+
+@program
 def conversions_and_mixed_dtypes(torch):
     x = torch.tensor([1.0, 2.0], dtype=torch.float64)
 
@@ -1165,3 +1182,42 @@ def test_functional_call_replaces_a_shared_tensor_everywhere():
     jaxvjp.func.functional_call(module, {"bias": jaxvjp.tensor(7.0)}, jaxvjp.ones(3), tie_weights=False)
     assert seen == [(7.0, 7.0), (7.0, 0.5)]
     assert module.inner.shift.item() == 0.5
+
+
+def test_a_transform_that_fails_leaves_nothing_behind():
+    def fails(x):
+        raise KeyError("mine")
+
+    x = jaxvjp.ones(2)
+    for work in (
+        lambda: jaxvjp.func.grad(fails)(x),
+        lambda: jaxvjp.func.jacfwd(fails)(x),
+        lambda: jaxvjp.vmap(fails)(x),
+        lambda: jaxvjp.func.linearize(fails, x),
+    ):
+        with pytest.raises(KeyError, match="mine"):
+            work()
+        assert (transforming.depth, transforming.forward, transforming.batches) == (0, 0, [])
+
+
+def test_threads_transform_on_their_own():
+    failures = []
+
+    def work(number):
+        try:
+            for _ in range(5):
+                x = jaxvjp.tensor([1.0 * number, 2.0])
+                assert jaxvjp.func.jacfwd(jaxvjp.func.grad(lambda x: (x**3).sum()))(x).tolist() == [
+                    [6.0 * number, 0.0],
+                    [0.0, 12.0],
+                ]
+                assert jaxvjp.vmap(lambda x: x * 2)(x).tolist() == [2.0 * number, 4.0]
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

@@ -15,7 +15,7 @@ from jaxvjp.autograd.backward import Tensors, grad
 from jaxvjp.core.engine import gradient_edges, pull_back
 from jaxvjp.core.graph import Node, detached, known, reachable, record, recording, variable_of
 from jaxvjp.core.promotion import converted
-from jaxvjp.core.transforms import pushforward
+from jaxvjp.core.transforms import between, pushforward
 from jaxvjp.creation import tensor
 from jaxvjp.levels import columns, rows
 from jaxvjp.ops.identity import clone, shaped
@@ -227,8 +227,21 @@ def jvp(
 
 
 def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
-    push = pushforward(nodes, call.leaves, gradient_edges, call.name)
-    return push(dict(zip(call.leaves, tangents, strict=True)))
+    """The tangents of `nodes`. Where there is Python in the backward pass, which has no `jax.jvp`, by the transpose of
+    the pullback: it is linear in its cotangents, so its own pullback takes tangents to tangents."""
+    if not _has_python_steps(nodes, call.leaves):
+        push = pushforward(nodes, call.leaves, gradient_edges, call.name)
+        return push(dict(zip(call.leaves, tangents, strict=True)))
+    cotangents = [variable_of(known(0, node.aval)) for node in nodes]
+    pulled = pull_back(nodes, cotangents, call.leaves, create_graph=True).gradients
+    roots = [each for each in call.leaves if each in pulled]
+    given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]
+    found = pull_back([pulled[each] for each in roots], given, cotangents, call.create_graph).gradients
+    return [found.get(each) for each in cotangents]
+
+
+def _has_python_steps(nodes: Sequence[Node], leaves: Sequence[Node]) -> bool:
+    return any(each.python is not None for each in between(nodes, leaves, gradient_edges))
 
 
 def jacobian(
@@ -309,7 +322,7 @@ def _rows(call: _Call) -> list[list[Node | None]]:
     def onward(node: Node) -> Any:
         return () if node in stops else gradient_edges(node)
 
-    if any(each.python is not None and each not in stops for each in reachable(call.roots, onward)):
+    if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
     reached = [set(reachable([root], onward)) if root.requires_grad else set() for root in call.roots]
     found = rows(call.roots, call.leaves, call.create_graph)

@@ -43,10 +43,12 @@ class Transforming(threading.local):
         forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
             a tangent may be asked for that came that way, whether or not it requires a gradient.
         batches: the `levels.Batch` of each `vmap`, the outermost first.
+        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
     depth = 0
     forward = 0
+    level: Any = None
 
     def __init__(self) -> None:
         self.batches: list[Any] = []
