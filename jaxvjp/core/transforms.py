@@ -20,7 +20,7 @@ from jaxvjp.core.graph import Node, Number, grad_mode, items, reachable, recordi
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
 from jaxvjp.ops.identity import entered, item, left
-from jaxvjp.ops.op import Aval, Op, abstract, op
+from jaxvjp.ops.op import Aval, Op, op
 
 Axes = tuple[int | None, ...]
 Onward = Callable[[Node], Iterable[Any]]
@@ -59,10 +59,11 @@ def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: i
     return tuple(jnp.moveaxis(each, 0, axis) for each, axis in zip(results, out_axes, strict=True))
 
 
-def transformed(operation: Op, static: tuple[Any, ...], operands: Sequence[Node | Number]) -> list[Node]:
-    """A node for each array that `operation`, a transform, returns; each passes its cotangent on to those operands
-    alone from which it is computed."""
-    avals = abstract(operation, static, tuple([each.aval for each in operands]))
+def transformed(
+    operation: Op, static: tuple[Any, ...], operands: Sequence[Node | Number], avals: tuple[Aval, ...]
+) -> list[Node]:
+    """A node for each array that `operation`, a transform, returns, of which `avals` are known; each passes its
+    cotangent on to those operands alone from which it is computed."""
     inputs = tuple(operands)
     tracked = {each for each in inputs if isinstance(each, Node) and grad_mode.enabled and leads_on(each)}
     if not tracked:
@@ -156,11 +157,12 @@ def pushforward(
     program, leaves = freeze(nodes, wanted)
     differentiated = {number: each for number, each in enumerate(leaves) if isinstance(each, Node) and each in starts}
     tracked = not all(severed(each) for each in wanted)
+    avals = tuple([each.aval for each in wanted])
 
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
         given = [tangents[each] for each in differentiated.values()]
         with recording(grad_mode.enabled and tracked):
-            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given]))
+            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given], avals))
         return [next(pushed) if each else None for each in depends]
 
     return push
@@ -183,4 +185,8 @@ def record_vmap(
     program, leaves = freeze(nodes, outputs)
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
-    return transformed(vmap, static, [each for each, _ in batches])
+    shapes = [
+        (*each.aval.shape[:axis], size, *each.aval.shape[axis:]) for each, axis in zip(outputs, out_axes, strict=True)
+    ]
+    avals = tuple([Aval(shape, each.aval.dtype) for shape, each in zip(shapes, outputs, strict=True)])
+    return transformed(vmap, static, [each for each, _ in batches], avals)
