@@ -2,12 +2,12 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `tensor`, `indexing`,
-`functions`, `creation`, `autograd`.
+`functions`, `creation`, `autograd`, `func`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, functions, indexing, random, testing, utils
+from jaxvjp import autograd, dtypes, func, functions, indexing, random, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.evaluation import counters
@@ -27,6 +27,7 @@ from jaxvjp.creation import (
     zeros_like,
 )
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.tensor import Size, Tensor
 
@@ -50,6 +51,7 @@ __all__ = [
     "empty_like",
     "enable_grad",
     "full",
+    "func",
     "get_default_dtype",
     "inference_mode",
     "initial_seed",
@@ -71,6 +73,7 @@ __all__ = [
     "tensor",
     "testing",
     "utils",
+    "vmap",
     "zeros",
     "zeros_like",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 from jaxvjp.core.graph import leaf
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import float32, from_numpy, get_default_dtype, of_number
+from jaxvjp.levels import per_example
 from jaxvjp.ops.op import Aval
 from jaxvjp.random import Generator, default_generator
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -151,8 +152,12 @@ def _random(name: str, summary: str) -> Callable[..., Tensor]:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
             )
-        count = int(np.prod(shape, dtype=np.int64))
-        return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
+
+        def drawn(shape: tuple[int, ...]) -> Tensor:
+            count = int(np.prod(shape, dtype=np.int64))
+            return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
+
+        return per_example(shape, drawn)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."

@@ -25,18 +25,34 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, Versions, detached, grad_mode, leaf, record, recording, variable_of
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Versions,
+    detached,
+    grad_mode,
+    leaf,
+    record,
+    recording,
+    transforming,
+    variable_of,
+)
 from jaxvjp.core.promotion import converted, promoted
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
-from jaxvjp.ops.identity import clone, rebind, unaffected
+from jaxvjp.ops.identity import NO_VALUE, clone, rebind, unaffected
 from jaxvjp.ops.op import COMPARE, Op
 from jaxvjp.ops.view import permute, put, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
 
 
 class Size(tuple[int, ...]):
@@ -76,6 +92,10 @@ class Step(NamedTuple):
             array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
         )
         return viewed
+
+    def plain(self) -> Step:
+        """The step that a detached view takes."""
+        return self
 
 
 class Storage:
@@ -180,6 +200,8 @@ class Tensor:
     def write(self, new: Node) -> None:
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
         base = self._base_tensor
+        for batch in transforming.batches:
+            _check_batched(batch, self, new)
         if base is None:
             storage = self.storage
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
@@ -350,6 +372,13 @@ class Tensor:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
             )
+        if transforming.depth:
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
+                "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "requires_grad_() outside of a function being transformed instead."
+            )
         self.requires_grad = requires_grad
         return self
 
@@ -409,7 +438,7 @@ class Tensor:
     def _alias(self, counted: bool) -> Tensor:
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
         if self._base_tensor is not None:
-            return view(self._base_tensor._alias(counted), *self._steps)
+            return view(self._base_tensor._alias(counted), *[step.plain() for step in self._steps])
         node = self.node
         plain = detached(node)
         alias = blank(plain)
@@ -485,6 +514,7 @@ class Tensor:
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        _unreadable(self.node, NO_STORAGE)
         return np.asarray(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -501,6 +531,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        _unreadable(self.node, NO_STORAGE)
         return np.asarray(self.value).tolist()
 
     def __bool__(self) -> bool:
@@ -510,6 +541,7 @@ class Tensor:
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
+        _unreadable(self.node, CONTROL_FLOW)
         return bool(self.item())
 
     def __float__(self) -> float:
@@ -533,6 +565,9 @@ class Tensor:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
         elif node.requires_grad:
             suffixes.append("requires_grad=True")
+        tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
+        if tangent is not None:
+            suffixes.append(f"tangent={blank(tangent)}")
         return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
 
     def __len__(self) -> int:
@@ -542,6 +577,24 @@ class Tensor:
 
     def __contains__(self, element: Any) -> bool:
         return bool((np.asarray(self.value) == np.asarray(element)).any())
+
+
+def _check_batched(batch: Any, tensor: Tensor, new: Node) -> None:
+    if batch.holds(new) and not batch.holds(tensor.node):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
+            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
+            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
+            "`y = y + x` instead of `y += x`."
+        )
+
+
+def _unreadable(node: Node, sentence: str) -> None:
+    """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
+    if any(batch.holds(node) for batch in transforming.batches):
+        raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
 
 
 def _convert_first(own: dtype) -> str:

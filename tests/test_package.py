@@ -19,9 +19,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
     ops.linalg ops.view ops
-    core.graph core.program core.evaluation core.promotion core.pullback core.engine core
-    printing hooks tensor indexing functions random creation
-    autograd.modes autograd.graph autograd.backward autograd.function autograd.functional autograd.gradcheck autograd
+    core.graph core.program core.evaluation core.promotion core.pullback core.engine core.transforms core
+    printing hooks tensor levels indexing functions random creation
+    autograd.modes autograd.graph autograd.backward autograd.function autograd.forward_ad autograd.functional
+    autograd.gradcheck autograd func
     utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """
 

@@ -1,8 +1,8 @@
-"""The names of `torch.autograd`: backward, grad, modes, the graph, Function, Variable, functional, gradcheck."""
+"""The names of `torch.autograd`: gradients, modes, the graph, Function, functional, forward_ad, gradcheck."""
 
 from __future__ import annotations
 
-from jaxvjp.autograd import functional, graph
+from jaxvjp.autograd import forward_ad, functional, graph
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
@@ -24,6 +24,7 @@ __all__ = [
     "backward",
     "detect_anomaly",
     "enable_grad",
+    "forward_ad",
     "functional",
     "grad",
     "gradcheck",

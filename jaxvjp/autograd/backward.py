@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxvjp.core.engine import pull_back, release
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, known, record, recording
+from jaxvjp.core.graph import Node, known, record, recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add
@@ -51,6 +51,11 @@ def backward(
 
     Counterpart of `torch.autograd.backward`. Underneath: `y, pullback = jax.vjp(f, *leaves); pullback(v)`.
     """
+    if transforming.depth:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     roots = _listed(tensors)
     if inputs is not None:
         inputs = _listed(inputs)

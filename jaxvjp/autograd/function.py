@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, grad_mode, known, record, recording
+from jaxvjp.core.graph import Node, grad_mode, known, record, recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.ops.identity import outcome
 from jaxvjp.ops.reduction import expandable, sum_to
@@ -79,9 +79,9 @@ class _Step:
                 if slot is not None and slot.requires_grad
             ]
 
-    def output(self, value: Node) -> Tensor:
+    def output(self, value: Node, tracked: bool) -> Tensor:
         """An output of `forward`: its value, with this step as its gradient."""
-        node = Node(outcome, (), (value,), value.aval, True, value.value)
+        node = Node(outcome, (), (value,), value.aval, tracked, value.value)
         node.python = self
         node.edges = tuple(self.inputs)
         self.outputs.append(node)
@@ -151,10 +151,10 @@ class Function:
         tracked = bool(step.inputs) and grad_mode.enabled
         with recording(False):
             returned = cls.forward(ctx, *arguments)
-        if not tracked:
+        if not tracked and not transforming.forward:  # forward mode has to meet this step, gradient or not
             return returned
         outputs = returned if isinstance(returned, tuple) else (returned,)
-        shown = {id(each): step.output(each.node) for each in outputs if _differentiable(each)}
+        shown = {id(each): step.output(each.node, tracked) for each in outputs if _differentiable(each)}
         ctx._saved = tuple(shown.get(id(each), each) for each in ctx._saved)
         results = tuple(shown.get(id(each), each) for each in outputs)
         return results if isinstance(returned, tuple) else results[0]

@@ -23,7 +23,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, located, reachable, record, recording
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    PythonBackward,
+    Versions,
+    located,
+    reachable,
+    record,
+    recording,
+    transforming,
+)
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
@@ -205,6 +215,8 @@ class _Sweep:
         """
         program, leaves = freeze(segment, outputs)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
+        if self.create_graph and not wrt:
+            return ()  # it ends at a node whose own cotangent was asked for
         operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         for position, result in zip(wrt, pulled, strict=True):
@@ -260,6 +272,8 @@ def release(nodes: Iterable[Node]) -> None:
     walked = [node for node in nodes if not node.is_leaf]
     for node in walked:
         node.free()
+    if transforming.forward:
+        return
     stripped: dict[Node, Node] = {}
     pending = [node for node in walked if not node.freed and node.value is not None and node.held]
     while pending:

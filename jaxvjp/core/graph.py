@@ -41,6 +41,28 @@ class GradMode(threading.local):
 grad_mode = GradMode()
 
 
+class Transforming(threading.local):
+    """The transforms of functions that are under way in this thread.
+
+    Attributes:
+        depth: how many there are (`func.grad` inside `func.vmap` makes 2).
+        forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
+            a tangent may be asked for that came that way, whether or not it requires a gradient.
+        batches: the `levels.Batch` of each `vmap`, the outermost first.
+        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
+    """
+
+    depth = 0
+    forward = 0
+    level: Any = None
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+
+
+transforming = Transforming()
+
+
 class recording:  # noqa: N801 - reads as a word: `with recording(False):`
     """Switches the recording of gradients on or off for a block."""
 
@@ -253,7 +275,7 @@ class Node:
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
-        if self.value is not None and (self.freed or self.is_leaf):
+        if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
             if self.freed and self.input_avals is None:  # what `grad_fn` goes by
                 self.input_avals = tuple([each.aval for each in self.inputs])
             self.inputs = ()
@@ -413,14 +435,14 @@ def known(number: complex, aval: Aval) -> Node:
 
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
-    if node.value is not None:
+    if node.value is not None and not transforming.forward:
         return leaf(node.value, node.aval, True)
-    return Node(variable, (), (node,), node.aval, True)
+    return Node(variable, (), (node,), node.aval, True, node.value)
 
 
 def detached(node: Node) -> Node:
-    """`node`'s value, cut off from its gradient."""
-    if not node.requires_grad:
+    """`node`'s value, cut off from its gradient and its tangent."""
+    if not node.requires_grad and not transforming.forward:
         return node
     if node.value is not None:
         return leaf(node.value, node.aval)

@@ -1,7 +1,7 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
 In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate
-it again, and ask which of its cotangents depends on what (`dependences`). `evaluation` comes before it.
+it again, and ask which results of an op depend on what (`dependences`, `reads`). `evaluation` comes before it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import jax.numpy as jnp
 
 from jaxvjp.core.graph import Node, Number, items
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import Aval, op
+from jaxvjp.ops.op import Aval, Op, op
 
 Where = tuple[int, ...]
 
 
-def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
+def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
     """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
 
     def primal(*differentiated: Any) -> tuple[Any, ...]:
@@ -41,7 +41,7 @@ def pullback(*operands: Any, program: Program, wrt: Where, batched: bool) -> tup
     dimension has, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
-    primal, primals = _function_of(program, leaves, wrt)
+    primal, primals = function_of(program, leaves, wrt)
     outputs, pull = jax.vjp(primal, *primals)
     pull = jax.vmap(pull) if batched else pull
     results = pull(tuple(_conjugated(each) for each in cotangents))
@@ -99,12 +99,19 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt, False), operands))(*structs, *outputs)
-    everything = range(len(traced.jaxpr.invars))
-    reads = _reads(traced.jaxpr, [frozenset([position]) for position in everything])[len(outputs) :]
+    made_from = reads(pullback, (program, wrt, False), [*structs, *outputs])[len(outputs) :]
     # An array without elements JAX makes from nothing, whatever it was computed from.
+    everything = tuple(range(len(structs) + len(outputs)))
     empty = [0 in program.leaves[position].shape for position in wrt]
-    return tuple(tuple(sorted(each) or (everything if none else ())) for each, none in zip(reads, empty, strict=True))
+    return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
+
+
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
+    """For each array that `operation` returns: from which of its operands it is computed, by way of floats."""
+    with jax.enable_x64(True):
+        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
+    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in found)
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
@@ -126,11 +133,3 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
             results = [frozenset().union(*given)] * len(equation.outvars)
         reach.update(zip(equation.outvars, results, strict=True))
     return [of(each) for each in jaxpr.outvars]
-
-
-@op(saves="residuals", public="", grad_fn="JacobianBackward0")
-def jacobian(*leaves: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
-    """The Jacobian of each output of `program` with respect to each of its leaves `wrt`: output by output."""
-    primal, primals = _function_of(program, leaves, wrt)
-    by_output = jax.jacrev(primal, range(len(wrt)))(*primals)
-    return tuple(each for row in by_output for each in row)
