@@ -439,3 +439,41 @@ def grad_fn_names(torch):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     agree(function)
+
+
+@needs_torch
+def test_the_jacobian_of_what_is_already_there_is_that_of_the_function():
+    x_data, w_data = [[1.0, 2.0], [3.0, 4.0]], [[0.5], [-1.0]]
+
+    def f(x, w):
+        return (x @ w).exp() * x
+
+    x, w = (jaxvjp.tensor(each, requires_grad=True) for each in (x_data, w_data))
+    y = f(x, w)
+    dispatches = counters.dispatches
+    of_x, of_w = jaxvjp.autograd.jacobian(y, [x, w])
+    assert counters.dispatches == dispatches + 1
+    expected = live.autograd.functional.jacobian(f, (live.tensor(x_data), live.tensor(w_data)))
+    for given, wanted in zip((of_x, of_w), expected, strict=True):
+        np.testing.assert_allclose(given.numpy(), wanted.numpy(), rtol=1e-5)
+    assert jaxvjp.autograd.jacobian(y[0, 0], w).shape == (2, 1)
+    y.sum().backward()  # the graph is still there
+    assert w.grad is not None
+
+
+def test_per_sample_gradients_of_recorded_losses():
+    w = jaxvjp.tensor([1.0, -2.0], requires_grad=True)
+    inputs = jaxvjp.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    losses = (inputs @ w) ** 2
+    of_each = jaxvjp.autograd.jacobian(losses, w)
+    for sample, row in zip(inputs, of_each, strict=True):
+        (alone,) = jaxvjp.autograd.grad((sample @ w) ** 2, w)
+        jaxvjp.testing.assert_close(row, alone)
+
+
+def test_a_hook_on_the_way_refuses_a_batch():
+    x = leaf(jaxvjp, 1.0, 2.0)
+    h = x * 2
+    h.register_hook(lambda gradient: gradient)
+    with pytest.raises(RuntimeError, match=r"(?s)is_grads_batched.*MulBackward0.*h = x \* 2"):
+        jaxvjp.autograd.jacobian(h * h, x)
