@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree, live, needs_torch
+
+import jaxvjp
+from jaxvjp.core.evaluation import counters
 
 PROGRAMS = []
 
