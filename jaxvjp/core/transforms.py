@@ -33,7 +33,7 @@ def _mapped(function: Callable[[Any], Any], arguments: Any, chunk: int | None) -
     return jax.lax.map(function, arguments, batch_size=chunk)
 
 
-@op(saves="operands", public="")
+@op(saves="residuals", public="")
 def jvp(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
     """The tangents of the outputs of `program`. The operands are its leaves and a tangent for each leaf of `wrt`."""
     leaves, tangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
@@ -42,7 +42,7 @@ def jvp(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
     return tuple(pushed)
 
 
-@op(saves="leaves", public="")
+@op(saves="residuals", public="")
 def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: int, chunk: int | None) -> Any:
     """`jax.vmap` of `program`: of the leaves with an axis in `in_axes` one example each, `chunk` of `size` at once."""
     batched = {position: axis for position, axis in enumerate(in_axes) if axis is not None}
