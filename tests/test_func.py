@@ -632,6 +632,35 @@ def a_tensor_without_batch_may_be_written_once(torch):
 
 
 @program
+def a_tensor_like_an_example_may_be_written(torch):
+    def f(x):
+        y, z = torch.zeros_like(x), torch.ones_like(x)
+        y[1:] = x[:2]
+        z *= y
+        return y, z + torch.empty_like(x).fill_(2) if hasattr(z, "fill_") else z
+
+    def nested(a, b):
+        return torch.func.vmap(lambda b: torch.zeros_like(a * b).copy_(b))(b)
+
+    v = vector(torch)
+    return torch.func.vmap(f)(matrix(torch)), torch.func.vmap(nested, (0, None))(v, v), torch.func.jacfwd(f)(v)
+
+
+@program
+def tensors_made_inside_and_arguments_may_be_written(torch):
+    def f(x, buffers):
+        y = torch.zeros(3)
+        y.add_(x)
+        buffers["count"].add_(1)
+        buffers["count"][0].mul_(2)
+        inner = torch.func.grad(lambda z: (torch.ones(3).mul_(z) * x).sum())(x)
+        return (y * x * buffers["count"] + inner).sum()
+
+    buffers = {"count": vector(torch)}
+    return torch.func.grad(f)(vector(torch), buffers), torch.func.jacfwd(f)(vector(torch), buffers), buffers
+
+
+@program
 def reading_what_has_no_batch(torch):
     w = vector(torch)
     return torch.func.vmap(lambda x: x * w.sum().item() if w[0] > 0 else x)(matrix(torch))
@@ -805,6 +834,34 @@ def gradient_of_no_tensor(torch):
 @error
 def aux_that_is_no_tensor(torch):
     torch.func.grad(lambda x: (x.sum(), 3.0), has_aux=True)(vector(torch))
+
+
+@error
+def aux_of_a_pushforward_that_is_no_tensor(torch):
+    torch.func.jvp(lambda x: (x, 3.0), (vector(torch),), (vector(torch),), has_aux=True)
+
+
+@error
+def a_captured_tensor_written_in_reverse_mode(torch):
+    w = vector(torch)
+    torch.func.grad(lambda x: (w.add_(1) * x).sum())(vector(torch))
+
+
+@error
+def a_captured_tensor_written_in_forward_mode(torch):
+    w = vector(torch)
+    torch.func.jvp(lambda x: w.mul_(x), (vector(torch),), (vector(torch),))
+
+
+@error
+def an_element_of_a_captured_tensor_written(torch):
+    w = vector(torch)
+
+    def f(x):
+        w[0] = 3.0
+        return w * x
+
+    torch.func.jacrev(f)(vector(torch))
 
 
 @error

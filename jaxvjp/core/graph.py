@@ -23,7 +23,8 @@ from jaxvjp.ops.op import Aval, Op, abstract
 
 HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _in_house: dict[str, bool] = {}
-_serial = count()
+next_serial = count().__next__
+"""The next place in the order of recording."""
 
 
 class GradMode(threading.local):
@@ -43,6 +44,7 @@ class Transforming(threading.local):
         forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
             a tangent may be asked for that came that way, whether or not it requires a gradient.
         batches: the `levels.Batch` of each `vmap`, the outermost first.
+        guards: the `levels.Guard` of each derivative: which tensors its function may write.
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -52,6 +54,7 @@ class Transforming(threading.local):
 
     def __init__(self) -> None:
         self.batches: list[Any] = []
+        self.guards: list[Any] = []
 
 
 transforming = Transforming()
@@ -151,7 +154,7 @@ class Node:
         self.edges: tuple[Node, ...] | None = None
         self.python: PythonBackward | None = None
         self.freed = False
-        self.serial = next(_serial)
+        self.serial = next_serial()
         self.holder: ref[Any] | None = None
         self.input_avals: tuple[Aval, ...] | None = None
         # The walk out of the house is written out here, not called: it runs once per recorded operation.
