@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ from oracle import agree, needs_torch
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
-from jaxvjp.core.graph import transforming
+from jaxvjp.core.graph import Node, transforming
 
 PROGRAMS = []
 ERRORS = []
@@ -1278,3 +1279,26 @@ def test_threads_transform_on_their_own():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("name", ["grad", "jacfwd", "vmap", "hessian", "dual_level"])
+def test_a_loop_of_transforms_does_not_grow(name):
+    def f(x):
+        return (x**3).sum()
+
+    def tangent_of(x):
+        with jaxvjp.autograd.forward_ad.dual_level():
+            return jaxvjp.autograd.forward_ad.unpack_dual(f(jaxvjp.autograd.forward_ad.make_dual(x, x))).tangent
+
+    transformed = tangent_of if name == "dual_level" else getattr(jaxvjp.func, name)(f)
+
+    def nodes_after(count):
+        x = jaxvjp.ones(2, 2)
+        for _ in range(count):
+            x = x * 0.5 + transformed(x).sum()
+            x.tolist()
+        gc.collect()
+        return sum(type(each) is Node for each in gc.get_objects())
+
+    nodes_after(3)
+    assert nodes_after(4) == nodes_after(20)
