@@ -16,7 +16,7 @@ from jax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, grad_mode, known, recording
-from jaxvjp.levels import Batch, Duals, Variables, columns, rows
+from jaxvjp.levels import Batch, Duals, Guard, Variables, columns, rows
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor import Tensor, wrap
 
@@ -92,6 +92,16 @@ def _tensor(value: Any) -> Tensor:
     return value
 
 
+def _tensors(tree: Any) -> list[Tensor]:
+    return [each for each in tree_leaves(tree) if isinstance(each, Tensor)]
+
+
+def _check_aux(aux: Any, has_aux: bool) -> None:
+    for each in _flat(aux)[0] if has_aux else ():
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(each)}")
+
+
 def _with_aux(returned: Any, has_aux: bool, name: str) -> tuple[Any, Any]:
     if not has_aux:
         return returned, None
@@ -160,7 +170,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with Variables() as variables:
+        with Variables() as variables, Guard(_tensors((args, kwargs))):
             chosen = tree_map(lambda each: variables.fresh(_tensor(each)), _chosen(args, argnums), is_leaf=_none)
             output, aux = _with_aux(func(*_replaced(args, argnums, chosen), **kwargs), has_aux, name)
             if not isinstance(output, Tensor):
@@ -201,7 +211,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Counterpart of `torch.func.vjp`. Underneath: `jax.vjp` of the recorded program.
     """
-    with Variables() as variables:
+    with Variables() as variables, Guard(_tensors(primals)):
         chosen = tree_map(lambda each: variables.fresh(_tensor(each)), primals, is_leaf=_none)
         output, aux = _with_aux(func(*chosen), has_aux, "vjp(f, *primals)")
         outputs, structure = _flat(output)
@@ -256,7 +266,7 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         _check_real("jacrev", args, "inputs")
-        with Variables() as variables:
+        with Variables() as variables, Guard(_tensors(args)):
             chosen = tree_map(lambda each: variables.fresh(_tensor(each)), _chosen(args, argnums), is_leaf=_none)
             output, aux = _with_aux(func(*_replaced(args, argnums, chosen)), has_aux, "vjp(f, *primals)")
             outputs, structure = _flat(output)
@@ -334,7 +344,7 @@ def _pushed(
     func: Callable[..., Any], flat: list[Tensor], given: list[Tensor], structure: Any, has_aux: bool, strict: bool
 ) -> tuple[Any, Any, Any]:
     """The output of `func`, its tangents in the same structure, and aux."""
-    with Duals() as duals:
+    with Duals() as duals, Guard(flat):
         made = [duals.make(each, tangent) for each, tangent in zip(flat, given, strict=True)]
         output, aux = _with_aux(func(*tree_unflatten(structure, made)), has_aux, JVP)
         outputs, output_structure = _flat(output)
@@ -347,6 +357,7 @@ def _pushed(
                 "allowed with strict=True."
             )
     tangents = [wrap(_zeros(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
+    _check_aux(aux, has_aux)
     return output, tree_unflatten(output_structure, tangents), aux
 
 
@@ -410,11 +421,13 @@ def jacfwd(
             returned = func(*_replaced(args, argnums, tree_unflatten(chosen_structure, duals)))
             output, aux = _with_aux(returned, has_aux, JVP)
             outputs, structure = _flat(output)
+            _check_aux(aux, has_aux)
             _check_tensors(outputs, JVP)
             _check_real("jacfwd", outputs, "outputs")
             return outputs
 
-        found = columns(run, [_tensor(each) for each in inputs], randomness)
+        with Guard(_tensors(args)):
+            found = columns(run, [_tensor(each) for each in inputs], randomness)
         jacobian = tree_unflatten(structure, _assembled(found, outputs, inputs, chosen_structure))
         return (jacobian, aux) if has_aux else jacobian
 

@@ -14,16 +14,41 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, Number, known, leaf, record, recording, transforming
+from jaxvjp.core.graph import Node, Number, known, leaf, next_serial, record, recording, transforming
 from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.view import alias, slice_
 from jaxvjp.tensor import Step, Tensor, view, wrap
 
 FORWARD = "forward mode"
+
+
+class Guard:
+    """Which tensors the function of a derivative may write: those made inside of it, and its arguments."""
+
+    def __init__(self, arguments: Iterable[Tensor]) -> None:
+        self.first = next_serial()
+        self.arguments = {each.storage for each in arguments}
+
+    def __enter__(self) -> None:
+        transforming.guards.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        transforming.guards.remove(self)
+
+    def check(self, target: Tensor, operation: Op, others: int) -> None:
+        """RuntimeError where `target` was there before the function ran and is none of its arguments."""
+        if target.storage.node.serial < self.first and target.storage not in self.arguments:
+            overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+                f"operation (aten::{operation.name}_{overload}) that would mutate a captured Tensor. This is not "
+                "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) "
+                "as inputs."
+            )
 
 
 class Variables:
@@ -234,6 +259,15 @@ class Batch:
         """Whether `node` differs from example to example."""
         return node in self.examples or bool(between([node], self.examples, lambda each: each.inputs))
 
+    def random_differs(self) -> bool:
+        """Whether a random tensor is to be another one for each example; RuntimeError where none is allowed."""
+        if self.randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+        return self.randomness == "different"
+
     def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
         """For each node of one example that of the whole batch, which lies along the axis given."""
         examples = dict(self.examples)
@@ -245,20 +279,21 @@ class Batch:
         return record_vmap(nodes, examples, out_axes, self.size, self.chunk)
 
 
-def per_example(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor], depth: int | None = None) -> Tensor:
-    """What `draw` makes of a shape, as the `randomness` of the `vmap`s under way has it; RuntimeError for "error"."""
+def per_example(
+    shape: tuple[int, ...],
+    make: Callable[[tuple[int, ...]], Tensor],
+    differs: Callable[[Batch], bool],
+    depth: int | None = None,
+) -> Tensor:
+    """What `make` makes of a shape: a tensor of its own for each example of those `vmap`s under way that `differs`
+    picks, the same one for all examples of the others."""
     depth = len(transforming.batches) if depth is None else depth
     if depth == 0:
-        return draw(shape)
+        return make(shape)
     batch: Batch = transforming.batches[depth - 1]
-    if batch.randomness == "error":
-        raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-            "randomness flags on vmap or perform the randomness operation out of vmap"
-        )
-    if batch.randomness == "same":
-        return per_example(shape, draw, depth - 1)
-    return batch.example(per_example((batch.size, *shape), draw, depth - 1), 0)
+    if not differs(batch):
+        return per_example(shape, make, differs, depth - 1)
+    return batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
 
 
 def one_hots(nodes: Sequence[Node]) -> list[Tensor]:

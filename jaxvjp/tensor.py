@@ -705,6 +705,8 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     `target` is a leaf that requires a gradient.
     """
     target.check_writable()
+    for guard in transforming.guards:
+        guard.check(target, operation, len(operands))
     result = recorded(operation, (target, *operands), static)
     if result.aval.shape != target.shape:
         raise RuntimeError(

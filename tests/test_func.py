@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ from oracle import agree, needs_torch
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
-from jaxvjp.core.graph import transforming
+from jaxvjp.core.graph import Node, transforming
 
 PROGRAMS = []
 ERRORS = []
@@ -632,6 +633,35 @@ def a_tensor_without_batch_may_be_written_once(torch):
 
 
 @program
+def a_tensor_like_an_example_may_be_written(torch):
+    def f(x):
+        y, z = torch.zeros_like(x), torch.ones_like(x)
+        y[1:] = x[:2]
+        z *= y
+        return y, z + torch.empty_like(x).fill_(2) if hasattr(z, "fill_") else z
+
+    def nested(a, b):
+        return torch.func.vmap(lambda b: torch.zeros_like(a * b).copy_(b))(b)
+
+    v = vector(torch)
+    return torch.func.vmap(f)(matrix(torch)), torch.func.vmap(nested, (0, None))(v, v), torch.func.jacfwd(f)(v)
+
+
+@program
+def tensors_made_inside_and_arguments_may_be_written(torch):
+    def f(x, buffers):
+        y = torch.zeros(3)
+        y.add_(x)
+        buffers["count"].add_(1)
+        buffers["count"][0].mul_(2)
+        inner = torch.func.grad(lambda z: (torch.ones(3).mul_(z) * x).sum())(x)
+        return (y * x * buffers["count"] + inner).sum()
+
+    buffers = {"count": vector(torch)}
+    return torch.func.grad(f)(vector(torch), buffers), torch.func.jacfwd(f)(vector(torch), buffers), buffers
+
+
+@program
 def reading_what_has_no_batch(torch):
     w = vector(torch)
     return torch.func.vmap(lambda x: x * w.sum().item() if w[0] > 0 else x)(matrix(torch))
@@ -805,6 +835,34 @@ def gradient_of_no_tensor(torch):
 @error
 def aux_that_is_no_tensor(torch):
     torch.func.grad(lambda x: (x.sum(), 3.0), has_aux=True)(vector(torch))
+
+
+@error
+def aux_of_a_pushforward_that_is_no_tensor(torch):
+    torch.func.jvp(lambda x: (x, 3.0), (vector(torch),), (vector(torch),), has_aux=True)
+
+
+@error
+def a_captured_tensor_written_in_reverse_mode(torch):
+    w = vector(torch)
+    torch.func.grad(lambda x: (w.add_(1) * x).sum())(vector(torch))
+
+
+@error
+def a_captured_tensor_written_in_forward_mode(torch):
+    w = vector(torch)
+    torch.func.jvp(lambda x: w.mul_(x), (vector(torch),), (vector(torch),))
+
+
+@error
+def an_element_of_a_captured_tensor_written(torch):
+    w = vector(torch)
+
+    def f(x):
+        w[0] = 3.0
+        return w * x
+
+    torch.func.jacrev(f)(vector(torch))
 
 
 @error
@@ -1221,3 +1279,26 @@ def test_threads_transform_on_their_own():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+@pytest.mark.parametrize("name", ["grad", "jacfwd", "vmap", "hessian", "dual_level"])
+def test_a_loop_of_transforms_does_not_grow(name):
+    def f(x):
+        return (x**3).sum()
+
+    def tangent_of(x):
+        with jaxvjp.autograd.forward_ad.dual_level():
+            return jaxvjp.autograd.forward_ad.unpack_dual(f(jaxvjp.autograd.forward_ad.make_dual(x, x))).tangent
+
+    transformed = tangent_of if name == "dual_level" else getattr(jaxvjp.func, name)(f)
+
+    def nodes_after(count):
+        x = jaxvjp.ones(2, 2)
+        for _ in range(count):
+            x = x * 0.5 + transformed(x).sum()
+            x.tolist()
+        gc.collect()
+        return sum(type(each) is Node for each in gc.get_objects())
+
+    nodes_after(3)
+    assert nodes_after(4) == nodes_after(20)

@@ -25,7 +25,8 @@ from jaxvjp.ops.op import Aval, Op, abstract
 HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 Where = tuple[CodeType, int] | None
 _in_house: dict[str, bool] = {}
-_serial = count()
+next_serial = count().__next__
+"""The next place in the order of recording."""
 Hook = Callable[["Node"], "Node | None"]
 
 
@@ -49,6 +50,7 @@ class Transforming(threading.local):
         forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
             a tangent may be asked for that came that way, whether or not it requires a gradient.
         batches: the `levels.Batch` of each `vmap`, the outermost first.
+        guards: the `levels.Guard` of each derivative: which tensors its function may write.
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -58,6 +60,7 @@ class Transforming(threading.local):
 
     def __init__(self) -> None:
         self.batches: list[Any] = []
+        self.guards: list[Any] = []
 
 
 transforming = Transforming()
@@ -151,7 +154,7 @@ class Versions:
             node.overwritten = Overwritten(self, self.count, where)
         self.count += 1
         self.shown = []
-        Versions.last_write = next(_serial)
+        Versions.last_write = next_serial()
 
 
 class Overwritten(NamedTuple):
@@ -227,7 +230,7 @@ class Node:
         self.edges: tuple[Node, ...] | None = None
         self.python: PythonBackward | None = None
         self.freed = False
-        self.serial = next(_serial)
+        self.serial = next_serial()
         self.holder: ref[Any] | None = None
         self.input_avals: tuple[Aval, ...] | None = None
         self.hooks: dict[int, Hook] | None = None

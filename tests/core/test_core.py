@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import evaluation, program, pullback
+from jaxvjp.core import evaluation, program, pullback, transforms
 from jaxvjp.core.evaluation import counters
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
@@ -252,7 +252,7 @@ def test_a_training_loop_does_not_grow():
 
 
 def test_every_cache_has_a_bound():
-    for cache in (program.intern, evaluation.executable, pullback.dependences, op.abstract):
+    for cache in (program.intern, evaluation.executable, pullback.dependences, transforms._sources, op.abstract):
         assert cache.cache_parameters()["maxsize"]
 
 
