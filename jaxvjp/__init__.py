@@ -2,14 +2,14 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `tensor`, `indexing`,
-`functions`, `creation`, `autograd`.
+`functions`, `creation`, `autograd`, `func`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, functions, indexing, random, testing
-from jaxvjp.autograd import enable_grad, no_grad
-from jaxvjp.autograd.modes import is_grad_enabled
+from jaxvjp import autograd, dtypes, func, functions, indexing, random, testing, utils
+from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.evaluation import counters
 from jaxvjp.creation import (
     FloatTensor,
@@ -27,6 +27,7 @@ from jaxvjp.creation import (
     zeros_like,
 )
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.tensor import Size, Tensor
 
@@ -50,9 +51,13 @@ __all__ = [
     "empty_like",
     "enable_grad",
     "full",
+    "func",
     "get_default_dtype",
+    "inference_mode",
     "initial_seed",
+    "is_anomaly_enabled",
     "is_grad_enabled",
+    "is_inference_mode_enabled",
     "manual_seed",
     "no_grad",
     "ones",
@@ -64,8 +69,11 @@ __all__ = [
     "randn_like",
     "random",
     "set_default_dtype",
+    "set_grad_enabled",
     "tensor",
     "testing",
+    "utils",
+    "vmap",
     "zeros",
     "zeros_like",
 ]

@@ -27,9 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", help="an example to show in full, or `bench`; without it all examples run")
     name = parser.parse_args(arguments).name
     if name == "bench":
-        from jaxvjp import bench  # only this command needs the workloads
+        from jaxvjp.bench import main as bench  # only this command needs the workloads
 
-        return bench.main()
+        return bench()
     known = lessons()
     if name is None:
         return run_all()

@@ -14,6 +14,7 @@ import numpy as np
 from jaxvjp.core.graph import leaf
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import float32, from_numpy, get_default_dtype, of_number
+from jaxvjp.levels import Batch, per_example
 from jaxvjp.ops.op import Aval
 from jaxvjp.random import Generator, default_generator
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -114,11 +115,17 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
     return create
 
 
-def _like(create: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
     """The `_like` form of such a function: shape and dtype of another tensor."""
 
     def create_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
-        return create(input.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+        def filled(shape: tuple[int, ...]) -> Tensor:
+            made: Tensor = create(shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+            return made
+
+        if random:  # which `create` itself makes per example
+            return filled(input.shape)
+        return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
 
     create_like.__name__ = create_like.__qualname__ = f"{create.__name__}_like"
     create_like.__doc__ = f"As `{create.__name__}`, with the shape and, without `dtype`, the dtype of `input`."
@@ -151,8 +158,12 @@ def _random(name: str, summary: str) -> Callable[..., Tensor]:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
             )
-        count = int(np.prod(shape, dtype=np.int64))
-        return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
+
+        def drawn(shape: tuple[int, ...]) -> Tensor:
+            count = int(np.prod(shape, dtype=np.int64))
+            return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
+
+        return per_example(shape, drawn, Batch.random_differs)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
@@ -161,7 +172,7 @@ def _random(name: str, summary: str) -> Callable[..., Tensor]:
 
 rand = _random("rand", "Uniform random numbers from [0, 1).")
 randn = _random("randn", "Random numbers from the standard normal distribution.")
-rand_like, randn_like = _like(rand), _like(randn)
+rand_like, randn_like = _like(rand, random=True), _like(randn, random=True)
 
 
 def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name

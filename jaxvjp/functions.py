@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
+from jaxvjp.indexing import CUTS
 from jaxvjp.ops.arguments import size
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.tensor import NUMBERS, Tensor, apply, apply_in_place, wrap
@@ -39,7 +40,8 @@ def function_of(row: Op) -> Callable[..., Any]:
     def function(*arguments: Any, **named: Any) -> Tensor:
         operands, static = bind(row, arguments, named)
         for position, (name, operand) in enumerate(zip(row.operands, operands, strict=True), 1):
-            if not isinstance(operand, Tensor) and (position == 1 or not isinstance(operand, NUMBERS)):
+            allowed = isinstance(operand, NUMBERS) or (operand is None and name in row.optional)
+            if not isinstance(operand, Tensor) and (position == 1 or not allowed):
                 raise TypeError(
                     f"{row.name}(): argument '{name}' (position {position}) must be Tensor, not "
                     f"{type(operand).__name__}\nMake one of it first: `jaxvjp.tensor({operand!r})`."
@@ -119,9 +121,9 @@ def bind(row: Op, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tu
         given[name] = value
     values: list[Any] = []
     for name in row.operands:
-        if name not in given:
+        if name not in given and name not in row.optional:
             raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
-        values.append(given[name])
+        values.append(given[name] if name in given else row.optional[name])
     static = []
     for each in row.statics:
         value = given.get(each.name, each.default)
@@ -141,8 +143,8 @@ def _documented(
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
-    """Every function of the registry by torch's name."""
-    return {row.name: function_of(row) for row in REGISTRY.values() if "function" in row.public}
+    """Every function of the registry by torch's name, and those that cut a tensor up."""
+    return CUTS | {row.name: function_of(row) for row in REGISTRY.values() if "function" in row.public}
 
 
 def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:

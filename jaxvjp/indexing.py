@@ -1,19 +1,27 @@
-"""`x[key]` and `x[key] = value`, as steps of views. `tensor` comes before this room.
+"""`x[key]` and `x[key] = value`, and the views that cut a tensor up. `tensor` comes before this room.
 
 A key of integers, slices, `None` and `...` is a chain of view ops, one per part, as torch records it: `x[0, 1:]` is
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
-program for every i.
+program for every i. Tensors and masks among the parts gather (`index`) from that view, or scatter into it
+(`index_put`); a mask is read to know how many elements it picks, and positions are read to refuse those out of range.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Number
-from jaxvjp.dtypes import int32
-from jaxvjp.ops.pointwise import copy
-from jaxvjp.ops.view import alias, select, slice_, unsqueeze
-from jaxvjp.tensor import Step, Tensor, apply_in_place, view
+import numpy as np
+
+from jaxvjp.core.graph import Node, Number, leaf, record
+from jaxvjp.core.promotion import converted
+from jaxvjp.dtypes import bool_, int32, int64, uint8
+from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.indexing import index, index_put
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import assigned
+from jaxvjp.ops.view import alias, select, slice_, split_one, unbind_one, unsqueeze
+from jaxvjp.tensor import NUMBERS, Step, Tensor, apply_in_place, view, wrap
 
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
@@ -21,19 +29,124 @@ SCALAR = (
 )
 
 
+class Key(NamedTuple):
+    """What an index means: the view steps that its plain parts are, and the positions that its tensors give.
+
+    `positions` has an entry per dimension of the view, None where it is taken whole.
+    """
+
+    steps: list[Step]
+    positions: list[Node | None]
+
+    @property
+    def pattern(self) -> tuple[bool, ...]:
+        return tuple(each is not None for each in self.positions)
+
+    @property
+    def tensors(self) -> tuple[Node, ...]:
+        return tuple(each for each in self.positions if each is not None)
+
+
 def getitem(self: Tensor, key: Any) -> Tensor:
-    """The part of the tensor that `key` names: a view; IndexError where there is no such part."""
-    return view(self, *_steps(self.shape, key))
+    """The part of the tensor that `key` names; IndexError where there is no such part.
+
+    A view for a key of integers, slices, None and `...`; a copy, through which gradients flow, where tensors or masks
+    pick the elements. Underneath: `jax.lax` slices, or a gather.
+    """
+    parsed = _parse(self.shape, key)
+    plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
+    if not parsed.tensors:
+        return plain
+    return wrap(record(index, (plain.node, *parsed.tensors), (parsed.pattern,)))
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Writes `value`, expanded and converted, into the part of the tensor that `key` names."""
-    apply_in_place(copy, getitem(self, key), (value,))
+    parsed = _parse(self.shape, key)
+    part = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
+    if not parsed.tensors:
+        apply_in_place(assigned, part, (value,))
+    else:
+        _put(part, parsed, value, accumulate=False)
 
 
-def _steps(shape: tuple[int, ...], key: Any) -> list[Step]:
-    parts = list(key) if isinstance(key, tuple) else [key]
-    consumed = sum(part is not None and part is not ... for part in parts)
+def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
+    _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
+    return self
+
+
+def _put(part: Tensor, key: Key, value: Any, accumulate: bool) -> None:
+    part.check_writable()
+    if isinstance(value, NUMBERS):
+        source: Node | Number = Number(value, part.dtype)
+    else:
+        source = converted(value.node, part.dtype)
+    part.write(record(index_put, (part.node, source, *key.tensors), (key.pattern, accumulate)))
+
+
+def _parse(shape: tuple[int, ...], key: Any) -> Key:
+    parts = _spread([_as_index(part) for part in (key if isinstance(key, tuple) else (key,))], shape)
+    steps: list[Step] = []
+    positions: list[Node | None] = []
+    rest = list(shape)
+    for part in parts:
+        dim = len(positions)  # of the view as it stands
+        if part is None:
+            steps.append(Step(unsqueeze, (dim,)))
+            positions.append(None)
+        elif isinstance(part, slice):
+            size = rest.pop(0)
+            steps += _range(part, dim, size)
+            positions.append(None)
+        elif isinstance(part, Tensor):
+            place = len(shape) - len(rest)
+            taken, found = _gathered(part, rest, place)
+            del rest[:taken]
+            positions += found
+        else:
+            size = rest.pop(0)
+            if not -size <= part < size:
+                raise IndexError(
+                    f"index {part} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
+                )
+            steps.append(Step(select, (dim,), (Number(part % size, int32),)))
+    if not steps and all(each is None for each in positions):
+        steps.append(Step(alias, ()))
+    return Key(steps, _together(positions))
+
+
+def _as_index(part: Any) -> Any:
+    """A part of a key as an int, a slice, None, `...` or a tensor of positions or of truth values."""
+    if part is None or part is ... or isinstance(part, slice):
+        return part
+    if isinstance(part, Tensor):
+        if part.dtype is bool_ or part.dtype is uint8 or part.dtype.category == int64.category:
+            return part.item() if part.ndim == 0 and part.dtype not in (bool_, uint8) else part
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors\n"
+            f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
+        )
+    if isinstance(part, bool | list | tuple | range | np.ndarray | np.bool_):
+        array = np.asarray(part)
+        own = bool_ if array.dtype == np.bool_ else int64
+        return wrap(leaf(array.astype(own.numpy), Aval(array.shape, own)))
+    if hasattr(part, "__index__"):
+        return part.__index__()
+    raise TypeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type(part).__name__})"
+    )
+
+
+def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The parts with `...` written out as as many whole dimensions as it stands for."""
+    consumed = 0
+    for part in parts:
+        if isinstance(part, Tensor) and part.dtype in (bool_, uint8):
+            consumed += part.ndim
+        elif part is not None and part is not ...:
+            consumed += 1
     if consumed > len(shape):
         if not shape:
             raise IndexError(SCALAR)
@@ -41,41 +154,152 @@ def _steps(shape: tuple[int, ...], key: Any) -> list[Step]:
             f"too many indices for tensor of dimension {len(shape)}\n"
             f"The index names {consumed} dimensions of a tensor of shape {list(shape)}."
         )
-    if ... in [part for part in parts if not isinstance(part, Tensor)]:
-        position = next(place for place, part in enumerate(parts) if part is ...)
-        parts[position : position + 1] = [slice(None)] * (len(shape) - consumed)
-    steps: list[Step] = []
-    dim = 0  # of the view as it stands
-    rest = list(shape)
-    for part in parts:
-        if part is None:
-            steps.append(Step(unsqueeze, (dim,)))
-            dim += 1
-        elif isinstance(part, slice):
-            size = rest.pop(0)
-            if part.step is not None and part.step <= 0:
-                raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
-            start, stop, step = part.indices(size)
-            length = max(0, -(-(stop - start) // step))
-            if length != size:
-                steps.append(Step(slice_, (dim, length, step), (Number(start, int32),)))
-            dim += 1
-        elif hasattr(part, "__index__") and not isinstance(part, bool):
-            size, position = rest.pop(0), part.__index__()
-            if not -size <= position < size:
-                raise IndexError(
-                    f"index {position} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
-                )
-            steps.append(Step(select, (dim,), (Number(position % size, int32),)))
-        else:
-            raise TypeError(
-                f"jaxvjp indexes with integers, slices, None and ..., not yet with {type(part).__name__}; torch would "
-                "take a tensor or a list of positions, or a mask."
+    whole = [slice(None)] * (len(shape) - consumed)
+    for place, part in enumerate(parts):
+        if part is ...:
+            return [*parts[:place], *whole, *[each for each in parts[place + 1 :] if each is not ...]]
+    return [*parts, *whole]
+
+
+def _range(part: slice, dim: int, size: int) -> list[Step]:
+    if part.step is not None and part.step <= 0:
+        raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
+    start, stop, step = part.indices(size)
+    length = max(0, -(-(stop - start) // step))
+    return [] if length == size else [Step(slice_, (dim, length, step), (Number(start, int32),))]
+
+
+def _gathered(part: Tensor, rest: list[int], place: int) -> tuple[int, list[Node | None]]:
+    """How many dimensions a tensor in a key takes, and the positions that it gives in them."""
+    if part.dtype not in (bool_, uint8):
+        known = part.node.value
+        if known is not None or part.node.operation is not None:
+            values = np.asarray(part.value)
+            for extreme in (values.min(initial=0), values.max(initial=0)):
+                if values.size and not -rest[0] <= extreme < rest[0]:
+                    raise IndexError(f"index {extreme} is out of bounds for dimension {place} with size {rest[0]}")
+        return 1, [part.node]
+    shape = list(part.shape)
+    if shape != rest[: len(shape)]:
+        whole = rest[: max(len(shape), 1)]
+        raise IndexError(
+            f"The shape of the mask {shape} at index {place} does not match the shape of the indexed tensor {whole} at "
+            f"index {place}"
+        )
+    found = np.nonzero(np.atleast_1d(np.asarray(part.value)))
+    nodes: list[Node | None] = [leaf(each.astype(np.int64), Aval(each.shape, int64)) for each in found]
+    return len(shape), nodes if shape else nodes[:0]
+
+
+def _together(positions: list[Node | None]) -> list[Node | None]:
+    shapes = [each.aval.shape for each in positions if each is not None]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing tensors could not be broadcast together with shapes "
+            + ", ".join(str(list(each)) for each in shapes)
+        ) from None
+    return positions
+
+
+# The views that cut a tensor up along one dimension.
+
+
+def select_method(self: Tensor, dim: int, index: int) -> Tensor:
+    """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
+    dim = wrap_dim(dim, self.ndim)
+    if not -self.shape[dim] <= index < self.shape[dim]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    return view(self, Step(select, (dim,), (Number(index % self.shape[dim], int32),)))
+
+
+def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start = start + size if start < 0 else start
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return _cut(self, slice_, dim, start, length)
+
+
+def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
+    dim = wrap_dim(dim, self.ndim)
+    return tuple(view(self, Step(unbind_one, (dim,), (Number(each, int32),))) for each in range(self.shape[dim]))
+
+
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if isinstance(split_size, int):
+        if split_size < 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+        if split_size == 0 and size:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+        starts = range(0, max(size, 1), max(split_size, 1))
+        lengths = [min(split_size, size - start) for start in starts]
+    else:
+        lengths = list(split_size)
+        if sum(lengths) != size:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
+                f"{dim}), but got split_sizes={lengths}"
             )
-    return steps or [Step(alias, ())]
+    return tuple(_cut(self, split_one, dim, sum(lengths[:place]), length) for place, length in enumerate(lengths))
+
+
+def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    return split(self, max(-(-size // chunks), 1), dim)
+
+
+def _cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
+    return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
+    viewed: Tensor = self.view(other.shape)
+    return viewed
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
+    viewed: Tensor = self.expand(other.shape)
+    return viewed
+
+
+def iterate(self: Tensor) -> Any:
+    """The elements of the first dimension, as views."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+CUTS: dict[str, Callable[..., Any]] = {
+    "select": select_method,
+    "narrow": narrow,
+    "unbind": unbind,
+    "split": split,
+    "chunk": chunk,
+}
+"""Those that torch has both as a method and as a function."""
 
 
 def attach_methods() -> None:
-    """Hangs `x[key]` and `x[key] = value` on `Tensor`."""
-    for method in (getitem, setitem):
-        setattr(Tensor, f"__{method.__name__}__", method)
+    """Hangs indexing, iteration and the cuts on `Tensor`."""
+    methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "index_put_": index_put_}
+    for name, method in {**methods, **CUTS, "view_as": view_as, "expand_as": expand_as}.items():
+        setattr(Tensor, name, method)

@@ -13,8 +13,10 @@ A write puts a new node into the storage and counts its version up; the other te
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref
 
@@ -23,15 +25,34 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.gradient_function import GradientFunction
-from jaxvjp.core.graph import Node, Number, detached, grad_mode, record, recording, variable_of
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Versions,
+    detached,
+    grad_mode,
+    leaf,
+    record,
+    recording,
+    transforming,
+    variable_of,
+)
 from jaxvjp.core.promotion import converted, promoted
-from jaxvjp.dtypes import BOOL, dtype, int32
-from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import function_view, permute, put, unbind_one
+from jaxvjp.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.hooks import RemovableHandle
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.identity import NO_VALUE, clone, rebind, unaffected
+from jaxvjp.ops.op import COMPARE, Op
+from jaxvjp.ops.view import function_view, permute, put, reshaped_copy
+from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 
+Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
 
 
 class Size(tuple[int, ...]):
@@ -63,6 +84,19 @@ class Step(NamedTuple):
     def write(self, base: Node, new: Node) -> Node:
         return record(put, (base, new, *self.operands), (self.operation, self.static))
 
+    def layout(self, array: Array) -> Array:
+        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
+        assert self.operation.layout is not None
+        indices = [each.value for each in self.operands]
+        viewed: Array = self.operation.layout(
+            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
+        )
+        return viewed
+
+    def plain(self) -> Step:
+        """The step that a detached view takes."""
+        return self
+
 
 class Storage:
     """What tensors that alias one another share: the contents, as a node, and how often they were written."""
@@ -81,18 +115,31 @@ class Tensor:
     it; `backward` runs `jax.vjp` of the program that the graph is.
     """
 
-    __slots__ = ("__weakref__", "_base", "_grad", "_node", "_seen", "_steps", "_storage")
+    __slots__ = (
+        "__weakref__",
+        "_after_accumulation",
+        "_base_tensor",
+        "_grad",
+        "_node",
+        "_seen",
+        "_steps",
+        "_storage",
+        "_versions",
+    )
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
     _node: Node
     _storage: Storage | None
     _seen: int
-    _base: Tensor | None
+    _base_tensor: Tensor | None
     _steps: tuple[Step, ...]
     _grad: Tensor | None
+    _versions: Versions | None
+    _after_accumulation: dict[int, Callable[[Tensor], None]] | None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
+    grad_fn: Any  # hung on by `autograd.graph`
     to: Callable[..., Tensor]  # hung on by `functions`
 
     if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
@@ -118,14 +165,22 @@ class Tensor:
     def _show(self, node: Node) -> None:
         self._node = node
         node.holder = ref(self)
+        if self._versions is not None and self._base_tensor is None:
+            self._versions.show(node)
+
+    def show_instead(self, node: Node) -> None:
+        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        if self._base_tensor is None and self._storage is not None:
+            self._storage.node = node
+        self._show(node)
 
     def _reread(self, storage: Storage) -> None:
-        if self._base is None:
+        if self._base_tensor is None:
             self._show(self._rebound(detached(storage.node)))
         else:
             self._check_function_view("its base or another view of its base has been modified inplace")
             with recording(True):
-                node = self._base.node
+                node = self._base_tensor.node
                 for step in self._steps:
                     node = step.read(node)
             self._show(node)
@@ -145,11 +200,15 @@ class Tensor:
 
     def write(self, new: Node) -> None:
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
-        base = self._base
+        base = self._base_tensor
+        for batch in transforming.batches:
+            _check_batched(batch, self, new)
         if base is None:
             storage = self.storage
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
+            new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
+            self.versions.written()
             storage.node = new
             storage.version += 1
             self._seen = storage.version
@@ -162,11 +221,35 @@ class Tensor:
                 new = step.write(outer, new)
             base.write(new)
 
+    @property
+    def versions(self) -> Versions:
+        """The count of in-place writes that this tensor shares with its views and with `detach()`."""
+        if self._base_tensor is not None:
+            return self._base_tensor.versions
+        if self._versions is None:
+            self._versions = Versions()
+            self._versions.show(self._node)
+        return self._versions
+
     def check_writable(self) -> None:
         """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
+        if self._node.inference and not grad_mode.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+                "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                "details."
+            )
         if not grad_mode.enabled:
             return
-        for each, what in ((self, "a leaf Variable"), (self._base, "a view of a leaf Variable")):
+        if self.requires_grad and self._steps and self._steps[-1].operation.several:
+            name = self._node.gradient_name.partition("Backward")[0]
+            index = self._steps[-1].operands[0].value if name == "Unbind" else 0
+            raise RuntimeError(
+                f"Output {index} of {name} is a view and is being modified inplace. This view is the output of a "
+                "function that returns multiple views. Such functions do not allow the output views to be modified "
+                "inplace. You should replace the inplace operation by an out-of-place one."
+            )
+        for each, what in ((self, "a leaf Variable"), (self._base_tensor, "a view of a leaf Variable")):
             if each is not None and each.requires_grad and each.is_leaf:
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"
@@ -223,6 +306,52 @@ class Tensor:
         own: dtype = self._node.aval.dtype
         return own
 
+    def _layout(self) -> Array:
+        """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
+        base = self if self._base_tensor is None else self._base_tensor
+        strides = [math.prod(base.shape[dim + 1 :]) for dim in range(base.ndim)]
+        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), base.shape, strides, writeable=False)
+        for step in self._steps:
+            array = step.layout(array)
+        return array
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements apart neighbours are, per dimension or along `dim`."""
+        return self._layout().strides if dim is None else self._layout().strides[dim]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in their order."""
+        return bool(self._layout().flags.c_contiguous)
+
+    def contiguous(self) -> Tensor:
+        """This tensor, or a contiguous copy of it."""
+        return self if self.is_contiguous() else wrap(record(clone, (self.node,)))
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements, in order, in another shape: a view where torch has one, else a copy."""
+        sizes = size_argument(shape[0] if len(shape) == 1 else shape)
+        try:
+            return view(self, Step(VIEW, (sizes,)))
+        except ValueError:
+            return wrap(record(reshaped_copy, (self.node,), (sizes,)))
+
+    @property
+    def _base(self) -> Tensor | None:
+        return self._base_tensor
+
+    def _is_view(self) -> bool:
+        return self._base_tensor is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self.node.inference
+
+    @property
+    def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self.versions.count
+
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
@@ -254,27 +383,33 @@ class Tensor:
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
+        if requires_grad and self._node.inference and not grad_mode.inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
+                "`x.clone().requires_grad_()` makes a normal tensor of it."
+            )
         if requires_grad and not self.dtype.differentiable:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
+            )
+        if transforming.depth:
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
+                "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "requires_grad_() outside of a function being transformed instead."
             )
         self.requires_grad = requires_grad
         return self
 
     @property
-    def grad_fn(self) -> GradientFunction | None:
-        """The step of the backward graph that made this tensor; None for a leaf."""
-        node = self.node
-        return None if node.is_leaf else GradientFunction(node)
-
-    @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf:
+        if self._grad is None and not self.is_leaf and not self.node.retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-                "won't be populated during autograd.backward(). Ask for it, `y.backward(inputs=[this, ...])`, or use "
-                "`autograd.grad(y, this)`.",
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -301,13 +436,29 @@ class Tensor:
 
     @property
     def data(self) -> Tensor:
-        """The same storage without the gradient: a write to it changes this tensor, unrecorded."""
-        return self.detach()
+        """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
+        return self._alias(counted=False)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not value.dtype.differentiable:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        node = value._alias(counted=False).node
+        tracked, old = self.requires_grad, self._node
+        self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
+        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
+        self._node.hooks = old.hooks
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
-        if self._base is not None:
-            return view(self._base.detach(), *self._steps)
+        return self._alias(counted=True)
+
+    def _alias(self, counted: bool) -> Tensor:
+        """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
+        if self._base_tensor is not None:
+            return view(self._base_tensor._alias(counted), *[step.plain() for step in self._steps])
         node = self.node
         plain = detached(node)
         alias = blank(plain)
@@ -315,7 +466,58 @@ class Tensor:
             plain.holder = ref(alias)
         alias._storage = self.storage
         alias._seen = self.storage.version
+        if counted:
+            alias._versions = self.versions
+            if plain is not node:
+                self.versions.show(plain)
         return alias
+
+    def detach_(self) -> Tensor:
+        """Cuts this tensor off from its graph and makes it a leaf; RuntimeError for a view."""
+        if self._base_tensor is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        self._show(detached(self.node))
+        return self
+
+    # Hooks.
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Calls `hook` with this tensor's gradient when a backward has it complete; what it returns replaces it.
+
+        The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
+        Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
+        """
+        node = self.node
+        if not node.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if node.hooks is None:
+            node.hooks = {}
+        return RemovableHandle(node.hooks, partial(_called, hook))
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Calls `hook` with this leaf after a backward has added to its `grad`. RuntimeError for a non-leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._after_accumulation is None:
+            self._after_accumulation = {}
+        return RemovableHandle(self._after_accumulation, hook)
+
+    def retain_grad(self) -> None:
+        """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        self.node.retains = not self.is_leaf
+
+    @property
+    def retains_grad(self) -> bool:
+        return self.node.retains
 
     # Reading the value computes it.
 
@@ -332,6 +534,7 @@ class Tensor:
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        _unreadable(self.node, NO_STORAGE)
         return np.asarray(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -348,6 +551,7 @@ class Tensor:
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
+        _unreadable(self.node, NO_STORAGE)
         return np.asarray(self.value).tolist()
 
     def __bool__(self) -> bool:
@@ -357,6 +561,7 @@ class Tensor:
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
+        _unreadable(self.node, CONTROL_FLOW)
         return bool(self.item())
 
     def __float__(self) -> float:
@@ -380,6 +585,9 @@ class Tensor:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
         elif node.requires_grad:
             suffixes.append("requires_grad=True")
+        tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
+        if tangent is not None:
+            suffixes.append(f"tangent={blank(tangent)}")
         return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
 
     def __len__(self) -> int:
@@ -387,17 +595,48 @@ class Tensor:
             raise TypeError("len() of a 0-d tensor")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator[Tensor]:
-        if self.ndim == 0:
-            raise TypeError("iteration over a 0-d tensor")
-        return iter([view(self, Step(unbind_one, (0,), (Number(each, int32),))) for each in range(len(self))])
-
     def __contains__(self, element: Any) -> bool:
         return bool((np.asarray(self.value) == np.asarray(element)).any())
 
 
+def _check_batched(batch: Any, tensor: Tensor, new: Node) -> None:
+    if batch.holds(new) and not batch.holds(tensor.node):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
+            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
+            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
+            "`y = y + x` instead of `y += x`."
+        )
+
+
+def _unreadable(node: Node, sentence: str) -> None:
+    """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
+    if any(batch.holds(node) for batch in transforming.batches):
+        raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
+
+
 def _convert_first(own: dtype) -> str:
     return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
+
+
+def _called(hook: Callable[[Tensor], Any], cotangent: Node) -> Node | None:
+    """What a tensor hook makes of a cotangent: another one, or None for the same."""
+    replaced = hook(wrap(cotangent))
+    return None if replaced is None else checked_replacement(hook, replaced, cotangent)
+
+
+def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:
+    """The node of what a hook returned in the place of `cotangent`; an error in torch's words if it does not fit."""
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not isinstance(replaced, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+    if replaced.shape != cotangent.aval.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if replaced.dtype is not cotangent.aval.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value")
+    return replaced.node
 
 
 def _unrecorded(old: Node, new: Node) -> Node:
@@ -412,9 +651,11 @@ def blank(node: Node) -> Tensor:
     tensor._node = node
     tensor._storage = None
     tensor._seen = 0
-    tensor._base = None
+    tensor._base_tensor = None
     tensor._steps = ()
     tensor._grad = None
+    tensor._versions = None
+    tensor._after_accumulation = None
     return tensor
 
 
@@ -426,12 +667,19 @@ def wrap(node: Node) -> Tensor:
 
 
 def view(source: Tensor, *steps: Step) -> Tensor:
-    """A view of `source` by `steps`: it shares the storage, in both directions."""
+    """A view of `source` by `steps`: it shares the storage, in both directions.
+
+    ValueError where torch cannot make it without a copy.
+    """
+    if any(step.operation is VIEW for step in steps) and not source.is_contiguous():
+        layout = source._layout()
+        for step in steps:
+            layout = step.layout(layout)
     node = source.node
     for step in steps:
         node = step.read(node)
     shown = wrap(node)
-    shown._base = base = source if source._base is None else source._base
+    shown._base_tensor = base = source if source._base_tensor is None else source._base_tensor
     shown._steps = source._steps + steps
     shown._storage = base.storage
     shown._seen = base.storage.version
@@ -442,6 +690,8 @@ def operand_node(value: Any) -> Any:
     """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
     if isinstance(value, Tensor):
         return value.node
+    if value is None:
+        return None  # an operand left out, which the row's `rewrite` deals with
     if isinstance(value, (*NUMBERS, np.number, np.bool_)):
         return value.item() if isinstance(value, np.generic) else value
     raise TypeError(type(value).__name__)
@@ -450,7 +700,13 @@ def operand_node(value: Any) -> Any:
 def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
     """Records `operation` on `operands` (tensors and Python numbers) and wraps the result."""
     if operation.write is not None:
-        return view(operands[0], Step(operation, static))
+        try:
+            return view(operands[0], Step(operation, static))
+        except ValueError:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
+            ) from None
     return wrap(recorded(operation, operands, static))
 
 
@@ -469,6 +725,8 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     `target` is a leaf that requires a gradient.
     """
     target.check_writable()
+    for guard in transforming.guards:
+        guard.check(target, operation, len(operands))
     result = recorded(operation, (target, *operands), static)
     if result.aval.shape != target.shape:
         raise RuntimeError(
@@ -481,7 +739,17 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
             "one."
         )
-    target.write(converted(result, target.dtype))
+    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
+            f"x.{operation.name}()`."
+        )
+    result.in_place = True
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
     return target
 
 

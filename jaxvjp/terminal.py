@@ -41,7 +41,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Prints rows under column heads, aligned."""
     body = [list(row) for row in rows]
     if _fancy():
-        drawn = rich.table.Table(*columns)
+        drawn = rich.table.Table()
+        for column in columns:
+            drawn.add_column(column, overflow="fold")  # a name cut short could not be typed
         for row in body:
             drawn.add_row(*[rich.text.Text(each) for each in row])  # not markup: `[1 2]` would be taken for a style
         rich.console.Console(highlight=False).print(drawn)

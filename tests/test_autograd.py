@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree, live, needs_torch
+
+import jaxvjp
+from jaxvjp.core.evaluation import counters
 
 PROGRAMS = []
 
@@ -306,6 +310,116 @@ def the_gradient_of_a_float64_through_a_float32(torch):
 
 
 @program
+def a_batch_of_gradients(torch):
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    h = x * w
+    y = h * h + x
+    v = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, -1.0]])
+    return torch.autograd.grad(y, [x, w, h], v, is_grads_batched=True)
+
+
+@program
+def a_batch_of_gradients_of_the_wrong_shape(torch):
+    x = leaf(torch, 1.0, 2.0)
+    torch.autograd.grad(x * x, x, torch.ones(2, 3), is_grads_batched=True)
+
+
+@program
+def materialized_gradients(torch):
+    x, w = leaf(torch, 1.0, 2.0), torch.ones(2, 2, requires_grad=True)
+    return torch.autograd.grad((x * x).sum(), [x, w], materialize_grads=True)
+
+
+@program
+def materialized_but_not_allowed(torch):
+    x = leaf(torch, 1.0)
+    torch.autograd.grad(x.sum(), x, materialize_grads=True, allow_unused=False)
+
+
+@program
+def complex_gradients_are_conjugated_as_in_torch(torch):
+    z = torch.tensor([1 + 2j, -0.5 + 1j], requires_grad=True)
+    w = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = z * z * w + z.exp() * (1 - 2j)
+    y.backward(torch.tensor([1 + 1j, 2 - 1j]))
+    first = z.grad.clone(), w.grad.clone()
+    (z.abs() ** 2).sum().backward()
+    return y, first, z.grad
+
+
+@program
+def a_saved_operand_that_was_changed(torch):
+    x = leaf(torch, 1.0, 2.0)
+    y = x * 1
+    z = y * y
+    y.add_(1)
+    z.sum().backward()
+
+
+@program
+def a_saved_result_that_was_changed(torch):
+    z = leaf(torch, 1.0, 2.0).exp()
+    z.add_(1)
+    z.sum().backward()
+
+
+@program
+def a_saved_leaf_that_was_changed(torch):
+    x = leaf(torch, 1.0, 2.0)
+    z = (x * x).sum()
+    with torch.no_grad():
+        x.add_(1)
+        x.mul_(2)
+    z.backward()
+
+
+@program
+def a_saved_leaf_that_was_changed_through_detach(torch):
+    x = leaf(torch, 1.0, 2.0)
+    z = (x * x).sum()
+    x.detach().add_(1)
+    z.backward()
+
+
+@program
+def a_saved_view_whose_base_was_changed(torch):
+    y = leaf(torch, 1.0, 2.0) * 1
+    z = y[0] * y[1]
+    y[0] = 5.0
+    z.backward()
+
+
+@program
+def a_saved_base_of_which_a_view_was_changed(torch):
+    y = leaf(torch, 1.0, 2.0) * 1
+    z = y * y
+    y[0].add_(1)
+    z.sum().backward()
+
+
+@program
+def a_saved_constant_that_was_changed(torch):
+    x, c = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
+    z = x * c
+    c.detach()[0] = 9.0
+    z.sum().backward()
+
+
+@program
+def changes_that_matter_to_nobody(torch):
+    x, c = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
+    y = x + c
+    c.zero_()
+    y.mul_(2)
+    z = x.sum() * 3
+    z.add_(1)
+    w = x * 2
+    w.add_(1)
+    (y.sum() + z + w.sum()).backward()
+    return x.grad
+
+
+@program
 def the_graph_is_walked_by_grad_fn(torch):
     x = leaf(torch, 1.0, 2.0)
     y = torch.log(x * 3) + x.sum()
@@ -313,7 +427,7 @@ def the_graph_is_walked_by_grad_fn(torch):
     while level:
         names.append([each and each.name() for each in level])
         level = [each for step in level if step for each, _ in step.next_functions]
-    return [[name.rpartition("::")[2] if name else None for name in each] for each in names]
+    return names
 
 
 @program
@@ -329,3 +443,41 @@ def grad_fn_names(torch):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     agree(function)
+
+
+@needs_torch
+def test_the_jacobian_of_what_is_already_there_is_that_of_the_function():
+    x_data, w_data = [[1.0, 2.0], [3.0, 4.0]], [[0.5], [-1.0]]
+
+    def f(x, w):
+        return (x @ w).exp() * x
+
+    x, w = (jaxvjp.tensor(each, requires_grad=True) for each in (x_data, w_data))
+    y = f(x, w)
+    dispatches = counters.dispatches
+    of_x, of_w = jaxvjp.autograd.jacobian(y, [x, w])
+    assert counters.dispatches == dispatches + 1
+    expected = live.autograd.functional.jacobian(f, (live.tensor(x_data), live.tensor(w_data)))
+    for given, wanted in zip((of_x, of_w), expected, strict=True):
+        np.testing.assert_allclose(given.numpy(), wanted.numpy(), rtol=1e-5)
+    assert jaxvjp.autograd.jacobian(y[0, 0], w).shape == (2, 1)
+    y.sum().backward()  # the graph is still there
+    assert w.grad is not None
+
+
+def test_per_sample_gradients_of_recorded_losses():
+    w = jaxvjp.tensor([1.0, -2.0], requires_grad=True)
+    inputs = jaxvjp.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    losses = (inputs @ w) ** 2
+    of_each = jaxvjp.autograd.jacobian(losses, w)
+    for sample, row in zip(inputs, of_each, strict=True):
+        (alone,) = jaxvjp.autograd.grad((sample @ w) ** 2, w)
+        jaxvjp.testing.assert_close(row, alone)
+
+
+def test_a_hook_on_the_way_refuses_a_batch():
+    x = leaf(jaxvjp, 1.0, 2.0)
+    h = x * 2
+    h.register_hook(lambda gradient: gradient)
+    with pytest.raises(RuntimeError, match=r"(?s)is_grads_batched.*MulBackward0.*h = x \* 2"):
+        jaxvjp.autograd.jacobian(h * h, x)

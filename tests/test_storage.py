@@ -206,6 +206,190 @@ def an_in_place_operation_keeps_the_dtype(torch):
     return x, i, x.lt_(3)
 
 
+def every_kind_of_view(torch):
+    m = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    y = m * 1
+    views = [y.view(3, 2), y.view(-1), y.reshape(6), y.reshape(3, -1), y.expand(2, 2, 3), y[:, :1].expand(-1, 4)]
+    views += [y.diagonal(), y.diagonal(1), y.diagonal(-1, 0, 1), y.narrow(1, 1, 2), y.narrow(0, -1, 1), y.select(1, -1)]
+    views += [*y.split(2, dim=1), *y.split([1, 2], 1), *y.chunk(2), *y.chunk(2, -1), *y.unbind(), *y.unbind(1)]
+    views += [
+        y.view_as(torch.ones(6)),
+        y.expand_as(torch.ones(3, 2, 3)),
+        y.t().unsqueeze(1),
+        y.squeeze(),
+        y.contiguous(),
+    ]
+    total = sum((each * each).sum() for each in views)
+    total.backward()
+    return views, m.grad
+
+
+def views_are_views(torch):
+    m = torch.zeros(2, 3)
+    views = [
+        m.view(6),
+        m.reshape(6),
+        m.t(),
+        m.permute(1, 0),
+        m[0],
+        m[:, 1:],
+        m.expand(2, 2, 3),
+        m.diagonal(),
+        m.detach(),
+    ]
+    views += [
+        m.t().reshape(6),
+        m.contiguous(),
+        m.t().contiguous(),
+        m.clone(),
+        m.split(1)[0],
+        m[[0, 1]],
+        m.t().reshape(3, 2),
+    ]
+    facts = [(each._is_view(), each._base is m) for each in views]
+    m.add_(1)
+    return facts, views
+
+
+def strides_and_contiguity(torch):
+    m = torch.zeros(2, 3, 4)
+    views = [
+        m,
+        m.t() if m.ndim < 3 else m.transpose(0, 2),
+        m[0],
+        m[:, 1],
+        m[..., ::2],
+        m.permute(2, 0, 1),
+        m.view(6, 4),
+    ]
+    views += [m.expand(5, 2, 3, 4), m.diagonal(), m[:, :, None], m.narrow(1, 1, 2), m.unbind(1)[2], m.squeeze()]
+    return [(tuple(each.stride()), each.is_contiguous()) for each in views]
+
+
+def writes_through_every_kind_of_view(torch):
+    m = torch.zeros(4, 3)
+    m.view(12)[3] = 1.0
+    m.view(2, 6)[1].add_(10)
+    m.diagonal().add_(100)
+    m.diagonal(-1).mul_(2)
+    m.narrow(1, 1, 2).sub_(0.5)
+    m.split(2)[0][1, 1] = 7.0
+    m.chunk(3, 1)[2].neg_()
+    m.unbind(1)[0].add_(0.25)
+    m.reshape(3, 4)[2, 1:3] = 9.0
+    return m
+
+
+def a_diagonal_of_more_dimensions(torch):
+    m = torch.zeros(2, 3, 2, 4)
+    m.diagonal(0, 0, 2).copy_(torch.tensor([1.0, 2.0]))
+    m.diagonal(1, 3, 1).add_(10)
+    m.diagonal(0, 1, 2)[0].sub_(5)
+    m.diagonal(0, 2, 1)[1].mul_(3)
+    return m, m.diagonal(0, 1, 3), m.diagonal(-1, 3, 0)
+
+
+def gradients_through_writes_to_views(torch):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = torch.zeros(2, 4)
+    y.view(8)[2:6] = x * 2
+    y.t()[0].add_(x[:2])
+    y.diagonal()[1:].mul_(x[3])
+    (y * y).sum().backward()
+    return y, x.grad
+
+
+def versions_count_writes(torch):
+    y = torch.zeros(3)
+    v, d, data = y[0], y.detach(), y.data
+    seen = [each._version for each in (y, v, d, data)]
+    y.add_(1)
+    v.mul_(2)
+    d.zero_()
+    data.add_(5)
+    return seen, [each._version for each in (y, v, d, data)], y
+
+
+def positions_pick_elements(torch):
+    x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+    i = torch.tensor([1, 0, 1])
+    parts = [x[i], x[:, i], x[i, i], x[torch.tensor([[0], [1]]), torch.tensor([0, 2])], x[[0, 1], [2, -1]], x[-1, i]]
+    parts += [x[x > 2], x[torch.tensor([True, False])], x[:, torch.tensor([True, False, True])], x[None, i, 1:]]
+    parts += [x[torch.tensor(1)], x[i[:0]], x[..., i], x[x > 100], x[torch.tensor([0]), :, None]]
+    sum((part * part).sum() for part in parts).backward()
+    return parts, x.grad
+
+
+def positions_apart_and_together(torch):
+    x = torch.zeros(2, 3, 4, 5)
+    x.view(-1).copy_(torch.ones(120))
+    i, j = torch.tensor([0, 1]), torch.tensor([[1], [0], [1]])
+    keys = [(i, slice(None), j), (slice(None), i, j), (i, j), (slice(None), i, slice(None), j), (0, slice(None), i)]
+    return [tuple(x[key].shape) for key in keys]
+
+
+def writing_at_positions(torch):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    y = x * 1
+    y[torch.tensor([0, 2])] = torch.tensor([10.0, 20.0]) * x[1]
+    y[y > 15] = 0.5
+    y[[1]] = x[:1]
+    z = torch.zeros(3, 3)
+    z[torch.tensor([0, 1]), torch.tensor([1, 2])] = 5.0
+    z[:, torch.tensor([True, False, False])] = torch.tensor([[7.0], [8.0], [9.0]])
+    z[1][torch.tensor([2])] += 1
+    z.t()[torch.tensor([1])] = 3.0
+    (y * y).sum().backward()
+    return y, x.grad, z
+
+
+def adding_at_positions(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.zeros(3) + 1
+    y.index_put_([torch.tensor([0, 0])], x * 2, accumulate=True)
+    y.index_put_((torch.tensor([2]),), x[:1])
+    y.sum().backward()
+    return y, x.grad
+
+
+def masks_and_bounds(torch):
+    x = torch.tensor([-1.0, 0.0, 1.0, 2.0, 3.0], requires_grad=True)
+    y = (
+        x.masked_fill(x > 2, 9.0)
+        + x.clamp(0, 2)
+        + x.clamp(min=1)
+        + x.clamp(max=torch.tensor(1.0))
+        + torch.clamp(x, 0.5)
+    )
+    y.sum().backward()
+    z = torch.tensor([-1.0, 0.0, 5.0])
+    z.clamp_(0, 1).masked_fill_(z == 0, 7.0)
+    return y, x.grad, z, torch.tensor([1, 5, 9]).clamp(2, 6.5)
+
+
+def assigning_data(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.data = torch.tensor([3.0, 4.0, 5.0])
+    (x * x).sum().backward()
+    return x, x.grad, x.is_leaf
+
+
+def detaching_in_place(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y * 3
+    y.detach_()
+    return y, y.is_leaf, z.requires_grad
+
+
+def requiring_a_gradient_of_a_view(torch):
+    x = torch.tensor([1.0, 2.0])
+    v = x[0]
+    v.requires_grad_()
+    (v * 3).backward()
+    return v.is_leaf, v.grad, x.requires_grad
+
+
 PROGRAMS = [each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__]
 
 

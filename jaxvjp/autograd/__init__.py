@@ -1,11 +1,38 @@
-"""The names of `torch.autograd`: backward, grad, grad modes, Function, Variable, functional."""
+"""The names of `torch.autograd`: gradients, modes, the graph, Function, functional, forward_ad, gradcheck."""
 
 from __future__ import annotations
 
-from jaxvjp.autograd import functional
-from jaxvjp.autograd.backward import backward, grad
+from jaxvjp.autograd import forward_ad, functional, graph
+from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
-from jaxvjp.autograd.modes import enable_grad, no_grad
+from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
+from jaxvjp.autograd.modes import (
+    detect_anomaly,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
 from jaxvjp.creation import Variable
 
-__all__ = ["Function", "Variable", "backward", "enable_grad", "functional", "grad", "no_grad"]
+# As in torch, `autograd.gradcheck` is the function; `from jaxvjp.autograd.gradcheck import GradcheckError` finds the
+# module all the same.
+__all__ = [
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "forward_ad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "jacobian",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

@@ -6,18 +6,24 @@ dispatch that computes all it gave. Everything is checked, and everything comput
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from jaxvjp.core.engine import pull_back, release
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, known, record, recording
+from jaxvjp.core.graph import Node, known, record, recording, transforming
 from jaxvjp.core.promotion import converted
+from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor import Size, Tensor, wrap
 
 Tensors = Tensor | Sequence[Tensor]
+accumulation = threading.RLock()
+"""Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
 
 
 def backward(
@@ -45,6 +51,11 @@ def backward(
 
     Counterpart of `torch.autograd.backward`. Underneath: `y, pullback = jax.vjp(f, *leaves); pullback(v)`.
     """
+    if transforming.depth:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     roots = _listed(tensors)
     if inputs is not None:
         inputs = _listed(inputs)
@@ -53,20 +64,24 @@ def backward(
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
     found = pull_back(nodes, cotangents, targets, create_graph)
-    sums = [
-        (holder, _accumulated(holder, gradient, create_graph))
-        for node, gradient in found.gradients.items()
-        if (holder := node.tensor) is not None
-    ]
-    if not create_graph:
-        _compute([node for _, node in sums], found.values)
-    for tensor, node in sums:
-        if tensor._grad is None or create_graph:
-            tensor._grad = wrap(node)
-        else:
-            tensor._grad.write(node)
+    with accumulation:
+        sums = [
+            (holder, _accumulated(holder, gradient, create_graph))
+            for node, gradient in {**found.gradients, **found.retained}.items()
+            if (holder := node.tensor) is not None
+        ]
+        if not create_graph:
+            _compute([node for _, node in sums], found.values)
+        for receiver, node in sums:
+            if receiver._grad is None or create_graph:
+                receiver._grad = wrap(node)
+            else:
+                receiver._grad.write(node)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(found.walked)
+        release(found.nodes)
+    for receiver, _ in sums:
+        for hook in list((receiver._after_accumulation or {}).values()):
+            hook(receiver)
 
 
 def grad(
@@ -76,6 +91,8 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
     """vᵀJ for each of `inputs`, returned and not accumulated: J the Jacobian of `outputs`, v `grad_outputs`.
 
@@ -83,15 +100,24 @@ def grad(
         outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
         inputs: what to differentiate with respect to: leaves or intermediate tensors.
         allow_unused: gives None for an input that no output depends on, instead of a RuntimeError.
+        is_grads_batched: each of `grad_outputs` holds several v, one per index of a leading dimension, and each result
+            as many vᵀJ; they are one batched pullback, `jax.vmap(pullback)`.
+        materialize_grads: gives zeros instead of None.
 
     Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
     """
     roots, wanted = _listed(outputs), _listed(inputs)
-    nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_outputs, roots), create_graph, False)
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    gradients = _gradients(grad_outputs, roots)
+    nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
+    batch = cotangents[0].aval.shape[0] if is_grads_batched else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
-    found = pull_back(nodes, cotangents, targets, create_graph)
+    found = pull_back(nodes, cotangents, targets, create_graph, batch)
     for position, node in enumerate(targets):
-        if node not in found.gradients and not allow_unused:
+        if node not in found.gradients and not (allow_unused or materialize_grads):
             raise RuntimeError(
                 f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior.\n"
@@ -100,8 +126,34 @@ def grad(
     if not create_graph:
         _compute(list(found.gradients.values()), found.values)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(found.walked)
-    return tuple(wrap(found.gradients[node]) if node in found.gradients else None for node in targets)
+        release(found.nodes)
+    missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
+    return tuple(
+        wrap(found.gradients[node]) if node in found.gradients else missing.get(each)
+        for each, node in zip(wanted, targets, strict=True)
+    )
+
+
+def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
+    """The whole Jacobian of a result that is already there, without running its Python again.
+
+    Args:
+        outputs: a computed tensor whose graph has not been freed; it stays usable.
+        inputs: a tensor or several, leaves or intermediate.
+        create_graph: whether the Jacobian shall be differentiable in turn.
+
+    Returns:
+        For one input a tensor of shape outputs.shape + input.shape, for several a tuple of them. Where `outputs` has
+        one element per sample (the losses of a batch), the rows are the per-sample gradients.
+
+    torch has no counterpart: `torch.autograd.functional.jacobian` runs the function again. Underneath: one pullback of
+    the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
+    """
+    count = outputs.numel()
+    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype)
+    rows = grad(outputs, inputs, one_hot, True, create_graph, is_grads_batched=True, materialize_grads=True)
+    shaped = tuple(row.reshape(*outputs.shape, *row.shape[1:]) for row in rows if row is not None)
+    return shaped[0] if isinstance(inputs, Tensor) else shaped
 
 
 def _compute(gradients: list[Node], values: dict[Node, Node]) -> None:
@@ -149,7 +201,11 @@ def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
 
 
 def _roots_and_cotangents(
-    roots: list[Tensor], gradients: list[Tensor | None], create_graph: bool, broadcast: bool
+    roots: list[Tensor],
+    gradients: list[Tensor | None],
+    create_graph: bool,
+    broadcast: bool,
+    batched: bool = False,
 ) -> tuple[list[Node], list[Node]]:
     """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents."""
     nodes, cotangents = [], []
@@ -157,6 +213,8 @@ def _roots_and_cotangents(
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
             node = root.node
             if gradient is None:
+                if batched:
+                    raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 if node.requires_grad and root.numel() != 1:
                     raise RuntimeError(_not_scalar(root))
                 cotangent = known(1, node.aval)
@@ -165,7 +223,7 @@ def _roots_and_cotangents(
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)
-                _check_gradient(position, Size(cotangent.aval.shape), gradient, root)
+                _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
                 cotangent = converted(cotangent, root.dtype)
             if not node.requires_grad:
                 raise RuntimeError(
@@ -182,8 +240,18 @@ def _like_root(scalar: Node, root: Node) -> Node:
     return record(add, (known(0, root.aval), scalar))
 
 
-def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor) -> None:
-    if shape != root.shape:
+def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:
+    if batched:
+        if shape[1:] != root.shape or not shape:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
+                "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
+                f"output, but a mismatch was detected: grad_output[{position}] has a shape of {Size(shape[2:])} "
+                f"and output[{position}] has a shape of {root.shape}. If you only want some tensors in `grad_output` "
+                f"to be considered batched, consider using vmap.\nThis grad_output has the shape {list(shape)}; it "
+                f"should have [N, {str(list(root.shape))[1:-1]}]."
+            )
+    elif shape != root.shape:
         advice = f"v needs one number per element of y: `y.backward(jaxvjp.ones({list(root.shape)}))`"
         if root.numel() == 1:
             advice += ". To repeat y for each number in v, as torch once did: `y.backward(v, broadcast=True)`"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node
+from jaxvjp.core.graph import Node, located
 from jaxvjp.tensor import Tensor, blank
 
 
@@ -36,12 +36,12 @@ class SavedTensor:
         """`value` and `position` are those of an output."""
         self.tensor = tensor if value is None else _alias(tensor, value)
         self.position = position
-        self.version = tensor.storage.version
+        self.version = tensor.versions.count
 
     def unpacked(self, step: OutputsByPosition | None) -> Tensor:
         """The tensor again, with its place in the graph; RuntimeError where it was written to since."""
         tensor = self.tensor
-        version = tensor.storage.version
+        version = tensor.versions.count
         if version != self.version:
             raise RuntimeError(self._modified(version, step))
         if self.position is None or step is None:
@@ -66,8 +66,9 @@ class SavedTensor:
             f"[torch.{node.aval.dtype.legacy}Tensor {list(node.aval.shape)}]{which} is at version {version}; expected "
             f"version {self.version} instead. Hint: enable anomaly detection to find the operation that failed to "
             "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
-            "save_for_backward kept this tensor; what its gradient needs is the value of then. Make a new tensor "
-            "instead of writing into it, `y = y * 2` for `y *= 2`, or save a copy: ctx.save_for_backward(y.clone())."
+            f"It was saved by the custom Function's ctx and changed in place by {located(self.tensor.versions.where)}\n"
+            "Make a new tensor there, `y = y + 1` instead of `y += 1`, or save a copy: "
+            "ctx.save_for_backward(y.clone())."
         )
 
 
@@ -76,7 +77,7 @@ def _alias(tensor: Tensor, node: Node) -> Tensor:
     alias = blank(node)
     alias._storage = tensor.storage
     alias._seen = tensor.storage.version
-    alias._base, alias._steps = tensor._base, tensor._steps
+    alias._base_tensor, alias._steps, alias._versions = tensor._base_tensor, tensor._steps, tensor.versions
     return alias
 
 

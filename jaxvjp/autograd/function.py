@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
-from jaxvjp.core.graph import Node, detached, grad_mode, known, leaf, record, recording
+from jaxvjp.core.engine import gradient_edges
+from jaxvjp.core.graph import Node, detached, grad_mode, known, leaf, reachable, record, recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.identity import outcome
@@ -35,6 +36,13 @@ __all__ = [
 ]
 
 EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+NO_RULE = (
+    "it does not have vmap support. Please override and implement the vmap staticmethod or set generate_vmap_rule=True."
+)
+TWO_RULES = (
+    "it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set generate_vmap_rule=False or "
+    "delete the overridden vmap staticmethod to avoid ambiguity."
+)
 NO_GRADIENT = leaf(None, Aval((), float32))
 """Stands, among the edges of a step, for a tensor that requires no gradient: the step does not keep that alive."""
 
@@ -52,10 +60,12 @@ class PythonStep:
     The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
     """
 
-    def __init__(self, name: str, edges: Sequence[Node]) -> None:
+    def __init__(self, name: str, edges: Sequence[Node], tracked: bool = True) -> None:
         self.name = name
+        self.tracked = tracked
         self.edges = tuple(edges)
         self.inputs: Sequence[Node] = [each for each in edges if each.requires_grad]
+        self.operands: list[Node | None] = []
         self.output_avals: list[Aval | None] = []
         self._values: dict[int, Node] = {}
         self._references: list[ref[Node] | None] = []
@@ -78,13 +88,17 @@ class PythonStep:
         node = None if reference is None else reference()
         if node is None:
             value = self._values[position]
-            node = Node(outcome, (), (value,), value.aval, True, value.value)
+            node = Node(outcome, (), (value,), value.aval, self.tracked, value.value)
             node.python = self
             node.edges = self.edges
             self._references[position] = ref(node)
         return node
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
+        raise NotImplementedError
+
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
+        """The tangents of the outputs, from those of `operands`."""
         raise NotImplementedError
 
     def free(self) -> None:
@@ -96,17 +110,19 @@ class FunctionStep(PythonStep):
 
     Attributes:
         ctx: the context of this call.
-        arguments: what `forward` was called with, tensors replaced by None.
         input_avals: the abstract value of each argument; None for one that is no tensor.
+        operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
     """
 
-    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any], named: dict[str, Any]) -> None:
+    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any]) -> None:
         nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
         tensors = [each for each in nodes if each is not None]
-        super().__init__(type(ctx).__name__, [each if each.requires_grad else NO_GRADIENT for each in tensors])
+        edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
+        tracked = grad_mode.enabled and any(each.requires_grad for each in tensors)
+        super().__init__(type(ctx).__name__, edges, tracked)
         self.ctx = ctx
-        self.arguments = tuple(None if isinstance(each, Tensor) else each for each in arguments)
-        self.named = named
+        if transforming.forward:
+            self.operands = nodes
         self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
         self.aliased: set[int] = set()
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
@@ -128,7 +144,8 @@ class FunctionStep(PythonStep):
                 has no tangent (the user's `jvp` gets zeros, or None after `set_materialize_grads(False)`).
 
         Returns:
-            One per output of `forward`, of its shape and dtype; None for an output without a derivative.
+            One per output of `forward`, of its shape and dtype, zeros where the user's `jvp` gave None; None for an
+            output without a derivative.
 
         Raises:
             NotImplementedError: the Function has no `jvp`.
@@ -147,54 +164,6 @@ class FunctionStep(PythonStep):
                 f"{len(self.output_avals)} but got {len(listed)})"
             )
         return [self._tangent(position, each) for position, each in enumerate(listed)]
-
-    def vmap(
-        self,
-        operands: Sequence[Tensor | None],
-        in_dims: Sequence[int | None],
-        batch_size: int,
-        randomness: str = "error",
-    ) -> tuple[list[Any], list[int | None]] | None:
-        """The outputs for a batch of operands by the user's `vmap`, for batching transforms.
-
-        Args:
-            operands: one per argument of `forward`: a tensor, with the batch as its dimension `in_dims[i]` where that
-                is not None; None for an argument that is no tensor (this call's own is used).
-            in_dims: per argument, which dimension is the batch; None where there is none.
-            batch_size, randomness: what `info` says.
-
-        Returns:
-            The outputs and, for each, which dimension is the batch; None where `generate_vmap_rule` is set, which says
-            that `jax.vmap` of what `forward` recorded is right.
-
-        Raises:
-            RuntimeError: the Function has no rule, two, or no `setup_context`; the rule returned something else.
-        """
-        function = self.ctx._forward_cls
-        own_rule = function.vmap is not Function.vmap
-        if not function._separates_context():
-            raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                f"must override the setup_context staticmethod. {EXTENDING}"
-            )
-        if own_rule == function.generate_vmap_rule:
-            found, advice = (
-                (
-                    "it has both generate_vmap_rule=True and an overridden vmap staticmethod",
-                    "set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity",
-                )
-                if own_rule
-                else (
-                    "it does not have vmap support",
-                    "override and implement the vmap staticmethod or set generate_vmap_rule=True",
-                )
-            )
-            raise RuntimeError(f"You tried to vmap over {function.__name__}, but {found}. Please {advice}. {EXTENDING}")
-        if not own_rule:
-            return None
-        arguments = [own if given is None else given for own, given in zip(self.arguments, operands, strict=True)]
-        returned = function.vmap(VmapInfo(batch_size, randomness), tuple(in_dims), *arguments)
-        return _outputs_and_dims(returned)
 
     def free(self) -> None:
         self.ctx._free()
@@ -256,15 +225,15 @@ class FunctionStep(PythonStep):
     def _tangent(self, position: int, tangent: Any) -> Node | None:
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(f"expected Variable or None (got {_type_name(tangent)}) for grad output {position}.")
-        if tangent is None:
-            return None
         aval = self.output_avals[position]
+        if tangent is None:
+            return known(0, aval) if aval is not None and position in self._values else None
         if aval is None or position not in self._values:
             raise RuntimeError(
                 f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is "
                 "not a differentiable Tensor.You should return None at that position instead."
             )
-        if position in self.aliased and tangent._base is None:
+        if position in self.aliased and tangent._base_tensor is None:
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                 "view."
@@ -281,11 +250,18 @@ class FunctionStep(PythonStep):
 class OnceStep(PythonStep):
     """The step behind what a `@once_differentiable` backward returned: it says that there is no second derivative."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Sequence[Any]) -> None:
         super().__init__("Error", [leaf(None, Aval((), float32), True)])
+        self.operands = [each.node for each in given if isinstance(each, Tensor)]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        raise RuntimeError(
+        raise self._refusal()
+
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
+        raise self._refusal()
+
+    def _refusal(self) -> RuntimeError:
+        return RuntimeError(
             "trying to differentiate twice a function that was marked with @once_differentiable\n"
             "Its backward ran without recording. Where it only computes with tensors, remove the decorator."
         )
@@ -303,7 +279,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             returned = backward(ctx, *gradients)
         if not grad_mode.enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
             return returned
-        step = OnceStep()
+        step = OnceStep(gradients)
         refused: list[Any] = []
         for position, each in enumerate(returned if isinstance(returned, tuple) else (returned,)):
             tensor = isinstance(each, Tensor)
@@ -420,17 +396,34 @@ class Function(metaclass=FunctionMeta):
             arguments = bound.args
             for keyword in bound.kwargs:
                 raise TypeError(f"forward() got an unexpected keyword argument '{keyword}'")
+        batch = _batch_of(arguments)
+        if batch is not None and cls._has_own_vmap():
+            return _lifted(cls, batch, arguments)
         ctx = cls._backward_cls()
-        step = FunctionStep(ctx, arguments, {} if separate else named)
-        tracked = bool(step.inputs) and grad_mode.enabled
+        step = FunctionStep(ctx, arguments)
         with recording(False):
             if separate:
                 returned = cls.forward(*arguments)
                 cls.setup_context(ctx, arguments, returned)
             else:
                 returned = cls.forward(ctx, *arguments, **named)
-            outputs = _Outputs(step, arguments, tracked, separate)
+            outputs = _Outputs(step, arguments, separate)
             return outputs.of(returned)
+
+    @classmethod
+    def _has_own_vmap(cls) -> bool:
+        """Whether a batch goes through `vmap`, not `generate_vmap_rule`; RuntimeError where there is not just one."""
+        if not cls._separates_context():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                f"must override the setup_context staticmethod. {EXTENDING}"
+            )
+        own = cls.vmap is not Function.vmap
+        if own == cls.generate_vmap_rule:
+            raise RuntimeError(
+                f"You tried to vmap over {cls.__name__}, but {TWO_RULES if own else NO_RULE} {EXTENDING}"
+            )
+        return own
 
     @classmethod
     def _separates_context(cls) -> bool:
@@ -444,10 +437,10 @@ class InplaceFunction(Function):
 class _Outputs:
     """What `forward` returned, turned into the outputs of its step."""
 
-    def __init__(self, step: FunctionStep, arguments: Sequence[Any], tracked: bool, separate: bool) -> None:
+    def __init__(self, step: FunctionStep, arguments: Sequence[Any], separate: bool) -> None:
         self.step = step
         self.ctx = step.ctx
-        self.tracked = tracked
+        self.recorded = step.tracked or transforming.forward  # forward mode has to meet this step, gradient or not
         self.separate = separate
         self.inputs = {id(each) for each in arguments if isinstance(each, Tensor)}
         self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")
@@ -465,7 +458,7 @@ class _Outputs:
             self.ctx._non_differentiable, "mark_non_differentiable only accepts variable arguments, but got"
         )
         differentiable = [
-            self.tracked and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
+            self.recorded and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
             for each in raw
         ]
         results: list[Any] = []
@@ -483,7 +476,7 @@ class _Outputs:
                 results.append(each)
             else:
                 results.append(self._with_gradient(position, each, len(raw) > 1))
-        if self.tracked:
+        if self.recorded:
             as_is = (self.inputs & last.keys()) - self.dirty
             self.ctx._saved = self._saved(self.ctx._to_save, as_is)
             self.ctx._saved_for_forward = self._saved(self.ctx._to_save_for_forward, as_is)
@@ -504,7 +497,7 @@ class _Outputs:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with recording(True):
             tensor.check_writable()
-            if several and tensor._base is not None:
+            if several and tensor._base_tensor is not None:
                 raise RuntimeError(
                     "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                     "return more than one Tensor. This is not supported by the current autograd engine. You should "
@@ -516,7 +509,7 @@ class _Outputs:
             value = detached(tensor.node)
             self.step.add_output(value.aval, value)
             tensor.write(self.step.output_node(position))
-        if tensor._base is None:
+        if tensor._base_tensor is None:
             tensor.storage.node = value  # what aliases read: the output itself would keep the step alive for `ctx`
         return tensor
 
@@ -526,7 +519,7 @@ class _Outputs:
         value = detached(tensor.node)
         tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
         self.step.add_output(value.aval, value)
-        if tensor._base is not None:
+        if tensor._base_tensor is not None:
             tensor._steps += (Step(function_view, (several,)),)
             self.step.aliased.add(position)
         tensor._show(self.step.output_node(position))
@@ -572,6 +565,53 @@ def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
         if not isinstance(each, Tensor):
             raise RuntimeError(f"{refusal} \nIt was given a {_type_name(each)}.")
     return {id(each) for each in tensors}
+
+
+def _batch_of(arguments: Sequence[Any]) -> Any:
+    """The innermost `vmap` under way (`levels.Batch`) in which one of the arguments differs from example to example."""
+    if not transforming.batches:
+        return None
+    nodes = [each.node for each in arguments if isinstance(each, Tensor)]
+    return next((batch for batch in reversed(transforming.batches) if any(batch.holds(each) for each in nodes)), None)
+
+
+def _lifted(function: type[Function], batch: Any, arguments: Sequence[Any]) -> Any:
+    """What the Function's `vmap` makes of the whole batch, as tensors that stand for one example again."""
+    nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
+    reached = reachable([each for each in nodes if each is not None], gradient_edges)
+    if transforming.forward or any(
+        each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached
+    ):
+        raise RuntimeError(
+            f"the vmap staticmethod of {function.__name__} cannot be used for a derivative inside of vmap\n"
+            "Take the derivative outside, of the batch's sum: `func.grad(lambda x: vmap(f)(x).sum())`. Or set "
+            "generate_vmap_rule = True instead of writing vmap."
+        )
+    given: list[Any] = list(arguments)
+    in_dims: list[int | None] = [None] * len(nodes)
+    for position, node in enumerate(nodes):
+        if node is not None and batch.holds(node):
+            source, axis = batch.examples.get(node) or (batch.batches([node], [0])[0], 0)
+            given[position], in_dims[position] = wrap(source), axis
+    depth = transforming.batches.index(batch)
+    inside = transforming.batches[depth:]
+    del transforming.batches[depth:]
+    try:
+        returned = function.vmap(VmapInfo(batch.size, batch.randomness), tuple(in_dims), *given)
+    finally:
+        transforming.batches.extend(inside)
+    outputs, out_dims = _outputs_and_dims(returned)
+    for position, (each, dim) in enumerate(zip(outputs, out_dims, strict=True)):
+        if dim is not None and isinstance(each, Tensor) and each.shape[dim] != batch.size:
+            raise RuntimeError(
+                f"The vmap staticmethod of {function.__name__} returned {each.shape[dim]} examples in dimension {dim} "
+                f"of output {position}, where the batch has {batch.size}."
+            )
+    examples = [
+        each if dim is None or not isinstance(each, Tensor) else batch.example(each, dim % each.ndim)
+        for each, dim in zip(outputs, out_dims, strict=True)
+    ]
+    return tuple(examples) if isinstance(returned[0], tuple) else examples[0]
 
 
 def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:

@@ -1,4 +1,8 @@
-"""Derivatives of a function rather than of a graph. `backward` comes before this room."""
+"""Derivatives of a function rather than of a graph, as `torch.autograd.functional` has them.
+
+Each takes a function of tensors, and a tensor or a tuple of them to evaluate it at, and returns results in the same
+form. `func` has the same derivatives as functions of functions. `backward` and `levels` come before this room.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,246 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, grad
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, items, reachable, record, recording, variable_of
-from jaxvjp.core.program import freeze
-from jaxvjp.core.pullback import jacobian as jacobian_op
-from jaxvjp.creation import tensor, zeros
-from jaxvjp.ops.identity import shaped
+from jaxvjp.core.engine import gradient_edges, pull_back
+from jaxvjp.core.graph import Node, detached, known, reachable, record, recording, variable_of
+from jaxvjp.core.promotion import converted
+from jaxvjp.core.transforms import between, pushforward
+from jaxvjp.creation import tensor
+from jaxvjp.levels import columns, rows
+from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
-from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Tensor, wrap
 
+Differentiable = Callable[..., Tensors]
+STRATEGIES = ("forward-mode", "reverse-mode")
+LINEAR = (
+    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
+    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example)."
+)
+NO_V = (
+    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
+)
 
-def jacobian(func: Callable[..., Tensors], inputs: Tensors, create_graph: bool = False, strict: bool = False) -> Any:
+
+# What a function takes and gives.
+
+
+def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
+    """Whether `value` is a tuple of tensors, and it as one; TypeError where it is neither that nor a tensor."""
+    listed = value if isinstance(value, tuple) else (value,)
+    for position, each in enumerate(listed):
+        if not isinstance(each, Tensor):
+            which = f"value at index {position}" if isinstance(value, tuple) else f"given {what}"
+            raise TypeError(
+                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
+                f"{type(each)}."
+            )
+    return isinstance(value, tuple), listed
+
+
+def _check_differentiable(outputs: Sequence[Tensor]) -> None:
+    for number, each in enumerate(outputs):
+        if not each.requires_grad:
+            raise RuntimeError(
+                f"Output {number} of the user-provided function does not require gradients. The outputs must be "
+                "computed in a differentiable manner from the input when running in strict mode."
+            )
+
+
+class _Call:
+    """A function evaluated once on fresh inputs, for `name` to differentiate: torch's checks, and the recorded graph.
+
+    Attributes:
+        inputs, outputs: the tensors that the function was given and returned, each as a tuple.
+        single_input, single_output: whether they are handed back alone instead.
+    """
+
+    def __init__(self, name: str, func: Differentiable, inputs: Any, create_graph: bool, strict: bool) -> None:
+        self.name, self.create_graph, self.strict = name, create_graph, strict
+        several, arguments = _as_tuple(inputs, "inputs", name)
+        self.single_input = not several
+        self.inputs = [self._fresh(each) for each in arguments]
+        self.func = func
+
+    def run(self) -> None:
+        several, self.outputs = _as_tuple(self.func(*self.inputs), "outputs of the user-provided function", self.name)
+        self.single_output = not several
+        self.roots, self.leaves = [each.node for each in self.outputs], [each.node for each in self.inputs]
+        if self.strict:
+            _check_differentiable(self.outputs)
+
+    def _fresh(self, argument: Tensor) -> Tensor:
+        node = argument.node
+        if self.create_graph and node.requires_grad:
+            return wrap(record(clone, (node,)))
+        if not argument.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients\n"
+                f"The input is torch.{argument.dtype.name}; convert it first, `x.float()`."
+            )
+        return wrap(variable_of(detached(node)))
+
+    def scalar(self) -> None:
+        """RuntimeError unless the function returned one tensor of one element."""
+        if not self.single_output:
+            raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
+        if self.outputs[0].numel() != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
+
+    def vector(self, v: Any, like: Sequence[Tensor], single: bool, refusal: str) -> list[Node]:
+        """The nodes of `v`, of the shapes of `like`; ones for None, where there is one tensor of one element."""
+        if v is None:
+            if len(like) != 1 or like[0].numel() != 1:
+                raise RuntimeError(refusal)
+            return [known(1, like[0].node.aval)]
+        _, given = _as_tuple(v, "v", self.name)
+        if len(given) != len(like):
+            if single:
+                raise RuntimeError("The given v should contain a single Tensor.")
+            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
+        for position, (each, wanted) in enumerate(zip(given, like, strict=True)):
+            if each.shape != wanted.shape:
+                prefix = "" if single else f"Entry {position} in "
+                raise RuntimeError(f"{prefix}v has invalid size: should be {wanted.shape} but got {each.shape}.")
+        nodes = [each.node if self.create_graph else detached(each.node) for each in given]
+        return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
+
+    def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node], create_graph: bool) -> list[Node | None]:
+        found = pull_back(roots, cotangents, self.leaves, create_graph).gradients
+        return [found.get(each) for each in self.leaves]
+
+    def gradients(self) -> list[Node | None]:
+        """The gradient of the scalar output, to be differentiated in turn; RuntimeError in strict mode."""
+        found = self.pulled(self.roots, [known(1, self.roots[0].aval)], True)
+        if self.strict:
+            for position, each in enumerate(found):
+                if each is None:
+                    raise RuntimeError(
+                        f"The output of the user-provided function is independent of input {position}. This is not "
+                        "allowed in strict mode."
+                    )
+                if not each.requires_grad:
+                    raise RuntimeError(LINEAR.format(position))
+        return found
+
+    def filled(self, found: Sequence[Node | None], like: Sequence[Tensor], absent: str, what: str) -> list[Node]:
+        """`found`, zeros for None; in strict mode RuntimeError for that, and for a constant with `create_graph`."""
+        if self.strict:
+            for position, each in enumerate(found):
+                if each is None:
+                    raise RuntimeError(absent.format(position))
+                if self.create_graph and not each.requires_grad:
+                    raise RuntimeError(
+                        f"The {what} of the user-provided function is independent of input {position}. This is not "
+                        "allowed in strict mode when create_graph=True."
+                    )
+        return [known(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
+
+    def returned(self, nodes: Sequence[Node], single: bool) -> Any:
+        shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])
+        return shown[0] if single else shown
+
+    def value(self) -> Any:
+        """What the function returned, without its graph unless that was asked for."""
+        return self.returned(self.roots, self.single_output)
+
+
+def vjp(
+    func: Differentiable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`func(*inputs)`, and vᵀJ: J the Jacobian of `func` at `inputs`, v of the shape of the outputs.
+
+    Args:
+        func: takes as many tensors as there are `inputs` and returns a tensor or a tuple of them.
+        inputs: a tensor or a tuple of them.
+        v: a tensor for each output; None stands for 1 where there is one output of one element.
+        create_graph: whether the results shall be differentiable in turn.
+        strict: RuntimeError for an input that no output depends on, instead of zeros.
+
+    Returns:
+        the outputs and, in the form of `inputs`, a tensor of each input's shape and dtype.
+
+    Raises:
+        TypeError: something else than tensors.
+        RuntimeError: a `v` that is missing, or of another shape.
+
+    Counterpart of `torch.autograd.functional.vjp`. Underneath: `jax.vjp` of the program that `func` recorded.
+    """
+    call = _Call("vjp", func, inputs, create_graph, strict)
+    with recording(True):
+        call.run()
+        cotangents = call.vector(
+            v,
+            call.outputs,
+            call.single_output,
+            "The vector v can only be None if the user-provided function returns a single Tensor with a single "
+            "element.",
+        )
+    found = call.pulled(call.roots, cotangents, create_graph)
+    absent = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+    return call.value(), call.returned(call.filled(found, call.inputs, absent, "jacobian"), call.single_input)
+
+
+def jvp(
+    func: Differentiable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`func(*inputs)`, and Jv: J the Jacobian of `func` at `inputs`, v of the shape of the inputs.
+
+    Arguments and errors are those of `vjp`, `v` aside. Returns the outputs and, in their form, their tangents.
+
+    Counterpart of `torch.autograd.functional.jvp`. Underneath: `jax.jvp` of the program that `func` recorded.
+    """
+    call = _Call("jvp", func, inputs, create_graph, strict)
+    with recording(True):
+        tangents = call.vector(v, call.inputs, call.single_input, NO_V)
+        call.run()
+        if strict:
+            reached = set(reachable(call.roots, gradient_edges))
+            for position, each in enumerate(call.leaves):
+                if each not in reached:
+                    raise RuntimeError(
+                        f"The output of the user-provided function is independent of input {position}. This is not "
+                        "allowed in strict mode."
+                    )
+    with recording(create_graph):
+        found = _pushed(call, call.roots, tangents)
+    absent = (
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
+        "backward trick to compute forward mode gradients. This is not allowed in strict mode."
+    )
+    return call.value(), call.returned(call.filled(found, call.outputs, absent, "jacobian"), call.single_output)
+
+
+def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
+    """The tangents of `nodes`. Where there is Python in the backward pass, which has no `jax.jvp`, by the transpose of
+    the pullback: it is linear in its cotangents, so its own pullback takes tangents to tangents."""
+    if not _has_python_steps(nodes, call.leaves):
+        push = pushforward(nodes, call.leaves, gradient_edges, call.name)
+        return push(dict(zip(call.leaves, tangents, strict=True)))
+    cotangents = [variable_of(known(0, node.aval)) for node in nodes]
+    pulled = pull_back(nodes, cotangents, call.leaves, create_graph=True).gradients
+    roots = [each for each in call.leaves if each in pulled]
+    given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]
+    found = pull_back([pulled[each] for each in roots], given, cotangents, call.create_graph).gradients
+    return [found.get(each) for each in cotangents]
+
+
+def _has_python_steps(nodes: Sequence[Node], leaves: Sequence[Node]) -> bool:
+    return any(each.python is not None for each in between(nodes, leaves, gradient_edges))
+
+
+def jacobian(
+    func: Differentiable,
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian of `func` at `inputs`: every row that a one-hot `gradient` would give, at once.
 
     Args:
@@ -28,77 +259,219 @@ def jacobian(func: Callable[..., Tensors], inputs: Tensors, create_graph: bool =
         inputs: a tensor or a tuple of them.
         create_graph: whether the Jacobian shall be differentiable in turn.
         strict: RuntimeError for an output that does not depend on an input, instead of zeros.
+        vectorize: accepted, and torch's errors with it; here all rows are always computed at once.
+        strategy: "reverse-mode" computes rows; "forward-mode" columns, and needs `vectorize`.
 
     Returns:
         For one output and one input a tensor of shape output.shape + input.shape; a tuple of those where there are
         several inputs, and of those where there are several outputs.
 
-    Counterpart of `torch.autograd.functional.jacobian`. Underneath: `jax.jacrev` of the program that `func` recorded.
+    Counterpart of `torch.autograd.functional.jacobian`. Underneath: `jax.jacrev` or `jax.jacfwd` of the program that
+    `func` recorded.
     """
-    arguments = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
-    with recording(True):
-        fresh = [each.clone() if create_graph and each.requires_grad else _fresh_leaf(each) for each in arguments]
-        returned = func(*fresh)
-    outputs = (returned,) if isinstance(returned, Tensor) else tuple(returned)
-    rows = _rows(outputs, [each.node for each in fresh], create_graph)
-    for i, row in enumerate(rows):
-        for j, each in enumerate(row):
-            if each is None and strict:
-                raise RuntimeError(
-                    f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
-                    "strict mode."
-                )
-    filled = tuple(
-        tuple(
-            zeros(*output.shape, *argument.shape, dtype=output.dtype) if each is None else each
-            for argument, each in zip(arguments, row, strict=True)
+    if strategy not in STRATEGIES:
+        raise AssertionError(
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
-        for output, row in zip(outputs, rows, strict=True)
-    )
-    per_output = tuple(row[0] if isinstance(inputs, Tensor) else row for row in filled)
-    return per_output[0] if isinstance(returned, Tensor) else per_output
+    if strategy == "forward-mode":
+        return _jacobian_by_columns(func, inputs, create_graph, strict, vectorize)
+    call = _Call("jacobian", func, inputs, create_graph, strict)
+    with recording(True):
+        call.run()
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
+        found = _rows(call)
+    if strict:
+        for i, row in enumerate(found):
+            for j, each in enumerate(row):
+                if each is None:
+                    raise RuntimeError(
+                        f"Output {i} of the user-provided function is independent of input {j}. This is not allowed in "
+                        "strict mode."
+                    )
+                if create_graph and not each.requires_grad:
+                    raise RuntimeError(
+                        f"The jacobian of the user-provided function is independent of input {i}. This is not allowed "
+                        "in strict mode when create_graph=True."
+                    )
+    return _blocks(call, found)
 
 
-def _fresh_leaf(argument: Tensor) -> Tensor:
-    return wrap(variable_of(argument.detach().node))
+def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
+    """The Jacobian in torch's form, zeros for None."""
+    per_output = []
+    for output, row in zip(call.outputs, found, strict=True):
+        per_output.append(call.returned(_filled(row, output, call.inputs), call.single_input))
+    return per_output[0] if call.single_output else tuple(per_output)
 
 
-def _rows(outputs: Sequence[Tensor], inputs: Sequence[Node], create_graph: bool) -> list[list[Tensor | None]]:
+def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
+    """One output's blocks of the Jacobian, zeros for None."""
+    avals = [output.node.aval._replace(shape=(*output.shape, *each.shape)) for each in inputs]
+    return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
+
+
+def _rows(call: _Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
-    stops = set(inputs)
-    reached = reachable([each.node for each in outputs], lambda node: () if node in stops else gradient_edges(node))
-    used = [position for position, node in enumerate(inputs) if node in reached]
-    between = [node for node in reached if node not in stops and not node.is_leaf]
-    if any(node.python is not None for node in between):
-        return [[_row_by_row(output, each, create_graph) for each in inputs] for output in outputs]
-    program, leaves = freeze(between, [each.node for each in outputs])
-    wrt = tuple(leaves.index(inputs[position]) for position in used)
-    avals = tuple(
-        Aval((*output.shape, *inputs[position].aval.shape), output.dtype) for output in outputs for position in used
-    )
-    tracked = create_graph and any(each.requires_grad for each in leaves)
-    results = items(Node(jacobian_op, (program, wrt), tuple(leaves), avals, tracked))
-    if not create_graph:
-        evaluate(results)
-    rows: list[list[Tensor | None]] = []
-    for number in range(len(outputs)):
-        row: list[Tensor | None] = [None] * len(inputs)
-        for place, position in enumerate(used):
-            row[position] = wrap(results[number * len(used) + place])
-        rows.append(row)
-    return rows
+    stops = set(call.leaves)
+
+    def onward(node: Node) -> Any:
+        return () if node in stops else gradient_edges(node)
+
+    if _has_python_steps(call.roots, call.leaves):
+        return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
+    reached = [set(reachable([root], onward)) if root.requires_grad else set() for root in call.roots]
+    found = rows(call.roots, call.leaves, call.create_graph)
+    return [
+        [each if leaf in of_root else None for each, leaf in zip(row, call.leaves, strict=True)]
+        for row, of_root in zip(found, reached, strict=True)
+    ]
 
 
-def _row_by_row(output: Tensor, argument: Node, create_graph: bool) -> Tensor | None:
+def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | None:
     """The Jacobian of a graph with Python in its backward pass: one pull-back per element of the output."""
-    target = wrap(argument)
-    rows = []
+    pulled = []
     for one_hot in np.eye(output.numel()):
         v = tensor(one_hot.reshape(output.shape), dtype=output.dtype)
-        (row,) = grad(output, target, v, retain_graph=True, create_graph=create_graph, allow_unused=True)
+        (row,) = grad(output, argument, v, retain_graph=True, create_graph=create_graph, allow_unused=True)
         if row is None:
             return None
-        rows.append(row.node)
+        pulled.append(row.node)
     with recording(create_graph):
-        stacked = record(stack, tuple(rows), (0,))
-        return wrap(record(shaped, (stacked,), ((*output.shape, *argument.aval.shape),)))
+        stacked = record(stack, tuple(pulled), (0,))
+        return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
+
+
+def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    if create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    several_inputs, arguments = _as_tuple(inputs, "inputs", "jacobian")
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+    several_outputs = False
+    outputs: tuple[Tensor, ...] = ()
+
+    def run(duals: list[Tensor]) -> tuple[Tensor, ...]:
+        nonlocal several_outputs, outputs
+        several_outputs, outputs = _as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+        return outputs
+
+    found = columns(run, arguments)
+    per_output = [
+        tuple([wrap(each) for each in _filled(row, output, arguments)])
+        for row, output in zip(found, outputs, strict=True)
+    ]
+    by_output = tuple([row if several_inputs else row[0] for row in per_output])
+    return by_output if several_outputs else by_output[0]
+
+
+def hessian(
+    func: Differentiable,
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """The matrix of second derivatives of `func`, which returns one element, at `inputs`.
+
+    The arguments are those of `jacobian`, whose strategy here is that of the outer one: "forward-mode" is forward
+    over reverse. Returns, for one input, a tensor of shape input.shape + input.shape; for several a tuple of tuples,
+    [i][j] of shape inputs[i].shape + inputs[j].shape.
+
+    Counterpart of `torch.autograd.functional.hessian`. Underneath: `jax.hessian` of the program that `func` recorded.
+    """
+    several, arguments = _as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in STRATEGIES:
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
+
+    def element(*given: Tensor) -> Tensor:
+        output = func(*given)
+        _, outputs = _as_tuple(output, "outputs of the user-provided function", "hessian")
+        if strict:
+            _check_differentiable(outputs)
+        if not isinstance(output, Tensor):
+            raise RuntimeError("The function given to hessian should return a single Tensor")
+        if output.numel() != 1:
+            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+        scalar: Tensor = output.squeeze()
+        return scalar
+
+    def gradients(*given: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            given = tuple([each if each.requires_grad else wrap(variable_of(each.node)) for each in given])
+        found = jacobian(element, given, create_graph=True)
+        if strict:
+            for position, each in enumerate(found):
+                if not each.requires_grad:
+                    raise RuntimeError(LINEAR.format(position))
+        return found
+
+    blocks = jacobian(gradients, arguments, create_graph, strict, vectorize, outer_jacobian_strategy)
+    return blocks if several else blocks[0][0]
+
+
+def vhp(
+    func: Differentiable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`func(*inputs)`, and vᵀH: H the matrix of second derivatives of `func`, which returns one element.
+
+    Arguments and errors are those of `vjp`, but `v` has the shapes of the inputs. Returns the output and, in the form
+    of `inputs`, a tensor of each input's shape.
+
+    Counterpart of `torch.autograd.functional.vhp`. Underneath: `jax.vjp` of `jax.grad`.
+    """
+    call, v_nodes, gradients = _gradient_of_scalar("vhp", func, inputs, v, create_graph, strict)
+    given = [(each, cotangent) for each, cotangent in zip(gradients, v_nodes, strict=True) if each is not None]
+    given = [(each, cotangent) for each, cotangent in given if each.requires_grad]
+    found = call.pulled([each for each, _ in given], [cotangent for _, cotangent in given], create_graph)
+    absent = (
+        "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode."
+    )
+    return call.value(), call.returned(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
+
+
+def hvp(
+    func: Differentiable, inputs: Tensors, v: Tensors | None = None, create_graph: bool = False, strict: bool = False
+) -> Any:
+    """`func(*inputs)`, and Hv: H the matrix of second derivatives of `func`, which returns one element.
+
+    Arguments, results and errors are those of `vhp`. Counterpart of `torch.autograd.functional.hvp`. Underneath:
+    `jax.jvp` of `jax.grad`, forward over reverse.
+    """
+    call, tangents, gradients = _gradient_of_scalar("hvp", func, inputs, v, create_graph, strict)
+    known_ones = [each for each in gradients if each is not None]
+    with recording(create_graph):
+        pushed = iter(_pushed(call, known_ones, tangents))
+    found = [None if each is None else next(pushed) for each in gradients]
+    absent = (
+        "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
+        "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."
+    )
+    return call.value(), call.returned(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
+
+
+def _gradient_of_scalar(
+    name: str, func: Differentiable, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[_Call, list[Node], list[Node | None]]:
+    call = _Call(name, func, inputs, create_graph, strict)
+    with recording(True):
+        vector = call.vector(v, call.inputs, call.single_input, NO_V)
+        call.run()
+        call.scalar()
+        return call, vector, call.gradients()

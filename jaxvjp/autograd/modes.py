@@ -2,42 +2,112 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from jaxvjp.core.graph import grad_mode, recording
+from jaxvjp.core.engine import anomaly
+from jaxvjp.core.graph import grad_mode
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Mode(contextlib.ContextDecorator):
-    """A grad mode for a block or, as a decorator, for every call of a function; nests, and is per thread."""
+class _Mode:
+    """Settings of this thread for a block or, as a decorator, for every call of a function; it nests."""
 
-    enabled: bool
-
-    def __init__(self) -> None:
-        self._entered: list[recording] = []
+    def __init__(self, state: Any, **settings: bool) -> None:
+        self._state = state
+        self._settings = settings
+        self._before: list[dict[str, bool]] = []
 
     def __enter__(self) -> None:
-        self._entered.append(recording(self.enabled))
-        self._entered[-1].__enter__()
+        self._before.append({name: getattr(self._state, name) for name in self._settings})
+        vars(self._state).update(self._settings)
 
-    def __exit__(self, *exception: object) -> None:
-        self._entered.pop().__exit__(*exception)
+    def __exit__(self, *_: object) -> None:
+        vars(self._state).update(self._before.pop())
 
-    def _recreate_cm(self) -> _Mode:
-        return type(self)()
+    def __call__(self, function: F) -> F:
+        @functools.wraps(function)
+        def within(*arguments: Any, **named: Any) -> Any:
+            with _Mode(self._state, **self._settings):
+                return function(*arguments, **named)
+
+        return within  # type: ignore[return-value]
+
+
+class _ImmediateMode(_Mode):
+    """A mode that holds from its construction on; as a context manager or decorator, up to the end of that."""
+
+    def __init__(self, state: Any, **settings: bool) -> None:
+        super().__init__(state, **settings)
+        super().__enter__()
+
+    def __enter__(self) -> None:
+        if not self._before:
+            super().__enter__()
+
+    def __call__(self, function: F) -> F:
+        self.__exit__()
+        return super().__call__(function)
 
 
 class no_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record no gradient: `with no_grad(): w -= 0.1 * w.grad`. Counterpart of `torch.no_grad`."""
 
-    enabled = False
+    def __init__(self) -> None:
+        super().__init__(grad_mode, enabled=False)
 
 
 class enable_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record gradients, also within `no_grad`. Counterpart of `torch.enable_grad`."""
 
-    enabled = True
+    def __init__(self) -> None:
+        super().__init__(grad_mode, enabled=True)
+
+
+class set_grad_enabled(_ImmediateMode):  # noqa: N801 - torch's name
+    """Records gradients or not from here on, or within a block. Counterpart of `torch.set_grad_enabled`."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(grad_mode, enabled=bool(mode))
+
+
+class inference_mode(_Mode):  # noqa: N801 - torch's name
+    """Like `no_grad`, and what is made inside can never be saved for a gradient. As `torch.inference_mode`."""
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__(grad_mode, enabled=not mode, inference=bool(mode))
+
+
+class detect_anomaly(_Mode):  # noqa: N801 - torch's name
+    """Looks for the first NaN in the backward passes of a block.
+
+    Each backward step is then taken and computed by itself, which is slow. RuntimeError names the step and the line
+    that recorded its forward. Counterpart of `torch.autograd.detect_anomaly`.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(anomaly, enabled=True, check_nan=check_nan)
+
+
+class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
+    """`detect_anomaly`, or not, from here on or within a block. Counterpart of `torch.autograd.set_detect_anomaly`."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(anomaly, enabled=bool(mode), check_nan=check_nan)
 
 
 def is_grad_enabled() -> bool:
     """Whether operations of this thread record gradients now."""
     return grad_mode.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return grad_mode.inference
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether backward passes of this thread look for NaN."""
+    return anomaly.enabled

@@ -6,17 +6,34 @@ it; what a Tensor is, it does not know.
 The graph's operations, in the order of recording, are cut into **segments**. A segment is one program, and its
 backward step one recorded `pullback`, so the whole walk is again a graph, which `evaluation` runs as one dispatch. It
 is cut where something other than `jax.vjp` has to happen, or has to be able to: around a Python backward (a custom
-`Function`), after a node whose own cotangent was asked for, with `create_graph` after a node that the user still
-holds (and may later differentiate with respect to), and where a segment would grow too long to compile.
+`Function`) and a step with hooks, after a node whose own cotangent is asked for or hooked, with `create_graph` after a
+node that the user still holds (and may later differentiate with respect to), and where a segment would grow too long
+to compile. A hook or a Function that reads a value computes what has been recorded so far; one that does not stays
+part of the one dispatch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node, Number, PythonBackward, reachable, record, recording
+import numpy as np
+
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    PythonBackward,
+    Versions,
+    located,
+    reachable,
+    record,
+    recording,
+    transforming,
+)
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
@@ -29,42 +46,69 @@ FREED = (
 )
 
 
-class Cotangents(NamedTuple):
+class Anomaly(threading.local):
+    """Whether each backward step is taken by itself and looked at for NaN, per thread."""
+
+    enabled = False
+    check_nan = True
+
+
+anomaly = Anomaly()
+
+
+class Walk(NamedTuple):
     """What a walk found.
 
     Attributes:
         gradients: the cotangent of every leaf that was reached, or of every target that was.
+        retained: the cotangents of intermediate nodes whose tensors retain theirs.
         values: for each root that was not known yet, a node that gives its value from the same program.
-        walked: the nodes that the walk went through, for `release`.
+        nodes: those that the walk went through, for `release`.
     """
 
     gradients: dict[Node, Node]
+    retained: dict[Node, Node]
     values: dict[Node, Node]
-    walked: list[Node]
+    nodes: list[Node]
 
 
 def pull_back(
-    roots: Sequence[Node], cotangents: Sequence[Node], targets: Sequence[Node] | None = None, create_graph: bool = False
-) -> Cotangents:
+    roots: Sequence[Node],
+    cotangents: Sequence[Node],
+    targets: Sequence[Node] | None = None,
+    create_graph: bool = False,
+    batch: int | None = None,
+) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
-    A target that no root depends on is absent from the result. RuntimeError, before anything is recorded, where the
-    way leads through a node that an earlier backward freed. Nothing is computed here.
+    A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
+    that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
+    that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
+    hook or a Function reads a value.
     """
-    walked = _needed(reachable(roots, gradient_edges), targets)
-    for node in walked:
+    nodes = _needed(reachable(roots, gradient_edges), targets)
+    operations = [node for node in nodes if not node.is_leaf]
+    for node in operations:
         if node.freed:
             raise freed_error(node)
+    if operations and Versions.last_write > operations[0].serial:
+        for node in operations:
+            changed = node.changed_in_place()
+            if changed is not None:
+                raise changed_error(node, changed)
+    if batch is not None:
+        for node in nodes:
+            if node.hooks or node.stands_alone:
+                raise batched_error(node)
     with recording(create_graph):
-        return _sweep(roots, cotangents, walked, targets, create_graph)
+        return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
 
 
-def gradient_edges(node: Node) -> Iterable[Node]:
+def gradient_edges(node: Node) -> Iterable[Any]:
     """The nodes to which `node` passes cotangents on; none for a leaf."""
     if node.is_leaf:
         return ()
-    edges = node.inputs if node.edges is None else node.edges
-    return [each for each in edges if type(each) is Node and each.requires_grad]
+    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
 
 
 def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
@@ -78,65 +122,155 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
     return [node for node in nodes if node in needed]
 
 
-def _sweep(
-    roots: Sequence[Node],
-    cotangents: Sequence[Node],
-    walked: list[Node],
-    targets: Sequence[Node] | None,
-    create_graph: bool,
-) -> Cotangents:
-    on_the_way = set(walked)
-    arrived: dict[Node, Node] = {}
-    values: dict[Node, Node] = {}
-    stopped = False  # whether a Python step said None: what lies behind it alone gets no cotangent, not one of zeros
+class _Sweep:
+    """One walk back over `nodes`, the last recorded first; `arrived` holds the cotangents that have come in."""
 
-    def arrive(node: Node | Number, cotangent: Node) -> None:
-        if isinstance(node, Node) and node in on_the_way:
-            known = arrived.get(node)
-            arrived[node] = cotangent if known is None else record(add, (known, cotangent))
+    def __init__(
+        self,
+        nodes: list[Node],
+        operations: list[Node],
+        targets: Sequence[Node] | None,
+        create_graph: bool,
+        batch: int | None,
+    ) -> None:
+        self.nodes = nodes
+        self.operations = operations
+        self.targets = targets
+        self.create_graph = create_graph
+        self.batch = batch
+        self.on_the_way = set(nodes)
+        self.arrived: dict[Node, Node] = {}
+        self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
 
-    for root, cotangent in zip(roots, cotangents, strict=True):
-        arrive(root, cotangent)
-    for segment in reversed(_segments(walked, set(targets or ()), create_graph)):
-        step = segment[0].python
-        if step is not None:
-            given = step([each and arrived.get(each) for each in step.outputs], create_graph)
-            for each, result in zip(step.inputs, given, strict=True):
-                if result is None:
-                    stopped = True
-                else:
-                    arrive(each, result)
-            continue
-        outputs = [node for node in segment if node in arrived]
-        if stopped:
+    def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
+        if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            known = self.arrived.get(node)
+            self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
+
+    def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> Walk:
+        for root, cotangent in zip(roots, cotangents, strict=True):
+            self.arrive(root, cotangent)
+        shown = set(roots)
+        values: dict[Node, Node] = {}
+        before_hooks: dict[Node, Node] = {}
+        for segment in reversed(self.segments()):
+            for node in segment:
+                if node in self.arrived:
+                    before_hooks[node] = self.arrived[node]
+                self.call_hooks(node)
+            if segment[0].stands_alone or anomaly.enabled:
+                self.step(segment)
+                continue
+            outputs = [node for node in segment if node in self.arrived]
+            for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
+                if node in shown and node.value is None:
+                    values[node] = primal
+        for node in self.nodes:
+            if node.is_leaf:
+                self.call_hooks(node)
+        wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
+        # torch hands out the gradient of an intermediate target as it came in, that of a leaf after its hooks.
+        gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
+        retained = {node: self.arrived[node] for node in self.operations if node.retains and node in self.arrived}
+        return Walk(gradients, retained, values, self.nodes)
+
+    def segments(self) -> list[list[Node]]:
+        """The operations, cut as the module's docstring says."""
+        targets = set(self.targets or ())
+
+        def ends_run(node: Node) -> bool:
+            wanted = node in targets or bool(node.hooks) or node.retains
+            return wanted or anomaly.enabled or (self.create_graph and node.held)
+
+        segments: list[list[Node]] = []
+        steps: set[PythonBackward] = set()
+        for alone, group in groupby(self.operations, lambda node: node.stands_alone):
+            if not alone:
+                segments += runs(group, ends_run)
+                continue
+            for node in group:
+                # A Python step with several outputs runs once, where the walk back meets the last of them.
+                if node.python is None or node.python not in steps:
+                    segments.append([node])
+                if node.python is not None:
+                    steps.add(node.python)
+        return segments
+
+    def call_hooks(self, node: Node) -> None:
+        if node.hooks and node in self.arrived:
+            for hook in list(node.hooks.values()):
+                replaced = hook(self.arrived[node])
+                if replaced is not None:
+                    self.arrived[node] = replaced
+
+    def pull(
+        self,
+        segment: Sequence[Node],
+        outputs: list[Node],
+        cotangents: list[Node],
+        unpacked: Mapping[Any, Node] = MappingProxyType({}),
+    ) -> Iterable[tuple[Node, Node]]:
+        """Takes a segment's backward step as one pullback; pairs each output with a node for its value.
+
+        `unpacked` has what saved-tensor hooks gave in the place of some operands.
+        """
+        if self.stopped:
             inside = set(segment)
-            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])  # noqa: B023
+            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
         program, leaves = freeze(segment, outputs)
-        wrt = [position for position, each in enumerate(leaves) if each in on_the_way]
-        primals, pulled = record_pullback(program, leaves, wrt, [arrived[node] for node in outputs], create_graph)
+        wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
+        if self.create_graph and not wrt:
+            return ()  # it ends at a node whose own cotangent was asked for
+        operands = [unpacked.get(each, each) for each in leaves]
+        primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         for position, result in zip(wrt, pulled, strict=True):
-            arrive(leaves[position], result)
-        values.update((node, primal) for node, primal in zip(outputs, primals, strict=True) if node in roots)
-    wanted = [node for node in walked if node.is_leaf] if targets is None else targets
-    pending = {node: primal for node, primal in values.items() if node.value is None}
-    return Cotangents({node: arrived[node] for node in wanted if node in arrived}, pending, walked)
+            self.arrive(leaves[position], result)
+        return zip(outputs, primals, strict=True)
+
+    def step(self, segment: list[Node]) -> None:
+        """Takes the backward step of a single node: with its hooks, and looked at for NaN in anomaly mode."""
+        node, step = segment[0], segment[0].python
+        outputs = [each for each in segment if each in self.arrived] if step is None else step.outputs
+        given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
+        hooks = node.step_hooks
+        if hooks is not None:
+            for prehook in list(hooks.before.values()):
+                given = hooks.call(prehook, given, None)
+        if step is not None:
+            inputs: list[Node | Number] = list(step.inputs)
+            results = step(given, self.create_graph)
+        else:
+            inputs = list(node.inputs)
+            settled, self.arrived = self.arrived, {}
+            unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+            arrived = [each for each in outputs if each is not None]
+            self.pull(segment, arrived, [each for each in given if each is not None], unpacked)
+            results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
+            self.arrived = settled
+        if hooks is not None:
+            for hook in list(hooks.after.values()):
+                results = hooks.call(hook, results, given)
+        if anomaly.enabled and anomaly.check_nan:
+            _look_for_nan(node, results)
+        pairs = list(zip(inputs, results, strict=True))
+        if step is not None:
+            self.stopped |= any(result is None for result in results)
+        else:
+            pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
+        for each, result in pairs:
+            self.arrive(each, result)
 
 
-def _segments(walked: list[Node], targets: set[Node], create_graph: bool) -> list[list[Node]]:
-    """The operations that were walked, cut as the module's docstring says; a Python step stands alone."""
-    segments: list[list[Node]] = []
-    steps: set[PythonBackward] = set()
-    operations = [node for node in walked if not node.is_leaf]
-    for python, group in groupby(operations, lambda node: node.python is not None):
-        if not python:
-            segments += runs(group, lambda node: node in targets or (create_graph and node.held))
-            continue
-        for node in group:
-            # A step with several outputs runs once, where the walk back meets the last of them.
-            if node.python is not None and node.python not in steps:
-                steps.add(node.python)
-                segments.append([node])
-    return segments
+def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
+    evaluate([each for each in results if each is not None])
+    for place, each in enumerate(results):
+        if each is not None and np.isnan(np.asarray(each.value)).any():
+            raise RuntimeError(
+                f"Function '{node.gradient_name}' returned nan values in its {place}th output.\n"
+                f"Its forward was recorded by {node.location}\n"
+                "The gradient is infinite times zero there, or zero by zero: keep the value away from the edge, "
+                "`x.clamp(min=1e-6)`, before that line and not after it."
+            )
 
 
 def release(nodes: Iterable[Node]) -> None:
@@ -148,6 +282,8 @@ def release(nodes: Iterable[Node]) -> None:
     walked = [node for node in nodes if not node.is_leaf]
     for node in walked:
         node.free()
+    if transforming.forward:
+        return
     stripped: dict[Node, Node] = {}
     pending = [node for node in walked if not node.freed and node.value is not None and node.held]
     while pending:
@@ -166,13 +302,39 @@ def release(nodes: Iterable[Node]) -> None:
 
 def freed_error(node: Node) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead."""
-    lines = [FREED]
-    if node.location is not None:
-        filename, number, text = node.location
-        lines.append(f"The freed node is {node.gradient_name}, recorded by line {number} of {filename}:")
-        lines.append(f"    {text}")
-    lines.append(
+    return RuntimeError(
+        f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
         "If that line stands before a loop that calls backward each time round, move it inside the loop, so that each "
         "round records its own graph; or keep the graph with `y.backward(..., retain_graph=True)`."
     )
-    return RuntimeError("\n".join(lines))
+
+
+def changed_error(node: Node, saved: Node) -> RuntimeError:
+    """torch's sentence, then both lines: who saved the tensor and who changed it."""
+    change = saved.shows_overwritten()
+    assert change is not None
+    aval = saved.aval
+    if saved.overwritten is None:  # a view of what was changed, which torch takes anew by its strides
+        origin = ", which is output 0 of AsStrided,"
+    else:
+        # torch names a saved operand by what it has become, a saved result by what it was.
+        current = saved if saved is node else next(iter(change.versions.current()), saved)
+        name = current.qualified_name.partition("Backward")[0]
+        origin = "" if current.is_leaf else f", which is output 0 of {name},"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
+        f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
+        f"It was saved for {node.gradient_name} by {node.location}\n"
+        f"and changed in place by {located(change.where)}\n"
+        "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
+    )
+
+
+def batched_error(node: Node) -> RuntimeError:
+    return RuntimeError(
+        "is_grads_batched needs a graph without Python in its backward pass, for all rows go back at once.\n"
+        f"There is a hook or a custom Function at {node.gradient_name}, recorded by {node.location}\n"
+        "Call grad once per row instead."
+    )

@@ -5,7 +5,7 @@ In this room one can make nodes known (`evaluate`) and see what that took (`coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -78,7 +78,7 @@ def evaluate(wanted: Iterable[Node]) -> None:
     if not roots:
         return
     pieces = runs(reachable(roots, _pending_inputs))
-    needed = _read_across(pieces).union(roots)
+    needed = read_across(pieces).union(roots)
     for piece in pieces:
         outputs = [node for node in piece if node in needed or node.held]
         program, leaves = freeze(piece, outputs)
@@ -87,11 +87,11 @@ def evaluate(wanted: Iterable[Node]) -> None:
             node.forget()
 
 
-def _pending_inputs(node: Node) -> Iterator[Node]:
-    return (each for each in node.inputs if type(each) is Node and each.value is None)
+def _pending_inputs(node: Node) -> list[Any]:
+    return [each for each in node.inputs if each.value is None]
 
 
-def _read_across(pieces: list[list[Node]]) -> set[Node]:
+def read_across(pieces: list[list[Node]]) -> set[Node]:
     """The nodes that a piece other than their own reads."""
     if len(pieces) == 1:
         return set()

@@ -13,8 +13,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from operator import attrgetter
 from types import CodeType
-from typing import Any, Protocol, cast
+from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
 from jaxvjp.ops.creation import full
@@ -22,17 +23,47 @@ from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract
 
 HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+Where = tuple[CodeType, int] | None
 _in_house: dict[str, bool] = {}
-_serial = count()
+next_serial = count().__next__
+"""The next place in the order of recording."""
+Hook = Callable[["Node"], "Node | None"]
 
 
 class GradMode(threading.local):
     """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
 
     enabled = True
+    inference = False
+    saving: Callable[[Node], Packed] | None = None
+    """What packs the tensors that a node saves: the innermost `saved_tensors_hooks`."""
 
 
 grad_mode = GradMode()
+
+
+class Transforming(threading.local):
+    """The transforms of functions that are under way in this thread.
+
+    Attributes:
+        depth: how many there are (`func.grad` inside `func.vmap` makes 2).
+        forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
+            a tangent may be asked for that came that way, whether or not it requires a gradient.
+        batches: the `levels.Batch` of each `vmap`, the outermost first.
+        guards: the `levels.Guard` of each derivative: which tensors its function may write.
+        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
+    """
+
+    depth = 0
+    forward = 0
+    level: Any = None
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+        self.guards: list[Any] = []
+
+
+transforming = Transforming()
 
 
 class recording:  # noqa: N801 - reads as a word: `with recording(False):`
@@ -56,28 +87,97 @@ class Number:
 
     __slots__ = ("aval", "value")
     requires_grad = False
+    inference = False
 
     def __init__(self, value: complex, number_dtype: Any) -> None:
         self.value = value
         self.aval = Aval((), number_dtype, True)
 
 
+Cotangents = list["Node | None"]
+
+
+class StepHooks(NamedTuple):
+    """Hooks of a step of the backward graph: before it, on the cotangents that arrive; after it, on both sides.
+
+    They are the user's functions of tensors; `call` is how the engine, which knows none, has them called on nodes.
+    """
+
+    before: dict[int, Callable[..., Any]]
+    after: dict[int, Callable[..., Any]]
+    call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
+
+
+class Packed(Protocol):
+    """What saved-tensor hooks keep in the place of the tensors that a node saves."""
+
+    def __call__(self, create_graph: bool) -> dict[Node, Node]:
+        """Unpacks them: for each saved operand, the node to use in its stead."""
+
+
 class PythonBackward(Protocol):
     """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
 
     `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
-    has gone or brings none; `name` is what torch calls the node.
+    has gone or brings none; `name` is what torch calls the node. `jvp` gives the tangents of the outputs from those of
+    `operands`, which are kept while forward mode is on.
     """
 
     name: str
     inputs: Sequence[Node]
+    operands: list[Node | None]
 
     @property
     def outputs(self) -> Sequence[Node | None]: ...
 
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]: ...
+
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
     def free(self) -> None: ...
+
+
+class Versions:
+    """How often a storage was written in place, as torch counts: shared by a tensor, its views and `detach()`.
+
+    Attributes:
+        count: the number of writes so far.
+        where: the line of the last write.
+    """
+
+    __slots__ = ("_shown", "count", "where")
+    last_write = -1
+    """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.where: Where = None
+        self._shown: list[ref[Node]] = []
+
+    def show(self, node: Node) -> None:
+        """Notes that `node` shows the contents as they are now."""
+        self._shown.append(ref(node))
+
+    def current(self) -> list[Node]:
+        """The nodes that show the contents as they are now."""
+        return [node for reference in self._shown if (node := reference()) is not None]
+
+    def written(self) -> None:
+        """Counts a write: what showed the contents until now has been overwritten."""
+        self.where = user_line(sys._getframe(1))
+        for node in self.current():
+            node.overwritten = Overwritten(self, self.count, self.where)
+        self.count += 1
+        self._shown = []
+        Versions.last_write = next_serial()
+
+
+class Overwritten(NamedTuple):
+    """That the storage which showed a node was written in place: whose count, what it was then, and by which line."""
+
+    versions: Versions
+    version: int
+    where: Where
 
 
 class Node:
@@ -93,6 +193,13 @@ class Node:
         freed: whether a backward without `retain_graph` has been through it.
         serial: its place in the order of recording; inputs always come before users.
         holder: a weak reference to the Tensor that shows this node to the user.
+        hooks: what `Tensor.register_hook` put here: each takes the cotangent's node and may return another.
+        in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
+        packed: what saved-tensor hooks made of the tensors that torch would have saved.
+        inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
+        retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
+        step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
+        overwritten: set when an in-place write replaced the contents that this node shows.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
     """
@@ -103,13 +210,20 @@ class Node:
         "edges",
         "freed",
         "holder",
+        "hooks",
+        "in_place",
+        "inference",
         "input_avals",
         "inputs",
         "operation",
+        "overwritten",
+        "packed",
         "python",
         "requires_grad",
+        "retains",
         "serial",
         "static",
+        "step_hooks",
         "value",
         "where",
     )
@@ -132,20 +246,17 @@ class Node:
         self.edges: tuple[Node, ...] | None = None
         self.python: PythonBackward | None = None
         self.freed = False
-        self.serial = next(_serial)
+        self.serial = next_serial()
         self.holder: ref[Any] | None = None
         self.input_avals: tuple[Aval, ...] | None = None
-        # The walk out of the house is written out here, not called: it runs once per recorded operation.
-        frame: Any = sys._getframe(1)
-        while frame is not None:
-            filename = frame.f_code.co_filename
-            inside = _in_house.get(filename)
-            if inside is None:
-                inside = _in_house[filename] = _is_in_house(filename)
-            if not inside:
-                break
-            frame = frame.f_back
-        self.where: tuple[CodeType, int] | None = None if frame is None else (frame.f_code, frame.f_lasti)
+        self.hooks: dict[int, Hook] | None = None
+        self.packed: Packed | None = None
+        self.retains = False
+        self.in_place = False
+        self.inference = grad_mode.inference
+        self.step_hooks: StepHooks | None = None
+        self.overwritten: Overwritten | None = None
+        self.where = user_line(sys._getframe(1))
 
     @property
     def is_leaf(self) -> bool:
@@ -182,13 +293,64 @@ class Node:
             return list(self.python.outputs).index(self)
         return cast(int, self.static[0]) if self.operation is item else 0
 
+    @property
+    def qualified_name(self) -> str:
+        """What torch's `grad_fn.name()` says: three steps carry their C++ namespace."""
+        name = self.gradient_name
+        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "Error") else name
+
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
-        if self.value is not None and (self.freed or self.is_leaf):
+        if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
             if self.freed and self.input_avals is None:  # what `grad_fn` goes by
                 self.input_avals = tuple([each.aval for each in self.inputs])
             self.inputs = ()
             self.edges = ()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether its backward step has to be taken by itself: it is Python, or has hooks of its own."""
+        return not (self.python is None and self.step_hooks is None and self.packed is None)
+
+    def saved(self) -> list[int | None]:
+        """What torch would have saved for this node's backward: places among `inputs`, None for its own result."""
+        operation = self.operation
+        if operation is None:
+            return []
+        places: list[int | None] = []
+        for name, needed_for in operation.saves:
+            if needed_for is not None and not self.inputs[operation.operands.index(needed_for)].requires_grad:
+                continue
+            if name == "result":
+                places.append(None)
+            elif name in operation.operands:
+                places.append(operation.operands.index(name))
+            elif "*" + name in operation.operands:
+                places += range(operation.operands.index("*" + name), len(self.inputs))
+        return list(dict.fromkeys(places))
+
+    def changed_in_place(self) -> Node | None:
+        """What this node's backward needs (a saved operand or its own result) and an in-place write has replaced."""
+        for place in () if self.packed else self.saved():
+            if place == 0 and self.in_place:
+                continue
+            saved = self if place is None else self.inputs[place]
+            if isinstance(saved, Node) and saved.shows_overwritten() is not None:
+                return saved
+        return None
+
+    def shows_overwritten(self) -> Overwritten | None:
+        """The in-place write that replaced what this node shows: its own contents, or those it is a view of."""
+        node: Node | Number = self
+        while isinstance(node, Node):
+            if node.overwritten is not None:
+                return node.overwritten
+            if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
+                return None
+            if not node.inputs:
+                return None
+            node = node.inputs[0]
+        return None
 
     def free(self) -> None:
         """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
@@ -206,20 +368,49 @@ class Node:
         return copy
 
     @property
-    def location(self) -> tuple[str, int, str] | None:
-        """File, line number and text of the user's line that recorded this node."""
-        if self.where is None:
-            return None
-        code, instruction = self.where
-        line = next(
-            (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
-            code.co_firstlineno,
-        )
-        return code.co_filename, line, linecache.getline(code.co_filename, line).strip()
+    def location(self) -> Location | None:
+        """The user's line that recorded this node."""
+        return located(self.where)
 
     def __repr__(self) -> str:
         name = "leaf" if self.operation is None else self.operation.name
         return f"<Node {self.serial} {name} {self.aval}>"
+
+
+def user_line(frame: Any) -> Where:
+    """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        inside = _in_house.get(filename)
+        if inside is None:
+            inside = _in_house[filename] = _is_in_house(filename)
+        if not inside:
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+class Location(NamedTuple):
+    """A line of the user's."""
+
+    filename: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
+
+
+def located(where: Where) -> Location | None:
+    """File, line number and text for what `user_line` kept."""
+    if where is None:
+        return None
+    code, instruction = where
+    line = next(
+        (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
+        code.co_firstlineno,
+    )
+    return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
 
 
 def _is_in_house(filename: str) -> bool:
@@ -229,16 +420,33 @@ def _is_in_house(filename: str) -> bool:
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
     aval = abstract(operation, static, tuple([each.aval for each in inputs]))
-    return Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
+    node = Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
+    if node.requires_grad and operation.saves and grad_mode.saving is not None:
+        node.packed = grad_mode.saving(node)
+    return node
 
 
-def _tracked(operation: Op, inputs: Iterable[Node | Number], aval: Any) -> bool:
+def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
     if not (grad_mode.enabled and operation.differentiable):
         return False
     for each in inputs:
         if each.requires_grad:
-            return bool(aval.dtype.differentiable)
+            if aval.dtype.differentiable:
+                if operation.saves:
+                    _check_savable(inputs)
+                return True
+            return False
     return False
+
+
+def _check_savable(inputs: Iterable[Node | Number]) -> None:
+    for each in inputs:
+        if each.inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
 
 
 def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
@@ -253,14 +461,14 @@ def known(number: complex, aval: Aval) -> Node:
 
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
-    if node.value is not None:
+    if node.value is not None and not transforming.forward:
         return leaf(node.value, node.aval, True)
-    return Node(variable, (), (node,), node.aval, True)
+    return Node(variable, (), (node,), node.aval, True, node.value)
 
 
 def detached(node: Node) -> Node:
-    """`node`'s value, cut off from its gradient."""
-    if not node.requires_grad:
+    """`node`'s value, cut off from its gradient and its tangent."""
+    if not node.requires_grad and not transforming.forward:
         return node
     if node.value is not None:
         return leaf(node.value, node.aval)
@@ -276,14 +484,13 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
     pending = list(seen)
     while pending:
         for each in onward(pending.pop()):
-            if type(each) is Node and each not in seen:
+            if each not in seen and type(each) is Node:
                 seen.add(each)
                 pending.append(each)
     return sorted(seen, key=_recording_order)
 
 
-def _recording_order(node: Node) -> int:
-    return node.serial
+_recording_order = attrgetter("serial")
 
 
 def items(node: Node) -> list[Node]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxvjp.core.graph import Node, Number
 from jaxvjp.ops.identity import item
@@ -20,12 +20,8 @@ PIECE = 256
 different numbers were seen to take 20 GB to compile. Equal pieces of a long program share one compile."""
 
 
-class Equation(NamedTuple):
-    """One operation of a program. `inputs` number what it reads: equation k as k, leaf k as -1 - k."""
-
-    operation: Op
-    static: tuple[Any, ...]
-    inputs: tuple[int, ...]
+Equation = tuple[Op, tuple[Any, ...], tuple[int, ...]]
+"""One operation of a program, its statics, and the numbers of what it reads: equation k is k, leaf k is -1 - k."""
 
 
 class Program:
@@ -63,9 +59,9 @@ class Program:
 
     def __repr__(self) -> str:
         lines = [f"leaf {number}: {aval}" for number, aval in enumerate(self.leaves)]
-        for number, equation in enumerate(self.equations):
-            reads = ", ".join(f"e{each}" if each >= 0 else f"leaf {-1 - each}" for each in equation.inputs)
-            lines.append(f"e{number} = {equation.operation.name}({reads}) {equation.static or ''}".rstrip())
+        for number, (operation, static, inputs) in enumerate(self.equations):
+            reads = ", ".join(f"e{each}" if each >= 0 else f"leaf {-1 - each}" for each in inputs)
+            lines.append(f"e{number} = {operation.name}({reads}) {static or ''}".rstrip())
         return "\n".join([*lines, f"return {self.outputs}"])
 
 
@@ -82,29 +78,32 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     leaves: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
-
-    def numbered(read: Node | Number) -> int:
-        position = number.get(read)
-        if position is None:
-            leaves.append(read)
-            position = number[read] = -len(leaves)
-        return position
-
     for node in nodes:
-        reads = [numbered(each) for each in node.inputs]
+        reads = []
+        for each in node.inputs:
+            position = number.get(each)
+            if position is None:
+                leaves.append(each)
+                position = number[each] = -len(leaves)
+            reads.append(position)
         number[node] = len(equations)
         operation: Any = node.operation
-        equations.append(Equation(operation, node.static, tuple(reads)))
-        weight += weight_of(node)
-    returned = tuple([numbered(each) for each in outputs])
+        equations.append((operation, node.static, tuple(reads)))
+        weight += weight_of(node) if operation.carries_program else 1
+    for each in outputs:
+        if each not in number:  # an output that is itself a leaf, and that nothing reads
+            leaves.append(each)
+            number[each] = -len(leaves)
+    returned = tuple([number[each] for each in outputs])
     return intern(tuple([each.aval for each in leaves]), tuple(equations), returned, weight), leaves
 
 
 def weight_of(node: Node) -> int:
     """How many operations computing `node` amounts to: more than one where its op carries a program, none where it
     only takes an array out of a tuple."""
-    if node.operation is item:
-        return 0
+    operation = node.operation
+    if operation is None or not operation.carries_program:
+        return 0 if operation is item else 1
     return 1 + sum(each.weight for each in node.static if type(each) is Program)
 
 

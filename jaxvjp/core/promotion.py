@@ -42,6 +42,12 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
                         return first, second
                 elif type(second) is float or type(second) is int:
                     return first, Number(second, own)
+        elif type(first) is float or type(first) is int:
+            own = second.aval.dtype
+            if own.category >= FLOATING:
+                return Number(first, own), second
+    elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
+        return tuple(operands)
     if promotion == KEEP:
         return tuple([each if type(each) is Node else Number(each, of_number(each)) for each in operands])
     common = common_dtype(operands)

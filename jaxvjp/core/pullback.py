@@ -1,7 +1,7 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
 In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate
-it again, and ask which of its cotangents depends on what (`dependences`). `evaluation` comes before it.
+it again, and ask which results of an op depend on what (`dependences`, `reads`). `evaluation` comes before it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from typing import Any
 
 import jax
 import jax.extend.core
+import jax.numpy as jnp
 
 from jaxvjp.core.graph import Node, Number, items
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import Aval, Op, op
 
 Where = tuple[int, ...]
 
 
-def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
+def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
     """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
 
     def primal(*differentiated: Any) -> tuple[Any, ...]:
@@ -32,16 +33,23 @@ def _function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[C
     return primal, [leaves[position] for position in wrt]
 
 
-@op(saves="operands", public="", grad_fn="PullbackBackward0")
-def pullback(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
+@op(saves="residuals", public="", grad_fn="PullbackBackward0")
+def pullback(*operands: Any, program: Program, wrt: Where, batched: bool) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 
-    The operands are the program's leaves and one cotangent per output.
+    The operands are the program's leaves and one cotangent per output; if `batched`, as many in each as its first
+    dimension has, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
-    primal, primals = _function_of(program, leaves, wrt)
+    primal, primals = function_of(program, leaves, wrt)
     outputs, pull = jax.vjp(primal, *primals)
-    return (*outputs, *pull(cotangents))
+    pull = jax.vmap(pull) if batched else pull
+    results = pull(tuple(_conjugated(each) for each in cotangents))
+    return (*outputs, *[_conjugated(each) for each in results])
+
+
+def _conjugated(cotangent: Any) -> Any:
+    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent
 
 
 def record_pullback(
@@ -50,6 +58,7 @@ def record_pullback(
     wrt: Sequence[int],
     cotangents: Sequence[Node],
     create_graph: bool,
+    batch: int | None = None,
 ) -> tuple[list[Node], list[Node]]:
     """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
 
@@ -57,11 +66,14 @@ def record_pullback(
     y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
     """
     operands = (*leaves, *cotangents)
-    primals = tuple([cotangent.aval for cotangent in cotangents])
+    rows = () if batch is None else (batch,)
+    primals = tuple([Aval(each.aval.shape[len(rows) :], each.aval.dtype) for each in cotangents])
 
     def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
-        avals = (*primals, *[leaves[position].aval for position in positions])
-        node = Node(pullback, (program, positions), operands, avals, requires_grad=bool(edges))
+        pulled = [leaves[position].aval for position in positions]
+        avals = (*primals, *[Aval((*rows, *each.shape), each.dtype) for each in pulled])
+        static = (program, positions, batch is not None)
+        node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges
         return items(node)
 
@@ -87,9 +99,19 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-        traced = jax.make_jaxpr(lambda *operands: pullback.call((program, wrt), operands))(*structs, *outputs)
-    reads = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
-    return tuple(tuple(sorted(each)) for each in reads[len(outputs) :])
+    made_from = reads(pullback, (program, wrt, False), [*structs, *outputs])[len(outputs) :]
+    # An array without elements JAX makes from nothing, whatever it was computed from.
+    everything = tuple(range(len(structs) + len(outputs)))
+    empty = [0 in program.leaves[position].shape for position in wrt]
+    return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
+
+
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
+    """For each array that `operation` returns: from which of its operands it is computed, by way of floats."""
+    with jax.enable_x64(True):
+        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
+    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in found)
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
@@ -100,19 +122,14 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
         return frozenset() if isinstance(variable, jax.extend.core.Literal) else reach.get(variable, frozenset())
 
     for equation in jaxpr.eqns:
+        results: list[frozenset[int]]
         given = [of(each) for each in equation.invars]
         inner = equation.params.get("jaxpr")
-        if equation.primitive.name in ("jit", "pjit") and inner is not None:
+        if equation.primitive.name == "stop_gradient":
+            results = [frozenset()] * len(equation.outvars)  # a constant: how an op says that no gradient comes from it
+        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
             results = _reads(inner.jaxpr, given)
         else:
             results = [frozenset().union(*given)] * len(equation.outvars)
         reach.update(zip(equation.outvars, results, strict=True))
     return [of(each) for each in jaxpr.outvars]
-
-
-@op(saves="leaves", public="", grad_fn="JacobianBackward0")
-def jacobian(*leaves: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
-    """The Jacobian of each output of `program` with respect to each of its leaves `wrt`: output by output."""
-    primal, primals = _function_of(program, leaves, wrt)
-    by_output = jax.jacrev(primal, range(len(wrt)))(*primals)
-    return tuple(each for row in by_output for each in row)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Shape
+from jaxvjp.ops.arguments import Index, Shape, TypeGiven
 from jaxvjp.ops.op import op
 
 
@@ -12,3 +14,9 @@ from jaxvjp.ops.op import op
 def full(fill_value, *, size: Shape):
     """One number everywhere, in the number's own dtype."""
     return jnp.broadcast_to(fill_value, size)
+
+
+@op(public="")
+def one_hot(*, size: Shape, total: Index, offset: Index, dtype: TypeGiven):
+    """`total` arrays of shape `size`: all zeros, but for one 1 each, which walks through from the array `offset` on."""
+    return jnp.eye(total, math.prod(size), -offset, dtype.numpy).reshape(total, *size)

@@ -8,7 +8,15 @@ from __future__ import annotations
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import backward_name, op
+
+NO_VALUE = (
+    "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
+    "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
+    "internals, please file a bug report.\n"
+    "The tensor stands for every example of the batch at once, so it has no one value. What depends on values can be "
+    "said without reading them, `mask * a + ~mask * b`, or be done before or after vmap."
+)
 
 
 @op(public="")
@@ -20,7 +28,7 @@ def variable(input):
 @op(differentiable=False, public="")
 def detach(input):
     """The same value, through which no gradient flows: `jax.lax.stop_gradient`."""
-    return input
+    return jax.lax.stop_gradient(input)
 
 
 @op(public="")
@@ -33,6 +41,36 @@ def item(results, *, index: Index):
 def outcome(input):
     """What a custom Function's `forward` computed, whose derivative is the Function's own."""
     return input
+
+
+@op(public="")
+def entered(input):
+    """The value with which a transform enters the user's function, once that has returned."""
+    return input
+
+
+@op(public="")
+def left(input):
+    """A result with which a transform is left: gradients end here, tangents go on."""
+    return input
+
+
+@op(public="")
+def dual(input):
+    """The value to which forward mode attaches a tangent."""
+    return input
+
+
+@op(public="")
+def primal(input):
+    """The value without the tangent of one level of forward mode."""
+    return input
+
+
+@op(public="")
+def example(batch):
+    """One example of a batch, which stands for all of them while `vmap` records: it has no value to compute."""
+    raise RuntimeError(NO_VALUE)
 
 
 @op()
@@ -59,6 +97,12 @@ def rebind(gradient_of, value):
     infinite.
     """
     return _rebind(gradient_of, value)
+
+
+@op(public="", grad_fn=lambda static, avals: backward_name(*static))
+def unaffected(value, *operands, name: str, variant: int):
+    """A value to which `operands` pass no gradient but zeros: what `x.eq_(3)` leaves in x."""
+    return value
 
 
 @op(public="", grad_fn="ViewBackward0")

@@ -10,10 +10,27 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 
 _product = partial(jnp.matmul, precision=jax.lax.Precision.HIGHEST)
+
+
+CTYPES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""What torch, on Linux, calls the types of a matrix product's operands."""
 
 
 def _same_type(name, input, other):
@@ -25,7 +42,7 @@ def _same_type(name, input, other):
 
 
 def _ctype(array):
-    return {"float32": "float", "float64": "double", "int64": "long long"}.get(array.dtype.name, array.dtype.name)
+    return CTYPES.get(array.dtype.name, array.dtype.name)
 
 
 def _matrix(array, position):
@@ -36,7 +53,7 @@ def _matrix(array, position):
         )
 
 
-@op(saves="input mat2")
+@op(saves="input for mat2, mat2 for input")
 def mm(input, mat2):
     """The matrix product of an n×k and a k×m matrix."""
     _matrix(input, "self")
@@ -52,12 +69,17 @@ def mm(input, mat2):
     return _product(input, mat2)
 
 
-@op(saves="input tensor")
+@op(saves="input for tensor, tensor for input")
 def dot(input, tensor):
     """The inner product of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    _same_type("dot", input, tensor)
+    if input.dtype != tensor.dtype:
+        raise RuntimeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{from_numpy(input.dtype).legacy} and {from_numpy(tensor.dtype).legacy}\n"
+            "Unlike `*`, dot does not promote: convert one operand, `a.to(b.dtype)`."
+        )
     if input.shape != tensor.shape:
         raise RuntimeError(
             f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the "
@@ -66,7 +88,7 @@ def dot(input, tensor):
     return _product(input, tensor)
 
 
-@op(saves="input vec")
+@op(saves="input for vec, vec for input")
 def mv(input, vec):
     """The product of an n×m matrix and a vector of length m."""
     if input.ndim != 2 or vec.ndim != 1:
@@ -89,7 +111,7 @@ def _matmul_name(static, avals):
     return "SqueezeBackward1" if any(vector) else "UnsafeViewBackward0"
 
 
-@op(saves="input other", operator="@", grad_fn=_matmul_name)
+@op(saves="input for other, other for input", operator="@", grad_fn=_matmul_name)
 def matmul(input, other):
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
     if 0 in (input.ndim, other.ndim):

@@ -57,6 +57,13 @@ class Static(NamedTuple):
     default: Any
 
 
+class Saved(NamedTuple):
+    """Something kept for the backward pass: an operand's name or "result", and the operand whose gradient needs it."""
+
+    name: str
+    needed_for: str | None = None
+
+
 class Op:
     """One row of the registry.
 
@@ -64,32 +71,41 @@ class Op:
         name: torch's name of it.
         function: arrays and keyword statics to an array (or a tuple of arrays); pure and traceable.
         operands: names of the array parameters; a name that starts with `*` takes any number.
+        optional: the defaults of those operands that may be left out; the row's `rewrite` deals with them.
         statics: the static parameters, in torch's positional order.
         promotion: KEEP, ARITHMETIC, FLOAT or COMPARE.
-        saves: the operands (or "result") that torch keeps for the backward pass. An op that saves nothing can be
-            differentiated again after its graph was freed, as in torch.
+        saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
+            input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
+            differentiated again after its graph was freed; what it saves must not be changed in place before.
         grad_fn: the name that torch prints, or a function from (statics, avals) to it.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
         inplace: whether `name_` exists.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
+        layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
+        several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         public: "method", "function", both or neither: where torch has it.
+        carries_program: whether a static argument may be a whole program, as that of a pullback is.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
     """
 
     __slots__ = (
+        "carries_program",
         "differentiable",
         "function",
         "grad_fn",
         "inplace",
+        "layout",
         "name",
         "operands",
         "operator",
+        "optional",
         "promotion",
         "public",
         "rewrite",
         "saves",
+        "several",
         "static_names",
         "statics",
         "write",
@@ -106,6 +122,8 @@ class Op:
         operator: str | None = None,
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
+        layout: Callable[..., Any] | None = None,
+        several: bool = False,
         rewrite: Callable[..., Any] | None = None,
         public: str = "method function",
         differentiable: bool = True,
@@ -113,15 +131,19 @@ class Op:
         self.function = function
         self.name = name or function.__name__.rstrip("_")
         self.promotion = promotion
-        self.saves = tuple(saves.split())
+        self.saves = tuple(Saved(*each.split(" for ")) for each in saves.split(", ") if each)
         self.grad_fn = grad_fn or backward_name(self.name)
         self.operator = operator
         self.inplace = inplace
         self.write = write
+        self.layout = layout
+        self.several = several
         self.rewrite = rewrite
         self.public = frozenset(public.split())
         self.differentiable = differentiable and promotion != COMPARE
-        operands, statics = [], []
+        operands: list[str] = []
+        statics: list[Static] = []
+        self.optional: dict[str, Any] = {}
         for parameter in inspect.signature(function, eval_str=True).parameters.values():
             if parameter.kind is parameter.KEYWORD_ONLY:
                 # `Annotated[type, converter]`; an op that only the house calls may leave the converter out.
@@ -131,9 +153,12 @@ class Op:
                 operands.append("*" + parameter.name)
             else:
                 operands.append(parameter.name)
+                if parameter.default is not REQUIRED:
+                    self.optional[parameter.name] = parameter.default
         self.operands = tuple(operands)
         self.statics = tuple(statics)
         self.static_names = tuple(each.name for each in statics)
+        self.carries_program = any(each.converter is None for each in statics)
 
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""

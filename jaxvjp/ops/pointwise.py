@@ -5,10 +5,13 @@ Operands arrive already promoted to one dtype; what is left to check here is whe
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
 
-from jaxvjp.dtypes import FLOATING, INTEGRAL, from_numpy
+from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, from_numpy
 from jaxvjp.ops.arguments import Exponent, TypeGiven, tagged
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, FLOAT, op
 
@@ -34,39 +37,51 @@ def add(input, other):
     return jnp.add(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="-", inplace=True)
-def sub(input, other):
-    """`input - other`."""
-    input, other = broadcast(input, other)
-    if input.dtype == bool:
+def _refuse_masks(row, operands, static):
+    """Raises where torch subtracts no mask, which has to be seen before the operands are promoted."""
+    numbers = (int, float, complex)
+    masks = [type(each) is bool if isinstance(each, numbers) else each.aval.dtype is bool_ for each in operands]
+    if all(masks):
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
+    if any(masks):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
+        )
+    return row, operands, static
+
+
+@op(promotion=ARITHMETIC, operator="-", inplace=True, rewrite=_refuse_masks)
+def sub(input, other):
+    """`input - other`."""
+    input, other = broadcast(input, other)
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="")
+@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="", rewrite=_refuse_masks)
 def rsub(input, other):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
 
 
-@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="input other")
+@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="other for input, input for other")
 def mul(input, other):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, saves="input other")
+@op(promotion=FLOAT, operator="/", inplace=True, saves="other, input for other")
 def div(input, other):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
 
 
-@op(promotion=FLOAT, operator="r/", saves="input other", grad_fn="MulBackward0", public="")
+@op(promotion=FLOAT, operator="r/", saves="input", grad_fn="MulBackward0", public="")
 def rdiv(input, other):
     """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
     return jnp.multiply(1 / input, other)
@@ -98,10 +113,11 @@ def power(input, *, exponent: Exponent):
             "Integers to negative integer powers are not allowed.\n"
             f"The tensor is an integer tensor; `x.float() ** {value}` has a floating result."
         )
-    return jnp.sqrt(input) if value == 0.5 else jax.lax.integer_pow(input, int(value))
+    roots = {0.5: jnp.sqrt, -0.5: jax.lax.rsqrt}
+    return roots[value](input) if value in roots else jax.lax.integer_pow(input, int(value))
 
 
-FIXED_EXPONENTS = frozenset([0.5, *range(-8, 9)])
+FIXED_EXPONENTS = frozenset([0.5, -0.5, *range(-8, 9)])
 """Exponents that become part of the program; a loop that varies others does not compile at each step."""
 
 
@@ -111,9 +127,31 @@ def _fixed_power(row, operands, static):
     if numeric and exponent in FIXED_EXPONENTS:
         category = base.aval.dtype.category
         if category >= FLOATING or (category == INTEGRAL and isinstance(exponent, int)):
-            exact = exponent if exponent == 0.5 else int(exponent)
+            exact = exponent if exponent in (0.5, -0.5) else int(exponent)
             return power, (base,), (tagged(exact),)
     return row, operands, static
+
+
+@jax.custom_jvp
+def _power(input, exponent):
+    return jnp.power(input, exponent)
+
+
+@partial(_power.defjvp, symbolic_zeros=True)
+def _power_jvp(primals, tangents):
+    """JAX's own rule gives 0 times infinity, NaN, where the base is 0: for x ** 0, whose derivative is 0, and for the
+    exponent of a negative power, whose derivative is infinite. Selecting the branches outside the power hides NaN from
+    the first derivative and brings it back in the second, so the rule itself has to know the two cases."""
+    input, exponent = primals
+    result = _power(input, exponent)
+    tangent = jnp.zeros_like(result)
+    if type(tangents[0]) is not SymbolicZero:
+        varies = exponent != 0
+        slope = jnp.where(varies, exponent * _power(input, exponent - 1), 0)
+        tangent += slope * jnp.where(varies, tangents[0], 0)
+    if type(tangents[1]) is not SymbolicZero:
+        tangent += jnp.where((input == 0) & (exponent >= 0), 0, result * jnp.log(input)) * tangents[1]
+    return result, tangent
 
 
 def _power_name(static, avals):
@@ -125,14 +163,16 @@ def _power_name(static, avals):
     promotion=ARITHMETIC,
     operator="**",
     inplace=True,
-    saves="input exponent result",
+    saves="exponent, input, result for exponent",
     grad_fn=_power_name,
     rewrite=_fixed_power,
 )
 def pow_(input, exponent):
     """`input ** exponent`."""
     input, exponent = broadcast(input, exponent)
-    return jnp.power(input, exponent)
+    if input.dtype == bool:
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'\nConvert it first: `x.int() ** y`.")
+    return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
 
 
 @op(promotion=FLOAT, inplace=True, saves="input")
@@ -179,14 +219,84 @@ def sqrt(input):
 
 @op(inplace=True, saves="result")
 def relu(input):
-    """The positive part; its derivative at 0 is 0."""
-    return jax.nn.relu(input)
+    """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+    if input.dtype == bool:
+        raise RuntimeError("Boolean inputs not supported for relu")
+    if jnp.iscomplexobj(input):
+        raise NotImplementedError("clamp is not supported for complex types")
+    return jnp.where(input <= 0, 0, input)
 
 
 @op(inplace=True, saves="input")
 def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
-    return jnp.abs(input)
+    if input.dtype == bool:
+        raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        return jnp.abs(input)
+    # `jnp.abs` has the derivative 1 at 0; torch's is the sign, and 0 for NaN.
+    return input * jnp.where(jnp.isnan(input), 0, jax.lax.stop_gradient(jnp.sign(input)))
+
+
+@op(inplace=True, saves="mask")
+def masked_fill(input, mask, value):
+    """`input` with one number wherever `mask` is true."""
+    if mask.dtype != bool:
+        long = {"int64": "long int", "int32": "int", "float32": "float", "uint8": "unsigned char"}
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype "
+            f"{long.get(mask.dtype.name, mask.dtype.name)}\nSuch as `x > 0`, or `mask.bool()`."
+        )
+    if value.ndim:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
+    broadcast(input, mask)
+    return jnp.where(mask, value.astype(input.dtype), input)
+
+
+def _bounded(within, input, bound):
+    # Which of the two it is counts as a constant, as in torch: the gradient has no derivative through the comparison.
+    constant, limit = jax.lax.stop_gradient(input), jax.lax.stop_gradient(bound)
+    undefined = jnp.isnan(constant) | jnp.isnan(limit)
+    nan = jnp.where(jnp.isnan(constant), constant, limit)
+    return jnp.where(within(constant, limit), input, jnp.where(undefined, nan, bound))
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min")
+def clamp_min(input, min):
+    """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    input, min = broadcast(input, min)
+    return _bounded(jnp.greater_equal, input, min)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max")
+def clamp_max(input, max):
+    """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    input, max = broadcast(input, max)
+    return _bounded(jnp.less_equal, input, max)
+
+
+def _given_bounds(row, operands, static):
+    input, lower, upper = operands
+    if lower is None and upper is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if lower is None:
+        return clamp_max, (input, upper), static
+    return (clamp_min, (input, lower), static) if upper is None else (row, operands, static)
+
+
+def _clamp_name(static, avals):
+    return f"ClampBackward{1 if all(each.number for each in avals[1:]) else 0}"
+
+
+clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, rewrite=_given_bounds)
+def clamp(input, min=None, max=None):
+    """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+    return clamp_max.function(clamp_min.function(input, min), max)
 
 
 @op(promotion=COMPARE, operator="==", inplace=True)
@@ -201,28 +311,38 @@ def ne(input, other):
     return jnp.not_equal(*broadcast(input, other))
 
 
+def _ordered(name, input, other):
+    """Both operands, once it is sure that numbers of their type have an order."""
+    if jnp.iscomplexobj(input):
+        raise NotImplementedError(
+            f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
+            "Complex numbers have no order; compare `x.abs()`."
+        )
+    return broadcast(input, other)
+
+
 @op(promotion=COMPARE, operator="<", inplace=True)
 def lt(input, other):
     """Whether the elements of `input` are smaller."""
-    return jnp.less(*broadcast(input, other))
+    return jnp.less(*_ordered("lt", input, other))
 
 
 @op(promotion=COMPARE, operator="<=", inplace=True)
 def le(input, other):
     """Whether the elements of `input` are smaller or equal."""
-    return jnp.less_equal(*broadcast(input, other))
+    return jnp.less_equal(*_ordered("le", input, other))
 
 
 @op(promotion=COMPARE, operator=">", inplace=True)
 def gt(input, other):
     """Whether the elements of `input` are larger."""
-    return jnp.greater(*broadcast(input, other))
+    return jnp.greater(*_ordered("gt", input, other))
 
 
 @op(promotion=COMPARE, operator=">=", inplace=True)
 def ge(input, other):
     """Whether the elements of `input` are larger or equal."""
-    return jnp.greater_equal(*broadcast(input, other))
+    return jnp.greater_equal(*_ordered("ge", input, other))
 
 
 @op(grad_fn="ToCopyBackward0", public="")
@@ -247,7 +367,15 @@ def fill(input, value):
 
 @op(inplace=True, public="", grad_fn="CopyBackwards")
 def copy(input, src):
-    """`src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`."""
+    """`src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`: `x.copy_(src)`."""
+    input, src = broadcast(input, src)
+    shape = jnp.broadcast_shapes(input.shape, src.shape)  # the caller refuses one that is not input's
+    return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
+
+
+@op(public="", grad_fn="CopyBackwards")
+def assigned(input, src):
+    """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)
     if len(own) > len(sizes):
         raise RuntimeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
@@ -31,15 +32,25 @@ def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {result.legacy}\nConvert it first: `x.float().mean()`."
         )
-    return jnp.mean(input, axes(dim, input.ndim), dtype=result.numpy, keepdims=keepdim)
+    reduced = axes(dim, input.ndim)
+    if input.size:
+        return jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim)
+    # 0 / 0, but with the derivative of a sum of nothing, where the mean's would be divided by 0.
+    undefined = jax.lax.stop_gradient(jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim))
+    return undefined + jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim)
 
 
-@op(grad_fn="LinalgVectorNormBackward0", saves="input result", public="method function")
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", public="method function")
 def norm(input, *, dim: Dims = None, keepdim: Flag = False):
     """The Euclidean norm over `dim` (all dimensions by default).
 
     Where it is zero so is its gradient, as in torch: the square root is taken of a value that is never zero.
     """
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{from_numpy(input.dtype).legacy}\nConvert it first: `x.float().norm()`."
+        )
     squares = jnp.sum(jnp.abs(input) ** 2, axes(dim, input.ndim), keepdims=keepdim)
     zero = squares == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))

@@ -1,16 +1,20 @@
 """Ops that show part of an array, or the whole of it in another shape. `op` comes before this room.
 
 In torch each of these shares its memory with what it shows. Here a view is a pair: how to read it (the op's function)
-and how to write it back (`write`: the base with the shown part replaced). `storage` composes the pairs.
+and how to write it back (`write`: the base with the shown part replaced); `tensor` composes the pairs. `layout` is the
+same view of a NumPy array, whose strides tell where torch can make one at all.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Index, Shape, axes, wrap
 from jaxvjp.ops.op import Op, op
 
@@ -26,16 +30,20 @@ def _put_selected(base, new, index, *, dim):
     return jax.lax.dynamic_update_index_in_dim(base, new, index, dim)
 
 
-@op(write=_put_selected, public="")
+def _one_index(array, index, *, dim):
+    return array[(slice(None),) * dim + (index,)]
+
+
+@op(write=_put_selected, layout=_one_index, public="")
 def select(input, index, *, dim: Index):
     """One index of one dimension, which goes away: what `x[3]` reads."""
     return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False)
 
 
-@op(write=_put_selected, public="", grad_fn="UnbindBackward0")
+@op(write=_put_selected, layout=_one_index, several=True, public="", grad_fn="UnbindBackward0")
 def unbind_one(input, index, *, dim: Index):
-    """What `select` reads, as iteration over a tensor hands it out."""
-    return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False)
+    """What `select` reads, as `unbind` and iteration over a tensor hand it out."""
+    return select.function(input, index, dim=dim)
 
 
 def _put_slice(base, new, start, *, dim, length, step):
@@ -44,7 +52,11 @@ def _put_slice(base, new, start, *, dim, length, step):
     return base.at[(slice(None),) * dim + (start + step * jnp.arange(length),)].set(new)
 
 
-@op(write=_put_slice, public="")
+def _range(array, start, *, dim, length, step):
+    return array[(slice(None),) * dim + (slice(start, start + length * step, step),)]
+
+
+@op(write=_put_slice, layout=_range, public="")
 def slice_(input, start, *, dim: Index, length: Index, step: Index):
     """`length` indices of one dimension, from `start` on by `step`: what `x[2:8:3]` reads."""
     if step == 1:
@@ -52,17 +64,23 @@ def slice_(input, start, *, dim: Index, length: Index, step: Index):
     return jnp.take(input, start + step * jnp.arange(length), dim)
 
 
+@op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitBackward0")
+def split_one(input, start, *, dim: Index, length: Index, step: Index):
+    """What `slice` reads, as `split` and `chunk` hand it out."""
+    return slice_.function(input, start, dim=dim, length=length, step=step)
+
+
 def _put_reshaped(base, new, **_):
     return new.reshape(base.shape)
 
 
-@op(write=_put_reshaped, public="")
+@op(write=_put_reshaped, layout=lambda array: array, public="")
 def alias(input):
     """All of it: what `x[...]` reads."""
     return input
 
 
-@op(write=_put_reshaped, public="")
+@op(write=_put_reshaped, layout=lambda array, *, several: array, public="")
 def function_view(input, *, several):
     """All of it: the last step to what a custom Function returned as a view, which marks it as that.
 
@@ -71,16 +89,127 @@ def function_view(input, *, several):
     return input
 
 
-@op(write=_put_reshaped)
+@op(write=_put_reshaped, layout=lambda array, *, dim: np.expand_dims(array, wrap(dim, array.ndim + 1)))
 def unsqueeze(input, *, dim: Index):
     """A dimension of size 1 more, at `dim`."""
     return jnp.expand_dims(input, wrap(dim, input.ndim + 1))
 
 
-@op(write=_put_reshaped, grad_fn=lambda static, avals: f"SqueezeBackward{0 if static[0] is None else 1}")
+def _single(array, dim):
+    return tuple(each for each in axes(dim, array.ndim) if array.shape[each] == 1)
+
+
+def _squeeze_name(static, avals):
+    return f"SqueezeBackward{0 if static[0] is None else 2 if isinstance(static[0], tuple) else 1}"
+
+
+@op(
+    write=_put_reshaped,
+    layout=lambda array, *, dim: np.squeeze(array, _single(array, dim)),
+    grad_fn=_squeeze_name,
+)
 def squeeze(input, *, dim: Dims = None):
     """Without the dimensions of size 1, or without those among `dim` that are."""
-    return jnp.squeeze(input, tuple(each for each in axes(dim, input.ndim) if input.shape[each] == 1))
+    return jnp.squeeze(input, _single(input, dim))
+
+
+def _resolved(shape, numel):
+    """`shape` with its -1 worked out; RuntimeError in torch's words where it does not hold `numel` elements."""
+    unknown = [position for position, each in enumerate(shape) if each == -1]
+    if len(unknown) > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    rest = math.prod(each for each in shape if each != -1)
+    if unknown and rest and numel % rest == 0:
+        position = unknown[0]
+        return (*shape[:position], numel // rest, *shape[position + 1 :])
+    if unknown or rest != numel:
+        raise RuntimeError(
+            f"shape '{list(shape)}' is invalid for input of size {numel}\n"
+            f"The sizes must multiply to {numel}; one of them may be -1 to be worked out."
+        )
+    return shape
+
+
+@op(
+    write=_put_reshaped,
+    layout=lambda array, *, size: np.reshape(array, _resolved(size, array.size), copy=False),
+    public="method",
+)
+def view(input, *, size: Shape):
+    """The same elements, in order, in another shape; one size may be -1. Never a copy."""
+    return jnp.reshape(input, _resolved(size, input.size))
+
+
+@op(public="", grad_fn="UnsafeViewBackward0")
+def reshaped_copy(input, *, size: Shape):
+    """The same elements in another shape that no view of them has."""
+    return jnp.reshape(input, _resolved(size, input.size))
+
+
+def _put_expanded(base, new, *, size):
+    raise RuntimeError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+        "Please clone() the tensor before performing the operation."
+    )
+
+
+def _expanded(shape, size):
+    """`size` with each -1 filled in from `shape`; RuntimeError in torch's words where it does not expand to it."""
+    leading = len(size) - len(shape)
+    filled = [shape[dim - leading] if each == -1 and dim >= leading else each for dim, each in enumerate(size)]
+    for dim, each in enumerate(shape):
+        if each not in (1, filled[dim + leading]):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({filled[dim + leading]}) must match the existing size ({each}) at "
+                f"non-singleton dimension {dim + leading}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+            )
+    return tuple(filled)
+
+
+@op(
+    write=_put_expanded,
+    layout=lambda array, *, size: np.broadcast_to(array, _expanded(array.shape, size)),
+    public="method",
+)
+def expand(input, *, size: Shape):
+    """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
+    if len(size) < input.ndim:
+        raise RuntimeError(
+            f"expand(torch.{from_numpy(input.dtype).legacy}Tensor{{{list(input.shape)}}}, size={list(size)}): the "
+            f"number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({input.ndim})"
+        )
+    return jnp.broadcast_to(input, _expanded(input.shape, size))
+
+
+def _diagonal_indices(shape, offset, dim1, dim2):
+    rows, columns = max(-offset, 0), max(offset, 0)
+    length = max(0, min(shape[dim1] - rows, shape[dim2] - columns))
+    key = [slice(None)] * len(shape)
+    key[dim1], key[dim2] = np.arange(length) + rows, np.arange(length) + columns
+    return tuple(key)
+
+
+def _put_diagonal(base, new, *, offset, dim1, dim2):
+    dim1, dim2 = wrap(dim1, base.ndim), wrap(dim2, base.ndim)
+    key = _diagonal_indices(base.shape, offset, dim1, dim2)
+    # NumPy puts two index arrays that stand apart first, torch puts the diagonal last; where they stand together
+    # the diagonal takes their place.
+    place = min(dim1, dim2) if abs(dim1 - dim2) == 1 else 0
+    return base.at[key].set(jnp.moveaxis(new, -1, place))
+
+
+def _diagonal(array, offset, dim1, dim2):
+    first, second = wrap(dim1, array.ndim), wrap(dim2, array.ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    return array.diagonal(offset, first, second)
+
+
+@op(write=_put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
+def diagonal(input, *, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
+    """The diagonal of two dimensions, as the last dimension."""
+    return _diagonal(input, offset, dim1, dim2)
 
 
 def _put_permuted(base, new, *, dims):
@@ -88,7 +217,7 @@ def _put_permuted(base, new, *, dims):
     return jnp.transpose(new, [order.index(each) for each in range(base.ndim)])
 
 
-@op(write=_put_permuted)
+@op(write=_put_permuted, layout=lambda array, *, dims: np.transpose(array, axes(dims, array.ndim)))
 def permute(input, *, dims: Shape):
     """The dimensions in another order."""
     if len(dims) != input.ndim:
@@ -96,16 +225,27 @@ def permute(input, *, dims: Shape):
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    return jnp.transpose(input, axes(dims, input.ndim))
+    order = [wrap(each, input.ndim) for each in dims]
+    if len(set(order)) < len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    return jnp.transpose(input, order)
 
 
-@op(write=lambda base, new, *, dim0, dim1: jnp.swapaxes(new, dim0, dim1))
+def _swapped(input, dim0, dim1):
+    dim0, dim1 = wrap(dim0, input.ndim), wrap(dim1, input.ndim)
+    return input.swapaxes(dim0, dim1) if input.ndim else input
+
+
+@op(
+    write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
+    layout=lambda array, *, dim0, dim1: _swapped(array, dim0, dim1),
+)
 def transpose(input, *, dim0: Index, dim1: Index):
     """Two dimensions exchanged."""
-    return jnp.swapaxes(input, wrap(dim0, input.ndim), wrap(dim1, input.ndim))
+    return _swapped(input, dim0, dim1)
 
 
-@op(write=lambda base, new: new.T)
+@op(write=lambda base, new: new.T, layout=lambda array: array.T)
 def t(input):
     """A matrix turned over; a vector stays as it is."""
     if input.ndim > 2:

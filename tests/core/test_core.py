@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import evaluation, program, pullback
+from jaxvjp.core import evaluation, program, pullback, transforms
 from jaxvjp.core.evaluation import counters
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
@@ -252,7 +252,7 @@ def test_a_training_loop_does_not_grow():
 
 
 def test_every_cache_has_a_bound():
-    for cache in (program.intern, evaluation.executable, pullback.dependences, op.abstract):
+    for cache in (program.intern, evaluation.executable, pullback.dependences, transforms._sources, op.abstract):
         assert cache.cache_parameters()["maxsize"]
 
 
@@ -322,3 +322,21 @@ def test_threads_have_grad_modes_of_their_own_and_do_not_disturb_each_other():
         for thread in threads:
             thread.join()
     assert not failures
+
+
+def test_threads_that_share_a_leaf_end_with_the_sum():
+    x = leaf(1.0, 2.0)
+    together = threading.Barrier(4)
+
+    def work():
+        for _ in range(25):
+            y = (x * x).sum()
+            together.wait()
+            y.backward()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert x.grad.tolist() == [200.0, 400.0]

@@ -1,0 +1,109 @@
+"""Forward mode: tensors with a tangent. `levels` comes before this room.
+
+Inside a level `make_dual(x, t)` attaches the tangent t to x; what is computed from it has tangents too, which
+`unpack_dual` gives. Underneath: `jax.jvp` of the program that was recorded since `make_dual`, once it is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+from jaxvjp.core.graph import transforming
+from jaxvjp.levels import Duals
+from jaxvjp.tensor import Tensor, wrap
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What `unpack_dual` returns: a tensor without its tangent, and that, or None where there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Opens a level of forward mode and returns its number; RuntimeError inside another one.
+
+    Counterpart of `torch.autograd.forward_ad.enter_dual_level`.
+    """
+    if transforming.level is not None:
+        raise RuntimeError(
+            "Nested forward mode AD is not supported at the moment\n"
+            "`func.jvp` and `func.jacfwd` nest, also inside a level: `func.jvp(lambda x: func.jvp(f, (x,), (t,))[1], "
+            "(x,), (t,))`."
+        )
+    transforming.level = Duals(of_function=False)
+    transforming.level.__enter__()
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Closes the level: its tensors have no tangents any more. RuntimeError where there is none, or not this one.
+
+    Counterpart of `torch.autograd.forward_ad.exit_dual_level`.
+    """
+    if level is not None and level != _number():
+        raise RuntimeError(
+            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
+        )
+    if transforming.level is None:
+        raise RuntimeError("Dual level must be a positive number.")
+    transforming.level.__exit__()
+    transforming.level = None
+
+
+def _number() -> int:
+    return -1 if transforming.level is None else 0
+
+
+class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
+    """A level of forward mode, for a block or, as a decorator, for each call of a function.
+
+    Counterpart of `torch.autograd.forward_ad.dual_level`.
+    """
+
+    def __enter__(self) -> int:
+        return enter_dual_level()
+
+    def __exit__(self, *exception: object) -> None:
+        exit_dual_level()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """A view of `tensor` that carries `tangent`, which has its shape and dtype.
+
+    Raises:
+        RuntimeError: outside of a level; shapes that differ; a tensor that has a tangent already.
+        ValueError: an integer tensor or tangent.
+
+    Counterpart of `torch.autograd.forward_ad.make_dual`. Underneath: a primal and a tangent for `jax.jvp`.
+    """
+    duals: Duals | None = transforming.level
+    if duals is None or (level is not None and level < 0):
+        raise RuntimeError(
+            "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
+        )
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _make_dual")
+    if duals.carries(tensor.node):
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
+        )
+    return duals.make(tensor, tangent)
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """`tensor` without its tangent, and the tangent: None where it depends on no dual tensor of this level.
+
+    Both are differentiable in reverse mode. Counterpart of `torch.autograd.forward_ad.unpack_dual`. Underneath:
+    `jax.jvp`.
+    """
+    duals: Duals | None = transforming.level
+    if duals is None or level not in (None, 0):
+        return UnpackedDualTensor(tensor, None)
+    node = tensor.node
+    (tangent,) = duals.tangents_of([node])
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(wrap(duals.primal_of(node)), wrap(tangent))

@@ -1,0 +1,327 @@
+"""Checks of gradients against finite differences. `function` comes before this room.
+
+In this room one can ask whether what `backward` gives is the derivative of what the function computes, which of a
+custom `Function` nobody else can say. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
+differences of the function's values, once with VᵀJ from `autograd.grad`. U and V are identities, so that it is the
+Jacobian itself, or with `fast_mode` one random direction each.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.function import Function
+from jaxvjp.creation import rand, tensor, zeros_like
+from jaxvjp.dtypes import float64
+from jaxvjp.tensor import Tensor
+
+Array = np.ndarray[Any, Any]
+Direction = Callable[[int], Array]
+
+
+class GradcheckError(RuntimeError):
+    """What `gradcheck` and `gradgradcheck` raise where a check fails; as `torch.autograd.gradcheck.GradcheckError`."""
+
+
+def gradcheck(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Whether the gradients of `func` at `inputs` are those of its values; True, or GradcheckError.
+
+    Args:
+        func: takes the inputs and returns a tensor or a tuple of them.
+        inputs: a tensor or a tuple; those that require a gradient are checked. float64: differences of float32 are
+            too coarse, about which there is a warning.
+        eps: how far an input is moved to each side for the central difference. It is moved in place, so that a
+            function may also hold on to the tensor, as a layer does to its weight; afterwards it is as before.
+        atol, rtol: how far the two may differ.
+        raise_exception: False for a result of False instead of the GradcheckError.
+        nondet_tol: how far two backward passes through one graph may differ.
+        check_undefined_grad: whether to check too that an output without a gradient counts as one with zeros.
+        check_grad_dtypes: accepted; a gradient here always has the dtype of its input.
+        fast_mode: compare one random combination of the Jacobian's entries instead of all of them.
+        masked: accepted; it speaks of sparse tensors.
+
+    Raises:
+        GradcheckError: the Jacobians differ, or the backward pass is not deterministic, or not linear.
+        ValueError: no input requires a gradient.
+        NotImplementedError: `check_forward_ad`, `check_batched_grad` or `check_batched_forward_grad` is asked for, or
+            a tensor is complex.
+
+    Counterpart of `torch.autograd.gradcheck`. Underneath: the rows of `jax.vjp`'s Jacobian, through any Python backward
+    of a `Function`.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    _refuse(
+        check_forward_ad=check_forward_ad,
+        check_batched_grad=check_batched_grad,
+        check_batched_forward_grad=check_batched_forward_grad,
+    )
+    arguments = _listed(inputs)
+    leaves = _checked(arguments)
+    direction = _random_direction if fast_mode else _every_direction
+    try:
+        _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
+        _check_linear(_differentiable(func(*arguments)), leaves)
+        if check_undefined_grad:
+            _check_undefined(func, arguments, leaves)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Tensors],
+    inputs: Tensors,
+    grad_outputs: Tensors | None = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
+    """Whether the gradients of the gradients of `func` are right: `gradcheck` of its pullback.
+
+    Args:
+        func, inputs: as for `gradcheck`.
+        grad_outputs: the cotangents at which to check, one per output that requires a gradient; by default random
+            ones. The pullback is a function of those that require a gradient, too.
+        gen_non_contig_grad_outputs: accepted; where an array lies in memory is JAX's business.
+
+    The other arguments, and the errors, are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
+    Underneath: `jax.vjp` of `jax.vjp`.
+    """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    _refuse(check_fwd_over_rev=check_fwd_over_rev)
+    arguments = _listed(inputs)
+    if grad_outputs is None:
+        outputs = _differentiable(func(*arguments))
+        cotangents = [rand(*each.shape, dtype=each.dtype, requires_grad=True) for each in outputs]
+    else:
+        cotangents = _listed(grad_outputs)
+
+    def gradients(*given: Tensor) -> tuple[Tensor, ...]:
+        own, weights = given[: len(arguments)], given[len(arguments) :]
+        leaves = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
+        found = grad(_differentiable(func(*own)), leaves, weights, create_graph=True, allow_unused=True)
+        return tuple(each for each in found if each is not None)
+
+    return gradcheck(
+        gradients,
+        (*arguments, *cotangents),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad,
+        fast_mode=fast_mode,
+        masked=masked,
+    )
+
+
+def _refuse(**asked: bool) -> None:
+    for name, value in asked.items():
+        if value:
+            raise NotImplementedError(f"{name}=True is not supported: only the backward pass is checked, row by row")
+
+
+def _listed(tensors: Tensors) -> list[Tensor]:
+    return list(tensors) if isinstance(tensors, tuple | list) else [tensors]  # type: ignore[list-item]
+
+
+def _differentiable(outputs: Tensors) -> list[Tensor]:
+    return [each for each in _listed(outputs) if each.requires_grad]
+
+
+def _checked(arguments: Sequence[Any]) -> list[Tensor]:
+    """The inputs that require a gradient."""
+    leaves = []
+    for position, each in enumerate(arguments):
+        if isinstance(each, Tensor) and each.requires_grad:
+            _refuse_complex(each)
+            leaves.append(each)
+            if each.dtype is not float64:
+                warnings.warn(
+                    f"Input #{position} requires gradient and is not a double precision floating point or complex. "
+                    "This check will likely fail if all the inputs are not of double precision floating point or "
+                    f"complex. It is torch.{each.dtype.name}: give it as `x.double()`.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+    if not leaves:
+        raise ValueError(
+            "gradcheck expects at least one input tensor to require gradient, but none of them have "
+            "requires_grad=True.\nMake one so: `x.requires_grad_()`."
+        )
+    return leaves
+
+
+def _refuse_complex(each: Tensor) -> None:
+    if each.dtype.is_complex:
+        raise NotImplementedError("gradcheck of complex tensors is not supported: check the real and imaginary parts")
+
+
+def _every_direction(count: int) -> Array:
+    return np.eye(count)
+
+
+def _random_direction(count: int) -> Array:
+    drawn = np.random.RandomState(0).standard_normal((count, 1))
+    return np.asarray(drawn / (np.linalg.norm(drawn) or 1))
+
+
+def _compare(
+    func: Callable[..., Tensors],
+    arguments: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    direction: Direction,
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
+) -> None:
+    """GradcheckError unless, for each output and each input, both sides of VᵀJU agree."""
+    slopes = [_differences(func, arguments, each, direction(each.numel()), eps) for each in leaves]
+    returned = _listed(func(*arguments))
+    if not any(output.requires_grad for output in returned):
+        if any(slope.any() for of_leaf in slopes for slope in of_leaf):
+            raise GradcheckError("Numerical gradient for function expected to be zero")
+        return
+    differentiable = [number for number, output in enumerate(returned) if output.requires_grad]
+    for i, number in enumerate(differentiable):
+        v = direction(returned[number].numel())
+        pulled = [_pulled_back(returned[number], leaves, v) for _ in range(2)]
+        if any(not np.allclose(a, b, 0, nondet_tol, equal_nan=True) for a, b in zip(*pulled, strict=True)):
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                "gives different values, although analytical gradient matches numerical gradient."
+                f"The tolerance for nondeterminism was {nondet_tol}.\nTwo backward passes through one graph differ: a "
+                "backward that draws random numbers has to save them in forward."
+            )
+        for j, leaf in enumerate(leaves):
+            u = direction(leaf.numel())
+            numerical, analytical = v.T @ slopes[j][number], pulled[0][j] @ u
+            tolerance = atol * np.outer(np.abs(v).sum(0), np.abs(u).sum(0)) + rtol * np.abs(numerical)
+            if not (np.abs(analytical - numerical) <= tolerance).all():
+                raise GradcheckError(
+                    f"Jacobian mismatch for output {i} with respect to input {j},\n"
+                    f"numerical:{numerical}\nanalytical:{analytical}\n"
+                    "A row per element of the output. The numerical one is the derivative, unless the function has a "
+                    "kink within eps of here; the analytical one is what backward returns."
+                )
+
+
+def _differences(
+    func: Callable[..., Tensors], arguments: Sequence[Tensor], leaf: Tensor, directions: Array, eps: float
+) -> list[Array]:
+    """J U of each output, column by column, from central differences of its values."""
+    start = np.asarray(leaf.detach().value)
+
+    def moved(step: Array) -> list[Array]:
+        leaf.data.write(tensor(start + step.reshape(start.shape), dtype=leaf.dtype).node)
+        return [_flat(each) for each in _listed(func(*arguments))]
+
+    try:
+        columns = [
+            [(ahead - behind) / (2 * eps) for ahead, behind in zip(moved(eps * u), moved(-eps * u), strict=True)]
+            for u in directions.T
+        ]
+        sizes = [len(each) for each in moved(np.zeros(start.shape))]
+    finally:
+        leaf.data.write(tensor(start, dtype=leaf.dtype).node)
+    return [
+        np.stack([column[number] for column in columns], 1) if columns else np.zeros((size, 0))
+        for number, size in enumerate(sizes)
+    ]
+
+
+def _pulled_back(output: Tensor, leaves: Sequence[Tensor], cotangents: Array) -> list[Array]:
+    """VᵀJ with respect to each leaf, row by row."""
+    rows = []
+    for v in cotangents.T:
+        weight = tensor(v.reshape(output.shape), dtype=output.dtype)
+        found = grad(output, leaves, weight, retain_graph=True, allow_unused=True)
+        rows.append([np.zeros(leaf.numel()) if g is None else _flat(g) for g, leaf in zip(found, leaves, strict=True)])
+    return [np.array([row[j] for row in rows]).reshape(len(rows), leaf.numel()) for j, leaf in enumerate(leaves)]
+
+
+def _flat(values: Tensor) -> Array:
+    _refuse_complex(values)
+    return np.asarray(values.detach().value, np.float64).ravel()
+
+
+def _check_linear(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
+    """The gradient for a cotangent of zeros is zero: a backward that forgets its argument is found out."""
+    if outputs:
+        found = grad(outputs, leaves, [zeros_like(each) for each in outputs], allow_unused=True)
+        if any(_flat(each).any() for each in found if each is not None):
+            raise GradcheckError("backward not multiplied by grad_output")
+
+
+class _Undefined(Function):
+    """A step through which no cotangent comes back: None, not zeros."""
+
+    @staticmethod
+    def forward(ctx: Any, input: Tensor) -> Any:
+        return input.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> None:
+        return None
+
+
+def _check_undefined(func: Callable[..., Tensors], arguments: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
+    """Outputs without a cotangent, all of them and each alone, count as having one of zeros."""
+    count = len(_differentiable(func(*arguments)))
+    alone = [{position} for position in range(count)] if count > 1 else []
+    for undefined in [set(range(count)), *alone] if count else []:
+        outputs = _differentiable(func(*arguments))
+        shown = [_Undefined.apply(each) if place in undefined else each for place, each in enumerate(outputs)]
+        try:
+            found = grad(shown, leaves, [zeros_like(each) for each in shown], allow_unused=True)
+        except RuntimeError as error:
+            raise GradcheckError(
+                'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
+                f'output gradients" in "tools/autograd/derivatives.yaml"\n{error}'
+            ) from error
+        if any(_flat(each).any() for each in found if each is not None):
+            raise GradcheckError(
+                "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please "
+                'look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+            )

@@ -1,0 +1,197 @@
+"""Memory for time: the inside of a function is computed again in the backward pass instead of being kept.
+
+In this room one can checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). `autograd` comes
+before it. A checkpointed call is one op whose static argument is the Program that the function recorded, and whose
+function is `jax.checkpoint` of its replay. Python runs once, so that what is recomputed cannot differ from what was
+computed: random numbers are drawn once, and there is nothing to be checked or restored.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from jaxvjp.autograd.modes import no_grad
+from jaxvjp.core.engine import gradient_edges
+from jaxvjp.core.evaluation import read_across
+from jaxvjp.core.graph import Node, grad_mode, items, leaf, reachable
+from jaxvjp.core.program import Program, freeze, replay, runs
+from jaxvjp.dtypes import float32
+from jaxvjp.ops.op import Aval, op
+from jaxvjp.tensor import Tensor
+
+DETERMINISM_CHECKS = ("default", "none")
+REENTRANT = (
+    "{}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; here the two "
+    "differ only in that True refuses keyword arguments and takes a call without an input that requires a gradient for "
+    "one without a gradient."
+)
+PYTHON_INSIDE = (
+    "torch.utils.checkpoint: this call keeps its intermediate values, for it goes through a custom Function, whose "
+    "backward is Python and needs what its forward saved. Checkpoint what comes before it and what comes after it."
+)
+
+
+@op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
+def checkpointed(*leaves: Any, program: Program) -> tuple[Any, ...]:
+    """The outputs of `program`, of which a backward pass keeps the leaves and nothing else."""
+    outputs: tuple[Any, ...] = jax.checkpoint(lambda *arguments: replay(program, arguments))(*leaves)
+    return outputs
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Any] | None = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """`function(*args, **kwargs)`, of which the backward pass computes the inside anew from what went into it.
+
+    Args:
+        function: returns a tensor, or tuples, lists and dicts of them. Tensors that it holds on to get their
+            gradients as its arguments do.
+        use_reentrant: to be passed, as in torch, which otherwise warns and takes True. With True keyword arguments
+            are refused, and a call none of whose arguments requires a gradient has none.
+        context_fn: NotImplementedError if given, for no Python runs when the inside is computed again.
+        determinism_check: "default" or "none", both without effect: the same program is run again.
+        debug, early_stop, preserve_rng_state: accepted and without effect, for the same reason.
+
+    Kept are the inputs, and what is computed inside without a gradient: masks, random numbers. A function that calls a
+    custom `Function` is not checkpointed, with a warning: its backward is Python, which needs what its forward saved.
+
+    Counterpart of `torch.utils.checkpoint.checkpoint`. Underneath: `jax.checkpoint(f)(*args)`.
+    """
+    if use_reentrant is None:
+        warnings.warn(REENTRANT.format("torch.utils.checkpoint"), UserWarning, stacklevel=2)
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not None or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if grad_mode.enabled and not any(isinstance(each, Tensor) and each.requires_grad for each in args):
+            warnings.warn(
+                "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
+            )
+            with no_grad():
+                return function(*args)
+    elif determinism_check not in DETERMINISM_CHECKS:
+        raise ValueError(f"determinism_check should be one of {[*DETERMINISM_CHECKS]}, but got {determinism_check}")
+    if context_fn is not None:
+        raise NotImplementedError(
+            "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
+            "context could change"
+        )
+    start = leaf(None, Aval((), float32)).serial  # what is recorded from here on is the inside
+    returned = function(*args, **kwargs)
+    shown: dict[Node, list[Tensor]] = {}
+    for each in _tensors(returned):
+        if each.requires_grad:
+            shown.setdefault(each.node, []).append(each)
+    for old, new in _checkpointed(list(shown), start).items():
+        for each in shown[old]:
+            each.show_instead(new)
+    return returned
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[[Any], Any]],
+    segments: int,
+    input: Tensor,
+    use_reentrant: bool | None = None,
+    *,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """The functions one after the other, cut into `segments` of equal length, all but the last checkpointed.
+
+    Args:
+        functions: each takes what the one before it returned, the first `input`.
+        segments: how many pieces; for n functions the memory is least near the square root of n.
+        use_reentrant, preserve_rng_state: as for `checkpoint`.
+
+    Counterpart of `torch.utils.checkpoint.checkpoint_sequential`.
+    """
+    if use_reentrant is None:
+        message = REENTRANT.format("torch.utils.checkpoint.checkpoint_sequential")
+        warnings.warn(message, UserWarning, stacklevel=2)
+        use_reentrant = True
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+
+    def chained(some: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for function in some:
+                value = function(value)
+            return value
+
+        return run
+
+    size = len(functions) // segments
+    last = size * (segments - 1)
+    for first in range(0, last, size):
+        input = checkpoint(chained(functions[first : first + size]), input, use_reentrant=use_reentrant)
+    return chained(functions[last:])(input)
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in nested tuples, lists and dicts."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, Mapping):
+        yield from _tensors(list(value.values()))
+
+
+def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
+    """For each output the same value as a result of a checkpointed op, in place of what was recorded since `start`.
+
+    Outputs that depend on the same inputs come from one op; those that do not, from ops of their own, so that an
+    input on which an output does not depend gets None from it, and not zeros.
+    """
+    together: dict[tuple[Node, ...], list[Node]] = {}
+    inside: set[Node] = set()
+    for output in outputs:
+        reached = reachable([output], lambda node: () if node.serial < start else gradient_edges(node))
+        own = [node for node in reached if node.serial >= start and not node.is_leaf]
+        if any(node.stands_alone or node.hooks or node.retains for node in own):
+            warnings.warn(PYTHON_INSIDE, UserWarning, stacklevel=3)
+            return {}
+        if own and not any(node.freed for node in own):
+            inside.update(own)
+            together.setdefault(tuple(node for node in reached if node not in inside), []).append(output)
+    results: dict[Node, Node] = {}
+    for edges, group in together.items():
+        between = reachable(group, lambda node: inside.intersection(gradient_edges(node)))
+        replaced = _recomputed(between, group, edges)
+        results.update((old, replaced[old]) for old in group)
+    return results
+
+
+def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node]) -> dict[Node, Node]:
+    """The operations of `between` as checkpointed ops: one, or of a long function one per piece that is compiled."""
+    pieces = runs(between)
+    needed = read_across(pieces).union(wanted)
+    differentiable = set(edges)
+    results: dict[Node, Node] = {}
+    for piece in pieces:
+        outputs = [node for node in piece if node in needed]
+        program, read = freeze(piece, outputs)
+        leaves = tuple([results.get(each, each) if isinstance(each, Node) else each for each in read])
+        node = Node(checkpointed, (program,), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
+        node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
+        for old, new in zip(outputs, items(node), strict=True):
+            new.value = old.value
+            results[old] = new
+            differentiable.add(new)
+    return results

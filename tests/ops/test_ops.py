@@ -1,0 +1,138 @@
+"""Every op that a user can call, in every form, under torch and under jaxvjp: `op_cases` has the calls."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from op_cases import CASES, DIFFERS, Empty, Given, Plain
+from oracle import agree, live, needs_torch
+
+from jaxvjp.functions import OPERATORS
+from jaxvjp.ops.op import REGISTRY
+
+TOLERANCE = {"float32": (1e-5, 1e-6), "float64": (1e-12, 1e-12)}
+IN_PLACE = [name for name in CASES if REGISTRY[name].inplace]
+RETURNING = [name for name in CASES if REGISTRY[name].public or REGISTRY[name].operator]
+
+
+def calls_of(names, label, dtypes):
+    """A parameter for each call; one that deliberately differs is expected to, and to go on doing so."""
+    parameters = []
+    for name in names:
+        for number, call in enumerate(CASES[name]):
+            fixed = all(isinstance(each, Given | Plain) for each in call.operands)
+            for dtype in dtypes[:1] if fixed else dtypes:
+                case = label.format(name=name, number=number, dtype=dtype)
+                marks = [pytest.mark.xfail(reason=DIFFERS[case], strict=True)] if case in DIFFERS else []
+                parameters.append(pytest.param(name, call, dtype, id=case, marks=marks))
+    return parameters
+
+
+def tolerance(call, dtype):
+    """That of the dtype under test; of float32 where an operand has a type of its own, and so perhaps the result."""
+    return TOLERANCE["float32" if any(isinstance(each, Given) for each in call.operands) else dtype]
+
+
+def operands_of(torch, call, dtype):
+    """The operands and static arguments of a call, and which operands to differentiate with respect to."""
+    operands, leaves = [], []
+    for each in call.operands:
+        if isinstance(each, Plain):
+            operands.append(each.value)
+        elif isinstance(each, Given):
+            operands.append(torch.tensor(each.data, dtype=getattr(torch, each.dtype)))
+        else:
+            array = np.zeros(each.shape) if isinstance(each, Empty) else np.array(each)
+            leaves.append(torch.tensor(array, dtype=getattr(torch, dtype), requires_grad=True))
+            operands.append(leaves[-1])
+    static = {name: getattr(torch, value) if name == "dtype" else value for name, value in call.static.items()}
+    return operands, static, leaves
+
+
+def drawn(torch, like, seed, requires_grad=False):
+    """A cotangent with nothing special about it, so that a formula that is wrong anywhere shows."""
+    numbers = np.random.RandomState(seed).uniform(0.5, 1.5, tuple(like.shape))
+    return torch.tensor(numbers, dtype=like.dtype, requires_grad=requires_grad)
+
+
+def gradients(torch, result, leaves, create_graph=False):
+    """The gradients of a result for a cotangent, and that cotangent."""
+    if not result.requires_grad:
+        return [], None
+    cotangent = drawn(torch, result, 1, requires_grad=create_graph)
+    return torch.autograd.grad(result, leaves, cotangent, create_graph=create_graph), cotangent
+
+
+class SecondDerivatives:
+    """The gradients of gradients, with respect to the cotangent too.
+
+    Where torch's is NaN (of the norm at 0, of x ** 2 with a tensor for the 2) because it multiplies 0 by infinity on
+    the way, there is no number to compare with. torch has to come first.
+    """
+
+    def __call__(self, torch, first, leaves):
+        weights = [drawn(torch, each, 2) for each in first]
+        second = torch.autograd.grad(first, leaves, weights, allow_unused=True)
+        arrays = [np.array(np.nan) if each is None else each.clone().numpy() for each in second]
+        if torch is live:
+            self.undefined = [np.isnan(each) for each in arrays]
+        numbers = [np.where(no, 0, each) for no, each in zip(self.undefined, arrays, strict=True)]
+        return [each is not None and repr(each.dtype) for each in second], numbers
+
+
+def test_every_public_row_has_a_case():
+    assert sorted(CASES) == sorted(row.name for row in REGISTRY.values() if row.public or row.inplace or row.operator)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "call", "dtype"), calls_of(RETURNING, "{name}-{number}-{dtype}", ["float32", "float64"])
+)
+def test_values_and_derivatives(name, call, dtype):
+    row, second = REGISTRY[name], SecondDerivatives()
+
+    def program(torch):
+        operands, static, leaves = operands_of(torch, call, dtype)
+        if "function" in row.public:
+            result = getattr(torch, name)(*operands, **static)
+        elif "method" in row.public:
+            result = getattr(operands[0], name)(*operands[1:], **static)
+        else:
+            result = getattr(operands[0], f"__r{OPERATORS[row.operator.removeprefix('r')]}__")(*operands[1:])
+        # Of arrays without elements JAX cannot tell what they depend on, and so not which gradients are None.
+        twice = dtype == "float64" and result.requires_grad and result.numel() > 0
+        first, cotangent = gradients(torch, result, leaves, create_graph=twice)
+        if not twice:
+            return result, first
+        return result, first, second(torch, first, [*leaves, cotangent])
+
+    agree(program, *tolerance(call, dtype))
+
+
+@needs_torch
+@pytest.mark.parametrize(("name", "call", "dtype"), calls_of(IN_PLACE, "{name}_-{number}", ["float32"]))
+def test_in_place(name, call, dtype):
+    def program(torch):
+        operands, static, leaves = operands_of(torch, call, dtype)
+        target = operands[0].clone()
+        returned = getattr(target, name + "_")(*operands[1:], **static)
+        first, _ = gradients(torch, target, leaves)
+        return returned is target, target, first
+
+    agree(program, *tolerance(call, dtype))
+
+
+@needs_torch
+@pytest.mark.parametrize("name", [name for name in CASES if REGISTRY[name].public == {"method", "function"}])
+def test_the_method_and_the_operator_are_the_function(name):
+    row, call = REGISTRY[name], CASES[name][0]
+
+    def program(torch):
+        operands, static, _ = operands_of(torch, call, "float32")
+        results = [getattr(operands[0], name)(*operands[1:], **static)]
+        if row.operator is not None:
+            results.append(getattr(operands[0], f"__{OPERATORS.get(row.operator, row.operator)}__")(*operands[1:]))
+        return results, getattr(torch, name)(*operands, **static)
+
+    results, result = agree(program, *TOLERANCE["float32"]).value
+    assert all(each == result for each in results) or "nan" in repr(result)

@@ -1,0 +1,259 @@
+"""Hooks on tensors and on steps of the backward graph, under torch and under jaxvjp."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agree, needs_torch
+
+import jaxvjp
+from jaxvjp.core.evaluation import counters
+
+
+def leaf(torch, *values):
+    return torch.tensor(list(values), requires_grad=True)
+
+
+def a_hook_sees_the_gradient(torch):
+    x = leaf(torch, 1.0, 2.0)
+    seen = []
+    x.register_hook(lambda gradient: seen.append(gradient.clone()))
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+    return seen, x.grad
+
+
+def a_hook_replaces_the_gradient(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x * 2
+    h.register_hook(lambda gradient: gradient * 10)
+    x.register_hook(lambda gradient: gradient + 1)
+    (h * h).sum().backward()
+    return x.grad
+
+
+def hooks_run_in_order_and_can_be_removed(torch):
+    x = leaf(torch, 1.0)
+    order = []
+    handles = [
+        x.register_hook(lambda gradient, n=n: order.append((n, gradient.item())) or gradient * 2) for n in (1, 2, 3)
+    ]
+    (x * 1).backward()
+    handles[1].remove()
+    handles[1].remove()
+    (x * 1).backward()
+    with x.register_hook(lambda gradient: order.append("inside")):
+        (x * 1).backward()
+    (x * 1).backward()
+    return order, x.grad
+
+
+def an_intermediate_hook_sees_the_sum(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x.exp()
+    seen = []
+    h.register_hook(lambda gradient: seen.append(gradient.clone()))
+    (h * 2 + h * h).sum().backward()
+    return seen, x.grad
+
+
+def a_hook_on_the_root(torch):
+    x = leaf(torch, 3.0)
+    y = x * x
+    y.register_hook(lambda gradient: gradient * 5)
+    y.backward()
+    return x.grad
+
+
+def a_hook_and_grad(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x * 3
+    h.register_hook(lambda gradient: gradient * 10)
+    x.register_hook(lambda gradient: gradient * 100)
+    return torch.autograd.grad((h * h).sum(), [h, x])
+
+
+def hooks_under_create_graph(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x * x
+    h.register_hook(lambda gradient: gradient * h)
+    (first,) = torch.autograd.grad((h * h).sum(), x, create_graph=True)
+    return first, torch.autograd.grad(first.sum(), x)
+
+
+def a_hook_stays_with_the_value_before_an_in_place_change(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x * 3
+    seen = []
+    h.register_hook(lambda gradient: seen.append(gradient.clone()))
+    h.mul_(2)
+    h.sum().backward()
+    return seen, x.grad
+
+
+def a_leafs_hook_survives_an_update(torch):
+    x = leaf(torch, 1.0, 2.0)
+    seen = []
+    x.register_hook(lambda gradient: seen.append(gradient.clone()))
+    with torch.no_grad():
+        x -= 0.5
+    (x * x).sum().backward()
+    return seen, x.grad
+
+
+def retained_gradients(torch):
+    x = leaf(torch, 1.0, 2.0)
+    h = x * 2
+    h.retain_grad()
+    x.retain_grad()
+    k = h * h
+    k.retain_grad()
+    k.sum().backward(retain_graph=True)
+    k.sum().backward()
+    return h.grad, k.grad, x.grad, h.retains_grad, x.retains_grad
+
+
+def a_retained_gradient_is_after_the_hooks(torch):
+    x = leaf(torch, 1.0)
+    h = x * 2
+    h.retain_grad()
+    h.register_hook(lambda gradient: gradient * 7)
+    h.backward()
+    return h.grad, x.grad
+
+
+def after_accumulation(torch):
+    x = leaf(torch, 1.0, 2.0)
+    seen = []
+
+    def update(leaf):
+        seen.append(leaf.grad.clone())
+        with torch.no_grad():
+            leaf -= leaf.grad
+        leaf.grad = None
+
+    handle = x.register_post_accumulate_grad_hook(update)
+    (x * x).sum().backward()
+    (x * x).sum().backward()
+    handle.remove()
+    (x * 3).sum().backward()
+    return seen, x, x.grad
+
+
+def step_hooks_see_both_sides(torch):
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    y = x * w
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append((inputs, outputs)))
+    (y * 2).sum().backward()
+    return seen, x.grad, w.grad
+
+
+def step_hooks_replace(torch):
+    x, w = leaf(torch, 1.0, 2.0), leaf(torch, 3.0, 4.0)
+    y = x * w
+    before = y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 3,))
+    after = y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0] * 10, inputs[1] + outputs[0]))
+    y.sum().backward(retain_graph=True)
+    first = x.grad.clone(), w.grad.clone()
+    before.remove()
+    after.remove()
+    y.sum().backward()
+    return first, x.grad, w.grad
+
+
+def a_step_with_the_same_input_twice(torch):
+    x = leaf(torch, 1.0, 2.0)
+    y = x + x
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 3,))
+    y.sum().backward()
+    return x.grad
+
+
+def a_hook_inside_a_loop_of_training(torch):
+    w = leaf(torch, 1.0, 2.0)
+    norms = []
+    w.register_hook(lambda gradient: norms.append(gradient.norm().item()))
+    for _ in range(4):
+        loss = ((w - 3) ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+        w.grad = None
+    return norms, w
+
+
+def an_exception_in_a_hook_is_the_users_and_changes_nothing(torch):
+    x = leaf(torch, 1.0)
+    x.register_hook(lambda gradient: {}["missing"])
+    try:
+        (x * 2).backward()
+    finally:
+        assert x.grad is None
+
+
+def a_hook_that_returns_a_number(torch):
+    x = leaf(torch, 1.0)
+    x.register_hook(lambda gradient: 3)
+    (x * 2).backward()
+
+
+def a_hook_that_changes_the_shape(torch):
+    x = leaf(torch, 1.0)
+    x.register_hook(lambda gradient: torch.ones(3))
+    (x * 2).backward()
+
+
+def a_step_hook_that_returns_too_few(torch):
+    y = leaf(torch, 1.0) * 2
+    y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0],))
+    y.backward()
+
+
+def a_hook_where_no_gradient_comes(torch):
+    torch.ones(2).register_hook(print)
+
+
+def a_post_accumulate_hook_on_a_result(torch):
+    (leaf(torch, 1.0) * 2).register_post_accumulate_grad_hook(print)
+
+
+def retaining_where_no_gradient_comes(torch):
+    torch.ones(2).retain_grad()
+
+
+def the_variable_of_a_leafs_step(torch):
+    x = leaf(torch, 1.0)
+    step = (x * 2).grad_fn.next_functions[0][0]
+    return step.name(), step.variable is x, step.next_functions
+
+
+PROGRAMS = [
+    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each is not leaf
+]
+
+
+@needs_torch
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_agrees_with_torch(function):
+    agree(function)
+
+
+def dispatches_of(hook):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    h.register_hook(hook)
+    before = counters.dispatches
+    (h * h).sum().backward()
+    return counters.dispatches - before
+
+
+def test_a_hook_that_only_computes_is_no_cut_and_one_that_reads_is():
+    assert dispatches_of(lambda gradient: gradient * 2) == 1
+    assert dispatches_of(lambda gradient: print(end="" if gradient.sum().item() else " ")) == 2
+
+
+def test_a_graph_without_hooks_is_one_program():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    before = counters.dispatches
+    (x.exp() * x).sum().backward()
+    assert counters.dispatches == before + 1

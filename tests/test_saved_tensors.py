@@ -1,0 +1,139 @@
+"""Saved-tensor hooks, under torch and under jaxvjp."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agree, needs_torch
+
+import jaxvjp
+
+RECORDED = [
+    "x * 2", "x * w", "w * c", "x / w", "c / w", "x + w", "x ** 2", "x ** w", "x.exp()", "x.log()", "x.tanh()",
+    "x @ w", "m @ x", "m @ m", "torch.mm(m, m)", "x.norm()", "x.sum()", "x[torch.tensor([0])]", "x.sqrt()",
+    "x.relu()", "x.sin()", "x.sigmoid()", "x.reciprocal()", "x.abs()", "x.clamp(0.5, 1.5)",
+    "x.masked_fill(c > 5, 0.0)", "x[0] * w[1]", "-x",
+]  # fmt: skip
+
+
+def variables(torch):
+    return {
+        "torch": torch,
+        "x": torch.tensor([1.0, 2.0], requires_grad=True),
+        "w": torch.tensor([3.0, 4.0], requires_grad=True),
+        "m": torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True),
+        "c": torch.tensor([5.0, 6.0]),
+    }
+
+
+@needs_torch
+@pytest.mark.parametrize("recorded", RECORDED)
+def test_what_is_packed_and_unpacked(recorded):
+    def program(torch):
+        names, log = variables(torch), []
+
+        def pack(saved):
+            log.append(("pack", saved.tolist()))
+            return saved
+
+        def unpack(kept):
+            log.append(("unpack", kept.tolist()))
+            return kept
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+            y = eval(recorded, names)
+        y.sum().backward()
+        return log, [names[name].grad for name in "xwm"]
+
+    agree(program)
+
+
+def what_is_unpacked_is_differentiated_at(torch):
+    x, w = (variables(torch)[name] for name in "xw")
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda kept: kept * 10):
+        y = x * x * w
+    y.sum().backward()
+    return x.grad, w.grad
+
+
+def any_object_can_be_kept(torch):
+    x, w = (variables(torch)[name] for name in "xw")
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.tolist(), torch.tensor):
+        y = (x * w).exp() * x
+    y.sum().backward()
+    return x.grad, w.grad
+
+
+def hooks_nest(torch):
+    x, log = variables(torch)["x"], []
+    hooks = torch.autograd.graph.saved_tensors_hooks
+    with hooks(lambda saved: log.append("outer") or saved, lambda kept: kept):
+        y = x * x
+        with hooks(lambda saved: log.append("inner") or saved, lambda kept: kept):
+            y = y * x
+        y = y * y
+    y.sum().backward()
+    return log, x.grad
+
+
+def second_derivatives(torch):
+    x = variables(torch)["x"]
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept):
+        y = x**3 * x
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    return first, torch.autograd.grad(first.sum(), x)
+
+
+def on_the_host(torch):
+    x, w = (variables(torch)[name] for name in "xw")
+    with torch.autograd.graph.save_on_cpu():
+        y = (x * w).sin()
+    y.sum().backward()
+    return x.grad, w.grad
+
+
+def disabled(torch):
+    with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
+        torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept).__enter__()
+
+
+def disabled_inside(torch):
+    with (
+        torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept),
+        torch.autograd.graph.disable_saved_tensors_hooks("not here"),
+    ):
+        pass
+
+
+def a_number_is_unpacked(torch):
+    x = variables(torch)["x"]
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: 3):
+        y = x * x
+    y.sum().backward()
+
+
+def a_pack_hook_that_writes(torch):
+    x, w = (variables(torch)[name] for name in "xw")
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.add_(1), lambda kept: kept):
+        return (x * 1) * (w * 1)
+
+
+PROGRAMS = [
+    each
+    for name, each in list(globals().items())
+    if getattr(each, "__module__", "") == __name__ and not name.startswith("test") and each is not variables
+]
+
+
+@needs_torch
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_agrees_with_torch(function):
+    agree(function)
+
+
+def test_a_changed_result_is_refused():
+    x = variables(jaxvjp)["x"]
+    with jaxvjp.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept * 2):
+        y = x.exp()
+    with pytest.raises(RuntimeError, match="changed the saved result of ExpBackward0"):
+        y.sum().backward()
+    assert x.grad is None
