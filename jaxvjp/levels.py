@@ -20,6 +20,7 @@ from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
+from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, slice_
 from jaxvjp.tensor import Step, Tensor, view, wrap
 
@@ -43,9 +44,10 @@ class Guard:
         """RuntimeError where `target` was there before the function ran and is none of its arguments."""
         if target.storage.node.serial < self.first and target.storage not in self.arguments:
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
+            name = "copy" if operation is assigned else operation.name  # what `x[0] = 3` calls in torch
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
-                f"operation (aten::{operation.name}_{overload}) that would mutate a captured Tensor. This is not "
+                f"operation (aten::{name}_{overload}) that would mutate a captured Tensor. This is not "
                 "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) "
                 "as inputs."
             )

@@ -22,7 +22,8 @@ READING_ORDER = """
     core.graph core.program core.evaluation core.promotion core.pullback core.engine core.transforms core
     printing hooks tensor levels indexing functions random creation
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function autograd.forward_ad
-    autograd.functional autograd.gradcheck autograd func
+    autograd.functional autograd.gradcheck autograd
+    func.arguments func.reverse func.forward func.batching func.parameters func
     utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """
 

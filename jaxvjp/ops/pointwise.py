@@ -117,8 +117,11 @@ def power(input, *, exponent: Exponent):
     return roots[value](input) if value in roots else jax.lax.integer_pow(input, int(value))
 
 
-FIXED_EXPONENTS = frozenset([0.5, -0.5, *range(-8, 9)])
-"""Exponents that become part of the program; a loop that varies others does not compile at each step."""
+FIXED_EXPONENTS = frozenset([0.5, -0.5, *range(-8, 9)]) - {1}
+"""Exponents that become part of the program; a loop that varies others does not compile at each step.
+
+Not 1: JAX makes x of `x ** 1`, whose derivative is a constant, and torch's second derivative is zeros and not None.
+"""
 
 
 def _fixed_power(row, operands, static):

@@ -287,6 +287,5 @@ DIFFERS = {
         f"{name}_-3": "torch then has an integer tensor that requires a gradient; here it requires none"
         for name in ("eq", "ne", "lt", "le", "gt", "ge")
     },
-    "pow-29-float64": "x ** 1 is x: its second derivative is None, in torch zeros",
 }
 """The calls that deliberately give something else than torch: by name, number and dtype, and what they give."""

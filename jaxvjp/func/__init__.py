@@ -1,0 +1,27 @@
+"""Transforms of functions, by torch's names: `grad`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian`, `vmap` and others.
+
+Each takes a function of tensors and returns one, or its results; arguments and results may be tuples, lists and dicts
+of tensors, nested. Underneath each runs the function once, which records it, and records a JAX transform of the
+recorded program (`levels`); so they nest in one another, and in `backward`, without tracing the user's Python.
+`levels` comes before this room.
+"""
+
+from __future__ import annotations
+
+from jaxvjp.func.batching import vmap
+from jaxvjp.func.forward import hessian, jacfwd, jvp, linearize
+from jaxvjp.func.parameters import functional_call
+from jaxvjp.func.reverse import grad, grad_and_value, jacrev, vjp
+
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]

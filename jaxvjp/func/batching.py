@@ -1,0 +1,159 @@
+"""Batching: `vmap`. `arguments` comes before this room."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jax.tree_util import tree_leaves, tree_unflatten
+
+from jaxvjp.func.arguments import (
+    flattened,
+    is_none,
+)
+from jaxvjp.levels import Batch
+from jaxvjp.ops.arguments import wrap as wrapped_dim
+from jaxvjp.tensor import Tensor, wrap
+
+
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Any = 0,
+    out_dims: Any = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
+    """`func`, written for one example, as a function of batches.
+
+    Args:
+        func: takes and returns tensors in any structure. It runs once, on tensors that stand for every example and
+            have no value of their own.
+        in_dims: which dimension of each argument is the batch: one for all, or a structure of them as that of the
+            arguments; None for what is the same for all examples.
+        out_dims: where the batch goes in each output: one for all, or a structure of them.
+        randomness: what a random tensor made inside is: an "error", the "same" or a "different" one per example.
+        chunk_size: how many examples are computed at once; None for all of them.
+
+    Raises:
+        ValueError: dimensions that do not fit the arguments or results, batches of different sizes.
+        RuntimeError: `func` reads a value (`item`, `if`), or writes one per example into a tensor that has no batch.
+
+    Counterpart of `torch.vmap`. Underneath: `jax.vmap` of the recorded program, in chunks `jax.lax.map`.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    name = _name(func)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for each in tree_leaves(out_dims, is_leaf=is_none):
+            if not (each is None or isinstance(each, int)):
+                raise ValueError(
+                    f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection "
+                    "of ints representing where in the outputs the vmapped dimension should appear."
+                )
+        flat, structure = flattened(args)
+        axes = _in_axes(name, in_dims, args, flat)
+        sizes = [each.shape[axis] for each, axis in zip(flat, axes, strict=True) if axis is not None]
+        if not sizes:
+            raise ValueError("vmap: Expected at least one Tensor to vmap over")
+        if any(each != sizes[0] for each in sizes):
+            raise ValueError(
+                "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                f"{sizes} for the mapped dimension"
+            )
+        with Batch(sizes[0], randomness, chunk_size) as batch:
+            examples = [
+                each if axis is None else batch.example(each, axis) for each, axis in zip(flat, axes, strict=True)
+            ]
+            returned = func(*tree_unflatten(structure, examples), **kwargs)
+            return _batched(name, batch, returned, out_dims)
+
+    return wrapper
+
+
+def _name(func: Callable[..., Any]) -> str:
+    if isinstance(func, functools.partial):
+        return f"functools.partial({_name(func.func)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)
+
+
+def _spread(dims: Any, tree: Any) -> list[Any] | None:
+    """`dims`, whose structure begins that of `tree`, as one for each leaf of `tree`; None where it does not."""
+    listed, structure = flattened(dims)
+    try:
+        below = structure.flatten_up_to(tree)
+    except ValueError:
+        return None
+    return [dim for dim, part in zip(listed, below, strict=True) for _ in tree_leaves(part, is_leaf=is_none)]
+
+
+def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
+    """For each argument the batch's axis, counted from the front; ValueError in torch's words where one is amiss."""
+    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, int | tuple):
+        raise ValueError(
+            f"{call}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a "
+            "function with no inputs. The latter is unsupported."
+        )
+    axes = _spread(in_dims, args)
+    if axes is None:
+        raise ValueError(
+            f"{call}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{flattened(in_dims)[1]} but inputs has structure {flattened(args)[1]}."
+        )
+    for each, axis in zip(flat, axes, strict=True):
+        if axis is None:
+            continue
+        if not isinstance(axis, int):
+            raise ValueError(
+                f"{call}Got in_dim={axis} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(each, Tensor):
+            raise ValueError(
+                f"{call}Got in_dim={axis} for an input but the input is of type {type(each)}. We cannot vmap over "
+                "non-Tensor arguments, please use None as the respective in_dim"
+            )
+        if not -each.ndim <= axis < each.ndim:
+            raise ValueError(
+                f"{call}Got in_dim={axis} for some input, but that input is a Tensor of dimensionality {each.ndim} so "
+                f"expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}."
+            )
+    return [None if axis is None else axis % each.ndim for each, axis in zip(flat, axes, strict=True)]
+
+
+def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
+    """What `func` returned for one example, for the whole batch."""
+    outputs, structure = flattened(returned)
+    single = isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(returned, Tensor)
+    dims = _spread(out_dims[0] if single else out_dims, returned)
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
+            f"`outputs`. out_dims has structure {flattened(out_dims)[1]} but outputs has structure {structure}."
+        )
+    axes: dict[int, int] = {}
+    for position, (each, dim) in enumerate(zip(outputs, dims, strict=True)):
+        if dim is None:
+            if isinstance(each, Tensor) and batch.holds(each.node):
+                raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        elif isinstance(each, Tensor):
+            axes[position] = wrapped_dim(dim, each.ndim + 1)
+        else:
+            raise ValueError(
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(each)}. Did you mean to set "
+                "out_dims= to None for output?"
+            )
+    nodes = batch.batches([outputs[position].node for position in axes], list(axes.values()))
+    for position, node in zip(axes, nodes, strict=True):
+        outputs[position] = wrap(node)
+    return tree_unflatten(structure, outputs)

@@ -1,0 +1,97 @@
+"""Objects with parameters: `functional_call`. `arguments` comes before this room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxvjp.tensor import Tensor
+
+
+def functional_call(
+    module: Any,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Calls `module` with other tensors in the place of its own, so that it becomes a function of its parameters.
+
+    Args:
+        module: any callable object whose attributes are tensors, or objects that have them, named with dots
+            (`layer.weight`).
+        parameter_and_buffer_dicts: tensors by name, or several such dicts with no name twice. They are in place during
+            the call; afterwards, also after an exception, the module has its own again.
+        args, kwargs: what to call it with; `args` a tuple, or the one argument.
+        tie_weights: whether a tensor that the module has under several names is replaced under all of them.
+        strict: RuntimeError if the module has tensors that are not named.
+
+    Raises:
+        AttributeError: there is no attribute of that name.
+        TypeError: that attribute is no tensor, or what is to replace it is none.
+        ValueError: a name stands in several of the dicts.
+
+    Counterpart of `torch.func.functional_call`.
+    """
+    replaced = _one_dict(parameter_and_buffer_dicts)
+    places = {name: _place(module, name) for name in replaced}
+    own = _tensors_of(module)
+    if strict and (missing := sorted(set(own) - set(replaced))):
+        raise RuntimeError(f"Missing key(s): {', '.join(missing)}.")
+    if tie_weights:
+        by_identity = {id(getattr(*place)): replaced[name] for name, place in places.items()}
+        for name, tensor in own.items():
+            if name not in replaced and id(tensor) in by_identity:
+                places[name] = _place(module, name)
+                replaced[name] = by_identity[id(tensor)]
+    before = {name: getattr(*place) for name, place in places.items()}
+    try:
+        for name, place in places.items():
+            setattr(*place, replaced[name])
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        for name, place in places.items():
+            setattr(*place, before[name])
+
+
+def _one_dict(dicts: Any) -> dict[str, Tensor]:
+    if isinstance(dicts, Mapping):
+        return dict(dicts)
+    if not isinstance(dicts, Sequence):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
+    if not all(isinstance(each, Mapping) for each in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    names = [name for each in dicts for name in each]
+    repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    if repeated:
+        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
+    return {name: value for each in dicts for name, value in each.items()}
+
+
+def _place(module: Any, name: str) -> tuple[Any, str]:
+    """The object that has the tensor `name` as an attribute, and that attribute's name."""
+    *path, last = name.split(".")
+    for part in path:
+        if not hasattr(module, part):
+            raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
+        module = getattr(module, part)
+    if not hasattr(module, last):
+        raise AttributeError(f"{type(module).__name__} has no attribute `{last}`")
+    if not isinstance(getattr(module, last), Tensor):
+        raise TypeError(f"{name}: {getattr(module, last)!r} is not an instance of jaxvjp.Tensor")
+    return module, last
+
+
+def _tensors_of(module: Any, prefix: str = "", seen: frozenset[int] = frozenset()) -> dict[str, Tensor]:
+    """Every tensor among the attributes of an object, and of the objects among them, by its dotted name."""
+    found: dict[str, Tensor] = {}
+    for name, value in getattr(module, "__dict__", {}).items():
+        if isinstance(value, Tensor):
+            found[prefix + name] = value
+        elif hasattr(value, "__dict__") and not isinstance(value, type) and id(value) not in seen:
+            found.update(_tensors_of(value, f"{prefix}{name}.", seen | {id(module)}))
+    return found

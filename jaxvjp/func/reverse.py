@@ -1,0 +1,190 @@
+"""Reverse mode: `grad`, `grad_and_value`, `vjp`, `jacrev`. `arguments` comes before this room."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jax.tree_util import tree_map, tree_unflatten
+
+from jaxvjp.core.engine import pull_back
+from jaxvjp.core.graph import Node, grad_mode, known, recording
+from jaxvjp.func.arguments import (
+    Argnums,
+    assembled,
+    check_real,
+    check_tensors,
+    chosen_of,
+    flattened,
+    is_none,
+    required_tensor,
+    tensors_of,
+    with_aux,
+    with_chosen,
+    zeros_of,
+)
+from jaxvjp.levels import Guard, Variables, rows
+from jaxvjp.tensor import Tensor, wrap
+
+
+def _results(variables: Variables, tree: Any) -> Any:
+    """`tree` as a reverse-mode transform returns it."""
+
+    def result(value: Any) -> Tensor:
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+        shown = variables.result(value)
+        return shown if grad_mode.enabled or not shown.requires_grad else shown.detach()
+
+    return tree_map(result, tree, is_leaf=is_none)
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The gradient of `func`, which returns a scalar, as a function of the same arguments.
+
+    Args:
+        func: takes tensors, or tuples, lists and dicts of them, and returns a tensor of no dimensions.
+        argnums: which positional arguments to differentiate with respect to: one, or a tuple of several.
+        has_aux: whether `func` returns a pair, of which only the first is differentiated; then `(gradient, aux)` is
+            returned.
+
+    Returns:
+        a function that gives the gradient, in the structure of the argument: zeros where `func` does not use it.
+
+    Raises:
+        RuntimeError: `func` returned something else than a scalar; an argument is an integer tensor.
+
+    Counterpart of `torch.func.grad`. Underneath: `jax.grad` of the recorded program.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As `grad`, but gives `(gradient, value)`, or `(gradient, (value, aux))`.
+
+    Counterpart of `torch.func.grad_and_value`. Underneath: `jax.value_and_grad`.
+    """
+    name = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with Variables() as variables, Guard(tensors_of((args, kwargs))):
+            chosen = tree_map(
+                lambda each: variables.fresh(required_tensor(each)), chosen_of(args, argnums), is_leaf=is_none
+            )
+            output, aux = with_aux(func(*with_chosen(args, argnums, chosen), **kwargs), has_aux, name)
+            if not isinstance(output, Tensor):
+                raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+            if output.ndim:
+                raise RuntimeError(
+                    f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe "
+                    "you wanted to use the vjp or jacrev APIs instead?"
+                )
+            gradient = _pulled([output], [known(1, output.node.aval)], chosen)
+        gradient, output = _results(variables, gradient), _results(variables, output)
+        return (gradient, (output, _results(variables, aux))) if has_aux else (gradient, output)
+
+    return wrapper
+
+
+def _pulled(outputs: list[Tensor], cotangents: list[Node], chosen: Any) -> Any:
+    """The cotangents of the tensors in `chosen`, in its structure; zeros for one that no output depends on."""
+    leaves, structure = flattened(chosen)
+    inputs = [each.node for each in leaves]
+    found = pull_back([each.node for each in outputs], cotangents, inputs, create_graph=True).gradients
+    return tree_unflatten(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """`func(*primals)`, and the function that takes cotangents of it to cotangents of `primals`.
+
+    Args:
+        func: takes `primals` and returns tensors in any structure; with `has_aux` a pair, whose first is that.
+        primals: tensors, or tuples, lists and dicts of them.
+
+    Returns:
+        `(output, pullback)` or `(output, pullback, aux)`. `pullback(cotangents)` takes the structure of the output and
+        gives a tuple with a cotangent for each of `primals`. It may be called again.
+
+    Raises:
+        RuntimeError: an output is not a floating point tensor; the cotangents have another structure or shape.
+
+    Counterpart of `torch.func.vjp`. Underneath: `jax.vjp` of the recorded program.
+    """
+    with Variables() as variables, Guard(tensors_of(primals)):
+        chosen = tree_map(lambda each: variables.fresh(required_tensor(each)), primals, is_leaf=is_none)
+        output, aux = with_aux(func(*chosen), has_aux, "vjp(f, *primals)")
+        outputs, structure = flattened(output)
+        check_tensors(outputs, "vjp(f, *primals)")
+    for each in outputs:
+        if not each.dtype.differentiable:
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                f"{each.dtype}"
+            )
+
+    def pullback(cotangents: Any) -> Any:
+        given, given_structure = flattened(cotangents)
+        if given_structure != structure:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given_structure}, primal output: {structure}"
+            )
+        for position, (cotangent, each) in enumerate(zip(given, outputs, strict=True)):
+            if cotangent.shape != each.shape:
+                raise RuntimeError(
+                    f"Mismatch in shape: grad_output[{position}] has a shape of {cotangent.shape} and "
+                    f"output[{position}] has a shape of {each.shape}."
+                )
+        with recording(True):
+            nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
+            pulled = _pulled(outputs, nodes, chosen)
+        return _results(variables, pulled)
+
+    shown = _results(variables, output)
+    return (shown, pullback, _results(variables, aux)) if has_aux else (shown, pullback)
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The Jacobian of `func`, computed row by row, as a function of the same arguments.
+
+    Args:
+        func, argnums, has_aux: as for `grad`; `func` may return tensors of any shape, in any structure.
+        chunk_size: how many rows are computed at once; None for all of them.
+
+    Returns:
+        a function that gives, in the structure of the output, for each output in the structure of the chosen
+        arguments, a tensor of shape output.shape + argument.shape.
+
+    Counterpart of `torch.func.jacrev`. Underneath: `jax.jacrev` of the recorded program.
+    """
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        check_real("jacrev", args, "inputs")
+        with Variables() as variables, Guard(tensors_of(args)):
+            chosen = tree_map(
+                lambda each: variables.fresh(required_tensor(each)), chosen_of(args, argnums), is_leaf=is_none
+            )
+            output, aux = with_aux(func(*with_chosen(args, argnums, chosen)), has_aux, "vjp(f, *primals)")
+            outputs, structure = flattened(output)
+            check_tensors(outputs, "vjp(f, *primals)")
+            check_real("jacrev", outputs, "outputs")
+            inputs, chosen_structure = flattened(chosen)
+            found = rows([each.node for each in outputs], [each.node for each in inputs], True, chunk_size)
+            by_output = assembled(found, outputs, inputs, chosen_structure)
+        blocks = _results(variables, tree_unflatten(structure, by_output))
+        return (blocks, _results(variables, aux)) if has_aux else blocks
+
+    return wrapper
