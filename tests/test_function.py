@@ -1,10 +1,17 @@
-"""`autograd.Function`, under torch and under jaxvjp."""
+"""`autograd.Function`, under torch and under jaxvjp: its methods, and what they return."""
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+
 import numpy as np
 import pytest
+from functions import custom, leaf
 from oracle import agree, needs_torch
+
+import jaxvjp
+from jaxvjp.core.evaluation import counters
 
 
 def cube(torch):
@@ -196,8 +203,655 @@ def saving_a_number(torch):
     Saves.apply(torch.tensor([1.0], requires_grad=True))
 
 
+def what_saves_nothing_goes_back_twice(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 2)
+    x = leaf(torch)
+    y = function.apply(x).sum()
+    y.backward()
+    y.backward()
+    return x.grad
+
+
+def too_few_gradients(torch):
+    function = custom(torch, lambda ctx, x, y: x * y, lambda ctx, gradient: gradient)
+    x = leaf(torch)
+    function.apply(x, x * 1).sum().backward()
+
+
+def more_gradients_that_are_none(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: (gradient, None, None))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def more_gradients_that_are_not_none(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: (gradient, None, 3))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def one_input_given_twice(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient * 2, gradient * 3))
+    x = leaf(torch)
+    function.apply(x, x).sum().backward()
+    h = x * 1
+    return x.grad, torch.autograd.grad(function.apply(h, h).sum(), x)
+
+
+def the_gradient_given_to_the_root_gets_its_own(torch):
+    x, v = leaf(torch), leaf(torch, 3.0, 4.0)
+    (first,) = torch.autograd.grad(cube(torch)(x), x, v, create_graph=True)
+    (first * first).sum().backward()
+    return first, v.grad, x.grad
+
+
+def hooks_on_a_step_of_two_outputs(torch):
+    function = custom(torch, lambda ctx, x: (x * 2, x * 3), lambda ctx, g, h: g * 2 + h * 3)
+    x = leaf(torch)
+    first, second = function.apply(x)
+    calls = []
+    second.grad_fn.register_hook(lambda inputs, outputs: calls.append((inputs, outputs)))
+    first.grad_fn.register_prehook(lambda outputs: (outputs[0] * 10, outputs[1]))
+    (first + second).sum().backward()
+    return calls, x.grad
+
+
+def the_step_is_walked(torch):
+    function = custom(torch, lambda ctx, a, n, b, w: (a * b, a + b), lambda ctx, g, h: (g, None, h, None))
+    x = leaf(torch)
+    first, second = function.apply(x * 2, 3, x, torch.ones(2))
+    steps = [(step and step.name(), place) for step, place in first.grad_fn.next_functions]
+    steps += [(step.name(), place) for step, place in (first + second).grad_fn.next_functions]
+    return steps, first.grad_fn == second.grad_fn, first.grad_fn == (x * 2).grad_fn
+
+
+def grad_fn_has_the_attributes_of_ctx(torch):
+    def forward(ctx, x):
+        ctx.factor = 5
+        ctx.save_for_backward(x)
+        return x * 2
+
+    y = custom(torch, forward, lambda ctx, gradient: gradient).apply(leaf(torch))
+    return y.grad_fn.factor, y.grad_fn.saved_tensors, y.grad_fn.needs_input_grad
+
+
+def a_hundred_in_a_row(torch):
+    function = custom(torch, lambda ctx, x: x * 1.01, lambda ctx, gradient: gradient * 1.01)
+    x = leaf(torch)
+    y = x
+    for _ in range(100):
+        y = function.apply(y) + 0.01
+    y.sum().backward()
+    return y, x.grad
+
+
+def instantiating_warns(torch):
+    function = custom(torch, lambda ctx, x: x * 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function()
+    return [(each.category.__name__, str(each.message).partition("> ")[2]) for each in caught]
+
+
+def a_list_of_gradients(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: [gradient, gradient])
+    x = leaf(torch)
+    function.apply(x, x).sum().backward()
+    return x.grad
+
+
+def a_gradient_for_a_number(torch):
+    function = custom(torch, lambda ctx, x, n: x * n, lambda ctx, gradient: (gradient, gradient))
+    x = leaf(torch)
+    function.apply(x, 3).sum().backward()
+    return x.grad
+
+
+def a_gradient_that_is_a_number(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: 3.0)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_number_for_a_tensor_without_gradient(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, 3.0))
+    x = leaf(torch)
+    function.apply(x, torch.ones(2)).sum().backward()
+    return x.grad
+
+
+def any_shape_for_a_tensor_without_gradient(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, torch.ones(7)))
+    x = leaf(torch)
+    function.apply(x, torch.ones(2)).sum().backward()
+    return x.grad
+
+
+def a_list_in_a_list_of_gradients(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: [[gradient]])
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_gradient_that_is_an_array(torch):
+    import numpy as np
+
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: np.ones(2))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_gradient_of_another_precision(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient.double())
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def an_integer_gradient(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1, 2]))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_boolean_gradient(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient > 0)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_complex_gradient_of_a_real_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 1j, 2]))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_real_gradient_of_a_complex_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(2))
+    x = torch.tensor([1 + 1j, 2], requires_grad=True)
+    function.apply(x).backward(torch.tensor([1 + 0j, 1]))
+    return x.grad
+
+
+def a_gradient_is_summed_to_its_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(3, 2))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_gradient_that_is_too_small(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(1))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def the_index_of_a_wrong_gradient_counts_tensors(torch):
+    function = custom(torch, lambda ctx, n, x: x * 2, lambda ctx, gradient: (None, torch.ones(5)))
+    x = leaf(torch)
+    function.apply(3, x).sum().backward()
+    return x.grad
+
+
+def the_index_of_a_wrong_gradient_counts_all_tensors(torch):
+    function = custom(torch, lambda ctx, w, n, x: x * 2, lambda ctx, gradient: (None, None, torch.ones(5)))
+    x = leaf(torch)
+    function.apply(torch.ones(2), 3, x).sum().backward()
+    return x.grad
+
+
+def none_goes_on_as_none(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
+    x, w = (leaf(torch), leaf(torch))
+    function.apply(x * 2, w * 3).sum().backward()
+    return (x.grad, w.grad)
+
+
+def grad_of_what_lies_behind_none(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
+    x, w = (leaf(torch), leaf(torch))
+    return torch.autograd.grad(function.apply(x * 2, w * 3).sum(), (x, w), allow_unused=True)
+
+
+def grad_of_what_lies_behind_none_must_be_allowed(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
+    x, w = (leaf(torch), leaf(torch))
+    return torch.autograd.grad(function.apply(x * 2, w * 3).sum(), (x, w))
+
+
+def none_for_a_leaf(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: None)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def a_function_without_forward(torch):
+    function = type("function", (torch.autograd.Function,), {})
+    return function.apply(leaf(torch))
+
+
+def calling_an_instance(torch):
+    function = custom(torch, lambda ctx, x: x * 2)
+    found = function()
+    return found(leaf(torch))
+
+
+def methods_that_are_not_static(torch):
+
+    class F(torch.autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, gradient):
+            return gradient * 2
+
+    x = leaf(torch)
+    F.apply(x).sum().backward()
+    return x.grad
+
+
+def both_backward_and_vjp(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient, vjp=lambda ctx, gradient: gradient)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+
+
+def vjp_instead_of_backward(torch):
+    function = custom(torch, lambda ctx, x: x * 2, vjp=lambda ctx, gradient: gradient * 7)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def keyword_arguments(torch):
+    function = custom(torch, lambda ctx, x, n=3: x * n, lambda ctx, gradient: gradient)
+    return function.apply(leaf(torch), n=4)
+
+
+def an_exception_in_forward(torch):
+
+    def forward(ctx, x):
+        raise KeyError("mine")
+
+    custom(torch, forward).apply(leaf(torch))
+
+
+def the_grad_mode_inside(torch):
+    found = []
+
+    def backward(ctx, gradient):
+        found.append(torch.is_grad_enabled())
+        return gradient
+
+    def forward(ctx, x):
+        found.append(torch.is_grad_enabled())
+        found.append(x.requires_grad)
+        return x * 2
+
+    function = custom(torch, forward, backward)
+    x = leaf(torch)
+    y = function.apply(x).sum()
+    y.backward(retain_graph=True)
+    y.backward(create_graph=True)
+    with torch.no_grad():
+        y.backward(create_graph=True)
+    return found
+
+
+def grad_inside_backward(torch):
+
+    def forward(ctx, x):
+        with torch.enable_grad():
+            t = x.detach().requires_grad_()
+            y = t**3
+        ctx.t, ctx.y = (t, y)
+        return y.detach()
+
+    def backward(ctx, gradient):
+        return torch.autograd.grad(ctx.y, ctx.t, gradient)[0]
+
+    function = custom(torch, forward, backward)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def recording_inside_forward(torch):
+
+    def forward(ctx, x):
+        with torch.enable_grad():
+            return x**3
+
+    function = custom(torch, forward, lambda ctx, gradient: gradient * 100)
+    x = leaf(torch)
+    y = function.apply(x)
+    y.sum().backward()
+    return (y, x.grad)
+
+
+def backward_inside_backward(torch):
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            t = x.detach().requires_grad_()
+            (t**2).backward(gradient)
+        return t.grad
+
+    function = custom(torch, forward, backward)
+    x = leaf(torch)
+    function.apply(x * 2).sum().backward()
+    return x.grad
+
+
+def backward_inside_backward_into_an_outer_leaf(torch):
+    w = torch.ones(2, requires_grad=True)
+
+    def backward(ctx, gradient):
+        with torch.enable_grad():
+            (w * 3).sum().backward()
+        return gradient
+
+    function = custom(torch, lambda ctx, x: x * 2, backward)
+    x = leaf(torch)
+    (function.apply(x) * w).sum().backward()
+    return (x.grad, w.grad)
+
+
+def a_function_that_calls_another(torch):
+
+    def sq_f(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    square = custom(torch, sq_f, lambda ctx, gradient: 2 * gradient * ctx.saved_tensors[0])
+
+    def f(ctx, x):
+        ctx.save_for_backward(x)
+        return square.apply(x) * x
+
+    def b(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 3 * gradient * square.apply(x)
+
+    function = custom(torch, f, b)
+    x = leaf(torch)
+    (gradient,) = torch.autograd.grad(function.apply(x).sum(), x, create_graph=True)
+    return (gradient, torch.autograd.grad(gradient.sum(), x))
+
+
+def no_arguments(torch):
+    function = custom(torch, lambda ctx: torch.ones(2), lambda ctx, gradient: None)
+    return function.apply()
+
+
+def a_tensor_in_a_list(torch):
+    function = custom(torch, lambda ctx, xs: xs[0] * 2, lambda ctx, gradient: None)
+    return function.apply([leaf(torch)])
+
+
+def an_integer_tensor_argument(torch):
+    function = custom(torch, lambda ctx, x, i: x * i, lambda ctx, gradient: (gradient, None))
+    x = leaf(torch)
+    i = torch.tensor([1, 2])
+    function.apply(x, i).sum().backward()
+    return x.grad
+
+
+def a_gradient_for_an_integer_tensor(torch):
+    function = custom(torch, lambda ctx, x, i: x * i, lambda ctx, gradient: (gradient, gradient))
+    x = leaf(torch)
+    i = torch.tensor([1, 2])
+    function.apply(x, i).sum().backward()
+    return x.grad
+
+
+def gradients_in_one_list(torch):
+
+    def backward(ctx, gs):
+        assert type(gs) is list
+        gradient = gs.pop()
+        return gradient * 2
+
+    function = custom(torch, lambda ctx, x: x * 2, backward, boxed_grads_call=True)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def backward_again_after_an_exception(torch):
+    n = [0]
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    def backward(ctx, gradient):
+        n[0] += 1
+        if n[0] == 1:
+            raise ValueError("first")
+        return gradient * ctx.saved_tensors[0]
+
+    function = custom(torch, forward, backward)
+    x = leaf(torch)
+    y = function.apply(x).sum()
+    with contextlib.suppress(ValueError):
+        y.backward()
+    y.backward()
+    return x.grad
+
+
+def backward_of_another_graph_of_the_same_leaf(torch):
+    inner = []
+
+    def backward(ctx, gradient):
+        inner[0].backward()
+        return gradient
+
+    other = custom(torch, lambda ctx, x: x * 2, backward)
+    x = leaf(torch)
+    z = (x * x).sum()
+    inner.append(z)
+    other.apply(x).sum().backward()
+    return x.grad
+
+
+def double_backward_through_an_output_that_is_gone(torch):
+
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return (y, x * 2)
+
+    function = custom(torch, forward, lambda ctx, gradient, h: gradient + h * ctx.saved_tensors[0])
+    x = leaf(torch)
+    z = function.apply(x)[1]
+    (gradient,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+    return (gradient, torch.autograd.grad(gradient.sum(), x))
+
+
+def an_output_that_is_gone_is_freed(torch):
+
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return (y, x * 2)
+
+    function = custom(torch, forward, lambda ctx, gradient, h: gradient + h * ctx.saved_tensors[0])
+    x = leaf(torch)
+    z = function.apply(x)[1]
+    z.sum().backward()
+    z.sum().backward()
+
+
+def a_function_of_a_function_class(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 3)
+
+    class Other(function):
+        @staticmethod
+        def backward(ctx, gradient):
+            return function.backward(ctx, gradient) * 2
+
+    x = leaf(torch)
+    y = Other.apply(x)
+    y.sum().backward()
+    return (x.grad, y.grad_fn.name())
+
+
+def class_methods(torch):
+
+    class F(torch.autograd.Function):
+        @classmethod
+        def forward(cls, ctx, x):
+            return x * 2
+
+        @classmethod
+        def backward(cls, ctx, gradient):
+            return gradient * 2
+
+    x = leaf(torch)
+    F.apply(x).sum().backward()
+    return x.grad
+
+
+def none_stops_one_way_of_two(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
+    x, w = (leaf(torch), leaf(torch))
+    h = w * 3
+    (function.apply(x * 2, h).sum() + (x * 5).sum()).backward()
+    return (x.grad, w.grad)
+
+
+def none_stops_one_of_two_that_meet(torch):
+    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
+    x, w, u = (leaf(torch), leaf(torch), leaf(torch))
+    a = x * u
+    b = w * u
+    function.apply(a, b).sum().backward()
+    return (x.grad, w.grad, u.grad)
+
+
+def a_complex_function(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * (1 + 2j))
+    x = torch.tensor([1 + 1j, 2 - 1j], requires_grad=True)
+    function.apply(x).backward(torch.tensor([1 + 0j, 1j]))
+    return x.grad
+
+
+def an_integer_gradient_of_a_complex_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1, 2]))
+    x = torch.tensor([1 + 1j, 2 - 1j], requires_grad=True)
+    function.apply(x).backward(torch.tensor([1 + 0j, 1j]))
+    return x.grad
+
+
+def a_complex_gradient_of_another_real_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 2j, 2]))
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def an_output_of_another_precision(torch):
+    function = custom(torch, lambda ctx, x: x.double(), lambda ctx, gradient: gradient)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return (x.grad, function.apply(x))
+
+
+def gradients_of_an_intermediate_input(torch):
+    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 3)
+    x = leaf(torch)
+    h = x * 4
+    y = function.apply(h)
+    return torch.autograd.grad(y.sum(), (h, x))
+
+
+def layers_in_a_loop(torch):
+
+    def f(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(x, y)
+        return (y.log(), y)
+
+    def b(ctx, gradient, h):
+        _, y = ctx.saved_tensors
+        return gradient + h * y
+
+    function = custom(torch, f, b)
+    x = leaf(torch)
+    z = x
+    for _ in range(5):
+        a, c = function.apply(z * 0.1)
+        z = a + c * 0.5
+    (gradient,) = torch.autograd.grad(z.sum(), x, create_graph=True)
+    return (z, gradient, torch.autograd.grad((gradient * gradient).sum(), x))
+
+
+def indexing_inside_both_methods(torch):
+
+    def f(ctx, x, i):
+        ctx.shape = x.shape
+        ctx.i = i
+        return x[i]
+
+    def b(ctx, gradient):
+        z = torch.zeros(ctx.shape)
+        z[ctx.i] = gradient
+        return (z, None)
+
+    function = custom(torch, f, b)
+    x = leaf(torch)
+    function.apply(x, 1).backward()
+    return x.grad
+
+
+def a_condition_inside_backward(torch):
+
+    def b(ctx, gradient):
+        return gradient * 2 if float(gradient.sum()) > 1 else gradient * 3
+
+    function = custom(torch, lambda ctx, x: x * 1, b)
+    x = leaf(torch)
+    function.apply(x).sum().backward()
+    return x.grad
+
+
+def grad_with_create_graph_inside_backward(torch):
+
+    def f(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    def b(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        with torch.enable_grad():
+            t = x.detach().requires_grad_()
+            return torch.autograd.grad(t**3, t, gradient, create_graph=torch.is_grad_enabled())[0]
+
+    function = custom(torch, f, b)
+    x = leaf(torch)
+    (gradient,) = torch.autograd.grad(function.apply(x).sum(), x)
+    return gradient
+
+
+HELPERS = [cube, custom, leaf]
 PROGRAMS = [
-    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each is not cube
+    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each not in HELPERS
 ]
 
 
@@ -205,3 +859,39 @@ PROGRAMS = [
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     agree(function)
+
+
+def test_an_exception_in_backward_leaves_every_gradient_as_it_was():
+    """torch has added to `w.grad` by then; here nothing changes before everything is computed."""
+
+    def backward(ctx, gradient):
+        raise KeyError("mine")
+
+    function = custom(jaxvjp, lambda ctx, x: x * 2, backward)
+    x, w = leaf(jaxvjp), leaf(jaxvjp)
+    with pytest.raises(KeyError, match="mine"):
+        (function.apply(x) + w).sum().backward()
+    assert x.grad is None
+    assert w.grad is None
+
+
+def test_torch_s_names():
+    names = jaxvjp.autograd.function
+    assert issubclass(jaxvjp.autograd.Function._backward_cls, names.FunctionCtx)
+    assert issubclass(names.BackwardCFunction, names.FunctionCtx)
+    assert isinstance(jaxvjp.autograd.Function, names.FunctionMeta)
+    assert issubclass(names.InplaceFunction, names.Function)
+    assert custom(jaxvjp, None)._backward_cls.__name__ == "FBackward"
+
+
+def test_a_chain_of_functions_that_only_compute_is_one_dispatch():
+    x = leaf(jaxvjp)
+
+    def step():
+        cube(jaxvjp)(cube(jaxvjp)(x) * 0.1).sum().backward()
+
+    step()
+    x.grad = None
+    before = counters.dispatches
+    step()
+    assert counters.dispatches == before + 1

@@ -175,7 +175,7 @@ class FunctionStep(PythonStep):
         for aval, each in zip(avals, given, strict=True):
             if each is None and aval is not None and self.ctx._materialize:
                 each = known(0, aval)
-            filled.append(None if each is None else wrap(each))
+            filled.append(None if each is None else _shown(each))
         return filled
 
     def _gradients(self, returned: Any) -> list[Node | None]:
@@ -568,6 +568,12 @@ def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
     return {id(each) for each in tensors}
 
 
+def _shown(node: Node) -> Tensor:
+    """The tensor that shows `node`: the user's own, where there is one."""
+    held: Tensor = node.tensor if node.held else wrap(node)
+    return held
+
+
 def _batch_of(arguments: Sequence[Any]) -> Any:
     """The innermost `vmap` under way (`levels.Batch`) in which one of the arguments differs from example to example."""
     if not transforming.batches:
@@ -593,7 +599,7 @@ def _lifted(function: type[Function], batch: Any, arguments: Sequence[Any]) -> A
     for position, node in enumerate(nodes):
         if node is not None and batch.holds(node):
             source, axis = batch.examples.get(node) or (batch.batches([node], [0])[0], 0)
-            given[position], in_dims[position] = wrap(source), axis
+            given[position], in_dims[position] = _shown(source), axis
     depth = transforming.batches.index(batch)
     inside = transforming.batches[depth:]
     del transforming.batches[depth:]
