@@ -228,6 +228,42 @@ def a_kink(torch):
     return checked(torch, lambda x: x.abs(), leaf(torch, 0.0))
 
 
+@program
+def forward_mode_and_batches(torch):
+    def f(x, w):
+        return (x * w).exp(), (x @ w).sin()
+
+    x, w = leaf(torch, 0.5, -1.0), leaf(torch, 1.5, 2.0)
+    return checked(torch, f, (x, w), check_forward_ad=True, check_batched_grad=True)
+
+
+@program
+def forward_mode_alone(torch):
+    return checked(
+        torch, lambda x: x.tanh() * x[0], leaf(torch, 0.5, -1.0), check_forward_ad=True, check_backward_ad=False
+    )
+
+
+@program
+def a_wrong_forward_mode(torch):
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 2 * ctx.saved_tensors[0] * gradient
+
+        @staticmethod
+        def jvp(ctx, tangent):
+            return 3 * ctx.saved_tensors[0] * tangent
+
+    checked(torch, Wrong.apply, leaf(torch, 0.5, -1.0), check_forward_ad=True, check_undefined_grad=False)
+
+
 @needs_torch
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
@@ -240,7 +276,7 @@ def test_float32_is_warned_of():
         gradcheck(lambda x: 2 * x, x, atol=0.1)
 
 
-@pytest.mark.parametrize("name", ["check_forward_ad", "check_batched_grad", "check_batched_forward_grad"])
+@pytest.mark.parametrize("name", ["check_batched_forward_grad"])
 def test_what_is_not_checked_is_refused(name):
     with pytest.raises(NotImplementedError, match=name):
         gradcheck(lambda x: x, leaf(jaxvjp, 1.0), **{name: True})

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.autograd import forward_ad
 from jaxvjp.autograd.backward import Tensors, grad
 from jaxvjp.autograd.function import Function
 from jaxvjp.creation import rand, tensor, zeros_like
@@ -57,6 +58,9 @@ def gradcheck(
         atol, rtol: how far the two may differ.
         raise_exception: False for a result of False instead of the GradcheckError.
         nondet_tol: how far two backward passes through one graph may differ.
+        check_forward_ad: whether to compare the tangents of forward mode, too.
+        check_backward_ad: whether to compare the backward pass.
+        check_batched_grad: whether to check too that a batch of cotangents gives what each of them gives.
         check_undefined_grad: whether to check too that an output without a gradient counts as one with zeros.
         check_grad_dtypes: accepted; a gradient here always has the dtype of its input.
         fast_mode: compare one random combination of the Jacobian's entries instead of all of them.
@@ -65,27 +69,27 @@ def gradcheck(
     Raises:
         GradcheckError: the Jacobians differ, or the backward pass is not deterministic, or not linear.
         ValueError: no input requires a gradient.
-        NotImplementedError: `check_forward_ad`, `check_batched_grad` or `check_batched_forward_grad` is asked for, or
-            a tensor is complex.
+        NotImplementedError: `check_batched_forward_grad` is asked for, or a tensor is complex.
 
     Counterpart of `torch.autograd.gradcheck`. Underneath: the rows of `jax.vjp`'s Jacobian, through any Python backward
     of a `Function`.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _refuse(
-        check_forward_ad=check_forward_ad,
-        check_batched_grad=check_batched_grad,
-        check_batched_forward_grad=check_batched_forward_grad,
-    )
+    _refuse(check_batched_forward_grad=check_batched_forward_grad)
     arguments = _listed(inputs)
     leaves = _checked(arguments)
     direction = _random_direction if fast_mode else _every_direction
     try:
-        _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
-        _check_linear(_differentiable(func(*arguments)), leaves)
-        if check_undefined_grad:
-            _check_undefined(func, arguments, leaves)
+        if check_forward_ad:
+            _compare_forward(func, arguments, leaves, direction, eps, atol, rtol)
+        if check_backward_ad:
+            _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
+            _check_linear(_differentiable(func(*arguments)), leaves)
+            if check_batched_grad:
+                _check_batched(_differentiable(func(*arguments)), leaves)
+            if check_undefined_grad:
+                _check_undefined(func, arguments, leaves)
     except GradcheckError:
         if raise_exception:
             raise
@@ -158,7 +162,7 @@ def gradgradcheck(
 def _refuse(**asked: bool) -> None:
     for name, value in asked.items():
         if value:
-            raise NotImplementedError(f"{name}=True is not supported: only the backward pass is checked, row by row")
+            raise NotImplementedError(f"{name}=True is not supported: a pushforward is checked column by column")
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
@@ -245,6 +249,57 @@ def _compare(
                     "A row per element of the output. The numerical one is the derivative, unless the function has a "
                     "kink within eps of here; the analytical one is what backward returns."
                 )
+
+
+def _compare_forward(
+    func: Callable[..., Tensors],
+    arguments: Sequence[Tensor],
+    leaves: Sequence[Tensor],
+    direction: Direction,
+    eps: float,
+    atol: float,
+    rtol: float,
+) -> None:
+    """GradcheckError unless, for each output and each input, both sides of JU agree, the one by `jax.jvp`."""
+    for j, leaf in enumerate(leaves):
+        u = direction(leaf.numel())
+        pushed = [_pushed_forward(func, arguments, leaf, each) for each in u.T]
+        for i, numerical in enumerate(_differences(func, arguments, leaf, u, eps)):
+            analytical = np.stack([column[i] for column in pushed], 1) if pushed else np.zeros_like(numerical)
+            if not (np.abs(analytical - numerical) <= atol * np.abs(u).sum(0) + rtol * np.abs(numerical)).all():
+                raise GradcheckError(
+                    f"Jacobian computed with forward mode mismatch for output {i} with respect to input {j},\n"
+                    f"numerical:{numerical}\nanalytical:{analytical}\nA row per element of the output."
+                )
+
+
+def _pushed_forward(
+    func: Callable[..., Tensors], arguments: Sequence[Tensor], leaf: Tensor, direction: Array
+) -> list[Array]:
+    """J u of each output, as forward mode has it: zeros where an output does not depend on `leaf`."""
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(leaf, tensor(direction.reshape(leaf.shape), dtype=leaf.dtype))
+        outputs = _listed(func(*[dual if each is leaf else each for each in arguments]))
+        tangents = [forward_ad.unpack_dual(each).tangent for each in outputs]
+        return [
+            np.zeros(output.numel()) if tangent is None else _flat(tangent)
+            for output, tangent in zip(outputs, tangents, strict=True)
+        ]
+
+
+def _check_batched(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
+    """GradcheckError unless a batch of cotangents gives what each of them gives alone."""
+    for output in outputs:
+        v = np.random.RandomState(0).standard_normal((output.numel(), 4))
+        batch = tensor(v.T.reshape(4, *output.shape), dtype=output.dtype)
+        try:
+            found = grad(output, leaves, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        for together, alone in zip(found, _pulled_back(output, leaves, v), strict=True):
+            rows = np.zeros_like(alone) if together is None else _flat(together).reshape(alone.shape)
+            if not np.allclose(rows, alone):
+                raise GradcheckError(f"Batched gradients differ from those of each row:\n{rows}\n{alone}")
 
 
 def _differences(
