@@ -1,8 +1,8 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `tensor`, `indexing`,
-`functions`, `creation`, `autograd`, `func`.
+are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
+`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.application import apply, apply_in_place
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
 from jaxvjp.indexing import CUTS
 from jaxvjp.ops.arguments import size
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
-from jaxvjp.tensor import NUMBERS, Tensor, apply, apply_in_place, wrap
+from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
 OPERATORS = {
     "+": "add",

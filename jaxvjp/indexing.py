@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxvjp.application import apply_in_place
 from jaxvjp.core.graph import Node, Number, leaf, record
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import bool_, int32, int64, uint8
@@ -21,7 +22,8 @@ from jaxvjp.ops.indexing import index, index_put
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, select, slice_, split_one, unbind_one, unsqueeze
-from jaxvjp.tensor import NUMBERS, Step, Tensor, apply_in_place, view, wrap
+from jaxvjp.storage import Step
+from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "

@@ -1,23 +1,15 @@
-"""The torch-facing façade: `Tensor`, over storage that names its current node.
+"""The torch-facing façade: `Tensor`.
 
-In this room one can hold a recorded value as torch's tensor: read it (which computes it), write it in place, take
-views of it, ask for its `grad`. `core` comes before it. Values never change; what changes is which node a tensor
-shows. Three kinds of tensor share one `Storage`:
-
-* the tensor that made it;
-* `x.detach()` and `x.data`, which show the same contents without the gradient;
-* a view such as `x[0]`, which keeps its base and the steps that lead there, reads through them and writes back.
-
-A write puts a new node into the storage and counts its version up; the other tensors notice when they are next read.
+In this room one can hold a recorded value as torch's tensor: ask it what torch knows of a tensor, read it (which
+computes it), take views and aliases of it, hook it. `storage` comes before it; ops are applied in `application`.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import jax
@@ -27,24 +19,20 @@ from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import (
     Node,
-    Number,
-    Versions,
     detached,
     grad_mode,
     leaf,
     record,
-    recording,
     transforming,
     variable_of,
 )
-from jaxvjp.core.promotion import converted, promoted
-from jaxvjp.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
-from jaxvjp.ops.identity import NO_VALUE, clone, rebind, unaffected
-from jaxvjp.ops.op import COMPARE, Op
-from jaxvjp.ops.view import function_view, permute, put, reshaped_copy
+from jaxvjp.ops.identity import NO_VALUE, clone
+from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
+from jaxvjp.storage import Step, Stored
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -71,71 +59,18 @@ class Size(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
 
-class Step(NamedTuple):
-    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
-
-    operation: Op
-    static: tuple[Any, ...]
-    operands: tuple[Number, ...] = ()
-
-    def read(self, node: Node) -> Node:
-        return record(self.operation, (node, *self.operands), self.static)
-
-    def write(self, base: Node, new: Node) -> Node:
-        return record(put, (base, new, *self.operands), (self.operation, self.static))
-
-    def layout(self, array: Array) -> Array:
-        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
-        assert self.operation.layout is not None
-        indices = [each.value for each in self.operands]
-        viewed: Array = self.operation.layout(
-            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
-        )
-        return viewed
-
-    def plain(self) -> Step:
-        """The step that a detached view takes."""
-        return self
-
-
-class Storage:
-    """What tensors that alias one another share: the contents, as a node, and how often they were written."""
-
-    __slots__ = ("node", "version")
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.version = 0
-
-
-class Tensor:
+class Tensor(Stored):
     """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
 
     Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
     it; `backward` runs `jax.vjp` of the program that the graph is.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_after_accumulation",
-        "_base_tensor",
-        "_grad",
-        "_node",
-        "_seen",
-        "_steps",
-        "_storage",
-        "_versions",
-    )
+    __slots__ = ("_after_accumulation", "_grad")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    _node: Node
-    _storage: Storage | None
-    _seen: int
-    _base_tensor: Tensor | None
-    _steps: tuple[Step, ...]
     _grad: Tensor | None
-    _versions: Versions | None
     _after_accumulation: dict[int, Callable[[Tensor], None]] | None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
@@ -148,136 +83,6 @@ class Tensor:
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
-
-    # The node that this tensor shows.
-
-    @property
-    def node(self) -> Node:
-        """The node of the current contents, after any write through an alias."""
-        storage = self._storage
-        if storage is not None and storage.version != self._seen:
-            self._reread(storage)
-        return self._node
-
-    def shows(self, node: Node) -> bool:
-        return self._node is node
-
-    def _show(self, node: Node) -> None:
-        self._node = node
-        node.holder = ref(self)
-        if self._versions is not None and self._base_tensor is None:
-            self._versions.show(node)
-
-    def show_instead(self, node: Node) -> None:
-        """Shows the same value by another node: what made it is told differently, and nothing was written."""
-        if self._base_tensor is None and self._storage is not None:
-            self._storage.node = node
-        self._show(node)
-
-    def _reread(self, storage: Storage) -> None:
-        if self._base_tensor is None:
-            self._show(self._rebound(detached(storage.node)))
-        else:
-            self._check_function_view("its base or another view of its base has been modified inplace")
-            with recording(True):
-                node = self._base_tensor.node
-                for step in self._steps:
-                    node = step.read(node)
-            self._show(node)
-        self._seen = storage.version
-
-    def _rebound(self, new: Node) -> Node:
-        """`new` contents written without a record, with the gradient that the tensor had before."""
-        if new.requires_grad or not self._node.requires_grad:
-            return new
-        return variable_of(new) if self._node.is_leaf else _unrecorded(self._node, new)
-
-    @property
-    def storage(self) -> Storage:
-        if self._storage is None:
-            self._storage = Storage(self._node)
-        return self._storage
-
-    def write(self, new: Node) -> None:
-        """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
-        base = self._base_tensor
-        for batch in transforming.batches:
-            _check_batched(batch, self, new)
-        if base is None:
-            storage = self.storage
-            self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
-            new = self._rebound(new)
-            new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
-            self.versions.written()
-            storage.node = new
-            storage.version += 1
-            self._seen = storage.version
-            self._show(new)
-        else:
-            nodes = [base.node]
-            for step in self._steps[:-1]:
-                nodes.append(step.read(nodes[-1]))
-            for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
-                new = step.write(outer, new)
-            base.write(new)
-
-    @property
-    def versions(self) -> Versions:
-        """The count of in-place writes that this tensor shares with its views and with `detach()`."""
-        if self._base_tensor is not None:
-            return self._base_tensor.versions
-        if self._versions is None:
-            self._versions = Versions()
-            self._versions.show(self._node)
-        return self._versions
-
-    def check_writable(self) -> None:
-        """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
-        if self._node.inference and not grad_mode.inference:
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
-                "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
-                "details."
-            )
-        if not grad_mode.enabled:
-            return
-        if self.requires_grad and self._steps and self._steps[-1].operation.several:
-            name = self._node.gradient_name.partition("Backward")[0]
-            index = self._steps[-1].operands[0].value if name == "Unbind" else 0
-            raise RuntimeError(
-                f"Output {index} of {name} is a view and is being modified inplace. This view is the output of a "
-                "function that returns multiple views. Such functions do not allow the output views to be modified "
-                "inplace. You should replace the inplace operation by an out-of-place one."
-            )
-        for each, what in ((self, "a leaf Variable"), (self._base_tensor, "a view of a leaf Variable")):
-            if each is not None and each.requires_grad and each.is_leaf:
-                raise RuntimeError(
-                    f"{what} that requires grad is being used in an in-place operation.\n"
-                    "Its gradient would be that of the value before the change. To update a parameter, switch "
-                    "recording off; to compute with a changed value, make a new tensor:\n"
-                    "    with torch.no_grad():\n"
-                    "        x -= 0.1 * x.grad\n"
-                    "    y = x + 1          # instead of x += 1"
-                )
-        self._check_function_view("is being modified inplace")
-
-    def _check_function_view(self, happened: str) -> None:
-        """RuntimeError, in torch's words, where a write would bypass the backward of a custom Function."""
-        made = next((step for step in self._steps if step.operation is function_view), None)
-        if made is None or not self._node.requires_grad:
-            return
-        (several,) = made.static
-        why = (
-            "This view is the output of a function that returns multiple views. Such functions do not allow the "
-            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-            if several
-            else "This view was created inside a custom Function (or because an input was returned as-is) and the "
-            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
-            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-            "output of the custom Function."
-        )
-        name = self._node.gradient_name.partition("Backward")[0]
-        raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
 
     # What torch says about a tensor.
 
@@ -306,15 +111,6 @@ class Tensor:
         own: dtype = self._node.aval.dtype
         return own
 
-    def _layout(self) -> Array:
-        """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
-        base = self if self._base_tensor is None else self._base_tensor
-        strides = [math.prod(base.shape[dim + 1 :]) for dim in range(base.ndim)]
-        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), base.shape, strides, writeable=False)
-        for step in self._steps:
-            array = step.layout(array)
-        return array
-
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
         return self._layout().strides if dim is None else self._layout().strides[dim]
@@ -337,7 +133,8 @@ class Tensor:
 
     @property
     def _base(self) -> Tensor | None:
-        return self._base_tensor
+        base: Tensor | None = self._base_tensor
+        return base
 
     def _is_view(self) -> bool:
         return self._base_tensor is not None
@@ -599,18 +396,6 @@ class Tensor:
         return bool((np.asarray(self.value) == np.asarray(element)).any())
 
 
-def _check_batched(batch: Any, tensor: Tensor, new: Node) -> None:
-    if batch.holds(new) and not batch.holds(tensor.node):
-        raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
-            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
-            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
-            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
-            "`y = y + x` instead of `y += x`."
-        )
-
-
 def _unreadable(node: Node, sentence: str) -> None:
     """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
     if any(batch.holds(node) for batch in transforming.batches):
@@ -637,12 +422,6 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
     if replaced.dtype is not cotangent.aval.dtype:
         raise RuntimeError(f"hook '{name}' has changed the type of value")
     return replaced.node
-
-
-def _unrecorded(old: Node, new: Node) -> Node:
-    """`new` contents of an intermediate tensor, whose gradient still goes where that of `old` went."""
-    with recording(True):
-        return record(rebind, (old, new))
 
 
 def blank(node: Node) -> Tensor:
@@ -684,75 +463,3 @@ def view(source: Tensor, *steps: Step) -> Tensor:
     shown._storage = base.storage
     shown._seen = base.storage.version
     return shown
-
-
-def operand_node(value: Any) -> Any:
-    """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
-    if isinstance(value, Tensor):
-        return value.node
-    if value is None:
-        return None  # an operand left out, which the row's `rewrite` deals with
-    if isinstance(value, (*NUMBERS, np.number, np.bool_)):
-        return value.item() if isinstance(value, np.generic) else value
-    raise TypeError(type(value).__name__)
-
-
-def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
-    """Records `operation` on `operands` (tensors and Python numbers) and wraps the result."""
-    if operation.write is not None:
-        try:
-            return view(operands[0], Step(operation, static))
-        except ValueError:
-            raise RuntimeError(
-                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-                "two contiguous subspaces). Use .reshape(...) instead."
-            ) from None
-    return wrap(recorded(operation, operands, static))
-
-
-def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
-    """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
-    nodes = tuple([operand_node(each) for each in operands])
-    if operation.rewrite is not None:
-        operation, nodes, static = operation.rewrite(operation, nodes, static)
-    return record(operation, promoted(operation.promotion, nodes), static)
-
-
-def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
-    """Writes the result of `operation` on `target` and `operands` into `target` and returns it.
-
-    RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
-    `target` is a leaf that requires a gradient.
-    """
-    target.check_writable()
-    for guard in transforming.guards:
-        guard.check(target, operation, len(operands))
-    result = recorded(operation, (target, *operands), static)
-    if result.aval.shape != target.shape:
-        raise RuntimeError(
-            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
-            "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
-        )
-    if not castable(result.aval.dtype, target.dtype):
-        raise RuntimeError(
-            f"result type {result.aval.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
-            f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
-            "one."
-        )
-    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
-        raise RuntimeError(
-            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
-            f"x.{operation.name}()`."
-        )
-    result.in_place = True
-    new = converted(result, target.dtype)
-    if operation.promotion == COMPARE:
-        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
-        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
-    target.write(new)
-    return target
-
-
-def castable(source: dtype, to: dtype) -> bool:
-    """Whether an in-place result of type `source` may be stored as `to`: never to a lower category, bool aside."""
-    return source.category <= to.category or source.category == BOOL

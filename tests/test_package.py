@@ -20,7 +20,7 @@ READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
     ops.linalg ops.view ops
     core.graph core.program core.evaluation core.promotion core.pullback core.engine core.transforms core
-    printing hooks tensor levels indexing functions random creation
+    printing hooks storage tensor application levels indexing functions random creation
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function autograd.forward_ad
     autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func

@@ -23,7 +23,8 @@ from jaxvjp.ops.identity import outcome
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.view import alias, function_view
-from jaxvjp.tensor import Step, Tensor, view, wrap
+from jaxvjp.storage import Step
+from jaxvjp.tensor import Tensor, view, wrap
 
 __all__ = [
     "BackwardCFunction",

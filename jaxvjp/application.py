@@ -1,0 +1,94 @@
+"""Ops applied to tensors: operands become nodes, results tensors, in-place results are written.
+
+`tensor` comes before this room.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.graph import (
+    Node,
+    record,
+    transforming,
+)
+from jaxvjp.core.promotion import converted, promoted
+from jaxvjp.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.ops.identity import unaffected
+from jaxvjp.ops.op import COMPARE, Op
+from jaxvjp.storage import Step
+from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
+
+
+def operand_node(value: Any) -> Any:
+    """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
+    if isinstance(value, Tensor):
+        return value.node
+    if value is None:
+        return None  # an operand left out, which the row's `rewrite` deals with
+    if isinstance(value, (*NUMBERS, np.number, np.bool_)):
+        return value.item() if isinstance(value, np.generic) else value
+    raise TypeError(type(value).__name__)
+
+
+def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
+    """Records `operation` on `operands` (tensors and Python numbers) and wraps the result."""
+    if operation.write is not None:
+        try:
+            return view(operands[0], Step(operation, static))
+        except ValueError:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
+            ) from None
+    return wrap(recorded(operation, operands, static))
+
+
+def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
+    nodes = tuple([operand_node(each) for each in operands])
+    if operation.rewrite is not None:
+        operation, nodes, static = operation.rewrite(operation, nodes, static)
+    return record(operation, promoted(operation.promotion, nodes), static)
+
+
+def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
+    """Writes the result of `operation` on `target` and `operands` into `target` and returns it.
+
+    RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
+    `target` is a leaf that requires a gradient.
+    """
+    target.check_writable()
+    for guard in transforming.guards:
+        guard.check(target, operation, len(operands))
+    result = recorded(operation, (target, *operands), static)
+    if result.aval.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
+            "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
+        )
+    if not castable(result.aval.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {result.aval.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
+            f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
+            "one."
+        )
+    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
+            f"x.{operation.name}()`."
+        )
+    result.in_place = True
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
+    return target
+
+
+def castable(source: dtype, to: dtype) -> bool:
+    """Whether an in-place result of type `source` may be stored as `to`: never to a lower category, bool aside."""
+    return source.category <= to.category or source.category == BOOL

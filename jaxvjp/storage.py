@@ -1,0 +1,252 @@
+"""What a tensor holds: a node, in a storage that other tensors may share. `core` comes before this room.
+
+Values never change; what changes is which node a tensor shows. Three kinds of tensor share one `Storage`:
+
+* the tensor that made it;
+* `x.detach()` and `x.data`, which show the same contents without the gradient;
+* a view such as `x[0]`, which keeps its base and the steps that lead there, reads through them and writes back.
+
+A write puts a new node into the storage and counts its version up; the other tensors notice when they are next read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+from weakref import ref
+
+import numpy as np
+
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Versions,
+    detached,
+    grad_mode,
+    record,
+    recording,
+    transforming,
+    variable_of,
+)
+from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.op import Op
+from jaxvjp.ops.view import function_view, put
+
+Array = np.ndarray[Any, Any]
+
+
+class Step(NamedTuple):
+    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
+
+    operation: Op
+    static: tuple[Any, ...]
+    operands: tuple[Number, ...] = ()
+
+    def read(self, node: Node) -> Node:
+        return record(self.operation, (node, *self.operands), self.static)
+
+    def write(self, base: Node, new: Node) -> Node:
+        return record(put, (base, new, *self.operands), (self.operation, self.static))
+
+    def layout(self, array: Array) -> Array:
+        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
+        assert self.operation.layout is not None
+        indices = [each.value for each in self.operands]
+        viewed: Array = self.operation.layout(
+            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
+        )
+        return viewed
+
+    def plain(self) -> Step:
+        """The step that a detached view takes."""
+        return self
+
+
+class Storage:
+    """What tensors that alias one another share: the contents, as a node, and how often they were written."""
+
+    __slots__ = ("node", "version")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.version = 0
+
+
+class Stored:
+    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does."""
+
+    __slots__ = (
+        "__weakref__",
+        "_base_tensor",
+        "_node",
+        "_seen",
+        "_steps",
+        "_storage",
+        "_versions",
+    )
+
+    _node: Node
+    _storage: Storage | None
+    _seen: int
+    _base_tensor: Any  # another tensor, or None
+    _steps: tuple[Step, ...]
+    _versions: Versions | None
+
+    # The node that this tensor shows.
+
+    @property
+    def node(self) -> Node:
+        """The node of the current contents, after any write through an alias."""
+        storage = self._storage
+        if storage is not None and storage.version != self._seen:
+            self._reread(storage)
+        return self._node
+
+    def shows(self, node: Node) -> bool:
+        return self._node is node
+
+    def _show(self, node: Node) -> None:
+        self._node = node
+        node.holder = ref(self)
+        if self._versions is not None and self._base_tensor is None:
+            self._versions.show(node)
+
+    def show_instead(self, node: Node) -> None:
+        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        if self._base_tensor is None and self._storage is not None:
+            self._storage.node = node
+        self._show(node)
+
+    def _reread(self, storage: Storage) -> None:
+        if self._base_tensor is None:
+            self._show(self._rebound(detached(storage.node)))
+        else:
+            self._check_function_view("its base or another view of its base has been modified inplace")
+            with recording(True):
+                node = self._base_tensor.node
+                for step in self._steps:
+                    node = step.read(node)
+            self._show(node)
+        self._seen = storage.version
+
+    def _rebound(self, new: Node) -> Node:
+        """`new` contents written without a record, with the gradient that the tensor had before."""
+        if new.requires_grad or not self._node.requires_grad:
+            return new
+        return variable_of(new) if self._node.is_leaf else _unrecorded(self._node, new)
+
+    @property
+    def storage(self) -> Storage:
+        if self._storage is None:
+            self._storage = Storage(self._node)
+        return self._storage
+
+    def write(self, new: Node) -> None:
+        """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
+        base = self._base_tensor
+        for batch in transforming.batches:
+            _check_batched(batch, self, new)
+        if base is None:
+            storage = self.storage
+            self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
+            new = self._rebound(new)
+            new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
+            self.versions.written()
+            storage.node = new
+            storage.version += 1
+            self._seen = storage.version
+            self._show(new)
+        else:
+            nodes = [base.node]
+            for step in self._steps[:-1]:
+                nodes.append(step.read(nodes[-1]))
+            for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
+                new = step.write(outer, new)
+            base.write(new)
+
+    @property
+    def versions(self) -> Versions:
+        """The count of in-place writes that this tensor shares with its views and with `detach()`."""
+        if self._base_tensor is not None:
+            shared: Versions = self._base_tensor.versions
+            return shared
+        if self._versions is None:
+            self._versions = Versions()
+            self._versions.show(self._node)
+        return self._versions
+
+    def check_writable(self) -> None:
+        """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
+        if self._node.inference and not grad_mode.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+                "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                "details."
+            )
+        if not grad_mode.enabled:
+            return
+        if self.node.requires_grad and self._steps and self._steps[-1].operation.several:
+            name = self._node.gradient_name.partition("Backward")[0]
+            index = self._steps[-1].operands[0].value if name == "Unbind" else 0
+            raise RuntimeError(
+                f"Output {index} of {name} is a view and is being modified inplace. This view is the output of a "
+                "function that returns multiple views. Such functions do not allow the output views to be modified "
+                "inplace. You should replace the inplace operation by an out-of-place one."
+            )
+        for each, what in ((self, "a leaf Variable"), (self._base_tensor, "a view of a leaf Variable")):
+            if each is not None and each.node.requires_grad and each.node.is_leaf:
+                raise RuntimeError(
+                    f"{what} that requires grad is being used in an in-place operation.\n"
+                    "Its gradient would be that of the value before the change. To update a parameter, switch "
+                    "recording off; to compute with a changed value, make a new tensor:\n"
+                    "    with torch.no_grad():\n"
+                    "        x -= 0.1 * x.grad\n"
+                    "    y = x + 1          # instead of x += 1"
+                )
+        self._check_function_view("is being modified inplace")
+
+    def _check_function_view(self, happened: str) -> None:
+        """RuntimeError, in torch's words, where a write would bypass the backward of a custom Function."""
+        made = next((step for step in self._steps if step.operation is function_view), None)
+        if made is None or not self._node.requires_grad:
+            return
+        (several,) = made.static
+        why = (
+            "This view is the output of a function that returns multiple views. Such functions do not allow the "
+            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
+            if several
+            else "This view was created inside a custom Function (or because an input was returned as-is) and the "
+            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
+            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+            "output of the custom Function."
+        )
+        name = self._node.gradient_name.partition("Backward")[0]
+        raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
+
+    def _layout(self) -> Array:
+        """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
+        base = self if self._base_tensor is None else self._base_tensor
+        shape: tuple[int, ...] = base.node.aval.shape
+        strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
+        for step in self._steps:
+            array = step.layout(array)
+        return array
+
+
+def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
+    if batch.holds(new) and not batch.holds(tensor.node):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
+            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
+            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
+            "`y = y + x` instead of `y += x`."
+        )
+
+
+def _unrecorded(old: Node, new: Node) -> Node:
+    """`new` contents of an intermediate tensor, whose gradient still goes where that of `old` went."""
+    with recording(True):
+        return record(rebind, (old, new))
