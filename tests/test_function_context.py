@@ -1270,6 +1270,45 @@ def a_dirty_input_saved_before(torch):
     y.sum().backward()
 
 
+def saved_tensor_hooks_of_a_function(torch):
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(x, y, x.detach() * 2)
+        return y
+
+    def backward(ctx, gradient):
+        x, y, doubled = ctx.saved_tensors
+        return gradient * (y + x + doubled)
+
+    function = custom(torch, forward, backward)
+    x = leaf(torch)
+    calls = []
+
+    def pack(saved):
+        calls.append(saved.detach().clone())
+        return saved.detach().numpy()
+
+    def unpack(kept):
+        calls.append("unpack")
+        return torch.tensor(kept) * 10
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = function.apply(x)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    return calls, first, torch.autograd.grad(first.sum(), x)
+
+
+def a_saved_tensor_of_inference_mode(torch):
+    with torch.inference_mode():
+        w = torch.ones(2)
+
+    def forward(ctx, x, w):
+        ctx.save_for_backward(w)
+        return x * 2
+
+    custom(torch, forward, lambda ctx, gradient: (gradient, None)).apply(leaf(torch), w)
+
+
 HELPERS = [custom, leaf, namedtuple]
 PROGRAMS = [
     each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each not in HELPERS

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, located
-from jaxvjp.tensor import Tensor, blank
+from jaxvjp.core.graph import Node, check_savable, grad_mode, located, record, recording
+from jaxvjp.ops.identity import rebind
+from jaxvjp.tensor import Tensor, blank, wrap
 
 
 class OutputsByPosition(Protocol):
@@ -30,17 +31,31 @@ class SavedTensor:
     keep one another alive.
     """
 
-    __slots__ = ("position", "tensor", "version")
+    __slots__ = ("hooks", "packed", "position", "tensor", "version")
 
     def __init__(self, tensor: Tensor, value: Node | None = None, position: int | None = None) -> None:
         """`value` and `position` are those of an output."""
+        node = tensor.node if value is None else value
+        check_savable([node])
         self.tensor = tensor if value is None else _alias(tensor, value)
+        self.hooks = grad_mode.saving
+        self.packed = None if self.hooks is None else self.hooks.packed(node)
         self.position = position
         self.version = tensor.versions.count
 
     def unpacked(self, step: OutputsByPosition | None) -> Tensor:
-        """The tensor again, with its place in the graph; RuntimeError where it was written to since."""
+        """The tensor again, with its place in the graph; RuntimeError where it was written to since.
+
+        Saved-tensor hooks that were on at the saving have the say about its value.
+        """
         tensor = self.tensor
+        if self.hooks is not None:
+            given: Tensor = self.hooks.unpacked(self.packed)
+            node = tensor.node if self.position is None or step is None else step.output_node(self.position)
+            if not node.requires_grad:
+                return given
+            with recording(True):
+                return wrap(record(rebind, (node, given.node)))
         version = tensor.versions.count
         if version != self.version:
             raise RuntimeError(self._modified(version, step))

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -132,10 +131,33 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         if _disabled:
             raise RuntimeError(_disabled[-1])
         self._outer = grad_mode.saving
-        grad_mode.saving = partial(_Kept, self.pack_hook, self.unpack_hook)
+        grad_mode.saving = self
 
     def __exit__(self, *_: object) -> None:
         grad_mode.saving = self._outer
+
+    def __call__(self, node: Node) -> _Kept:
+        """Packs what a node saves (`core.graph.GradMode.saving`)."""
+        return _Kept(self, node)
+
+    def packed(self, node: Node) -> Any:
+        """What `pack_hook` makes of a saved tensor."""
+        grad_mode.saving, outer = None, grad_mode.saving
+        try:
+            with recording(False):
+                return _packed(self.pack_hook, node)
+        finally:
+            grad_mode.saving = outer
+
+    def unpacked(self, kept: Any) -> Tensor:
+        """What `unpack_hook` makes of that; TypeError where it is no tensor."""
+        unpacked = self.unpack_hook(kept)
+        if not isinstance(unpacked, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(unpacked).__name__}"
+            )
+        return unpacked
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
@@ -166,28 +188,15 @@ _disabled: list[str] = []
 class _Kept:
     """What the hooks keep of the tensors that one node saved (`core.graph.Packed`)."""
 
-    def __init__(self, pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor], node: Node) -> None:
-        self.unpack = unpack
-        self.kept: list[tuple[Node, bool, Any]] = []
+    def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
+        self.hooks = hooks
         saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
-        grad_mode.saving, outer = None, grad_mode.saving
-        try:
-            with recording(False):
-                for each, is_result in saved:
-                    if isinstance(each, Node):
-                        self.kept.append((each, is_result, _packed(pack, each)))
-        finally:
-            grad_mode.saving = outer
+        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in saved if isinstance(each, Node)]
 
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         replaced: dict[Node, Node] = {}
         for node, is_result, kept in self.kept:
-            unpacked = self.unpack(kept)
-            if not isinstance(unpacked, Tensor):
-                raise TypeError(
-                    "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                    f"{type(unpacked).__name__}"
-                )
+            unpacked = self.hooks.unpacked(kept)
             if is_result:
                 _check_unchanged(node, unpacked)
             else:

@@ -35,7 +35,7 @@ class GradMode(threading.local):
 
     enabled = True
     inference = False
-    saving: Callable[[Node], Packed] | None = None
+    saving: SavingHooks | None = None
     """What packs the tensors that a node saves: the innermost `saved_tensors_hooks`."""
 
 
@@ -113,6 +113,16 @@ class Packed(Protocol):
 
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         """Unpacks them: for each saved operand, the node to use in its stead."""
+
+
+class SavingHooks(Protocol):
+    """Saved-tensor hooks that are on: called with a node that saves tensors, or used for a single saved tensor."""
+
+    def __call__(self, node: Node) -> Packed: ...
+
+    def packed(self, node: Node) -> Any: ...
+
+    def unpacked(self, kept: Any) -> Any: ...
 
 
 class PythonBackward(Protocol):
@@ -433,13 +443,14 @@ def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
         if each.requires_grad:
             if aval.dtype.differentiable:
                 if operation.saves:
-                    _check_savable(inputs)
+                    check_savable(inputs)
                 return True
             return False
     return False
 
 
-def _check_savable(inputs: Iterable[Node | Number]) -> None:
+def check_savable(inputs: Iterable[Node | Number]) -> None:
+    """RuntimeError where one of them was recorded in inference mode."""
     for each in inputs:
         if each.inference:
             raise RuntimeError(
