@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd import forward_ad
 from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from jaxvjp.autograd.function import Function
 from jaxvjp.creation import rand, tensor, zeros_like
 from jaxvjp.dtypes import float64
@@ -277,10 +277,10 @@ def _pushed_forward(
     func: Callable[..., Tensors], arguments: Sequence[Tensor], leaf: Tensor, direction: Array
 ) -> list[Array]:
     """J u of each output, as forward mode has it: zeros where an output does not depend on `leaf`."""
-    with forward_ad.dual_level():
-        dual = forward_ad.make_dual(leaf, tensor(direction.reshape(leaf.shape), dtype=leaf.dtype))
+    with dual_level():
+        dual = make_dual(leaf, tensor(direction.reshape(leaf.shape), dtype=leaf.dtype))
         outputs = _listed(func(*[dual if each is leaf else each for each in arguments]))
-        tangents = [forward_ad.unpack_dual(each).tangent for each in outputs]
+        tangents = [unpack_dual(each).tangent for each in outputs]
         return [
             np.zeros(output.numel()) if tangent is None else _flat(tangent)
             for output, tangent in zip(outputs, tangents, strict=True)
