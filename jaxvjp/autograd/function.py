@@ -1,4 +1,4 @@
-"""`autograd.Function`: a backward step in the user's own Python. `context` comes before this room.
+"""`autograd.Function`: a backward step in the user's own Python. `function_step` comes before this room.
 
 Underneath it is what `jax.custom_vjp` is to a JAX function. Its methods work on lazy tensors: a backward that only
 computes with them is recorded like everything else and stays in the one program; one that reads a value
@@ -12,16 +12,11 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
-from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
+from jaxvjp.autograd.function_step import FunctionStep, OnceStep, shown_tensor, type_name
 from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, detached, grad_mode, known, leaf, reachable, record, recording, transforming
-from jaxvjp.core.promotion import converted
-from jaxvjp.dtypes import float32
-from jaxvjp.ops.identity import outcome
-from jaxvjp.ops.op import Aval
-from jaxvjp.ops.reduction import expandable, sum_to
+from jaxvjp.core.graph import detached, grad_mode, reachable, recording, transforming
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view, wrap
@@ -44,7 +39,6 @@ TWO_RULES = (
     "it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set generate_vmap_rule=False or "
     "delete the overridden vmap staticmethod to avoid ambiguity."
 )
-NO_GRADIENT = leaf(None, Aval((), float32))
 """Stands, among the edges of a step, for a tensor that requires no gradient: the step does not keep that alive."""
 
 
@@ -53,219 +47,6 @@ class VmapInfo(NamedTuple):
 
     batch_size: int
     randomness: str
-
-
-class PythonStep:
-    """A backward step in Python (`core.graph.PythonBackward`) and the nodes of its outputs.
-
-    The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
-    """
-
-    def __init__(self, name: str, edges: Sequence[Node], tracked: bool = True) -> None:
-        self.name = name
-        self.tracked = tracked
-        self.edges = tuple(edges)
-        self.inputs: Sequence[Node] = [each for each in edges if each.requires_grad]
-        self.operands: list[Node | None] = []
-        self.output_avals: list[Aval | None] = []
-        self._values: dict[int, Node] = {}
-        self._references: list[ref[Node] | None] = []
-
-    @property
-    def outputs(self) -> list[Node | None]:
-        """The node of each output; None for one without a gradient, or that nobody holds any more."""
-        return [None if reference is None else reference() for reference in self._references]
-
-    def add_output(self, aval: Aval | None, value: Node | None = None) -> None:
-        """Counts one output more: of the abstract value `aval`, None for no tensor; `value` where it has a gradient."""
-        if value is not None:
-            self._values[len(self._references)] = value
-        self.output_avals.append(aval)
-        self._references.append(None)
-
-    def output_node(self, position: int) -> Node:
-        """The node of an output: its value, with this step as its gradient."""
-        reference = self._references[position]
-        node = None if reference is None else reference()
-        if node is None:
-            value = self._values[position]
-            node = Node(outcome, (), (value,), value.aval, self.tracked, value.value)
-            node.python = self
-            node.edges = self.edges
-            self._references[position] = ref(node)
-        return node
-
-    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        raise NotImplementedError
-
-    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
-        """The tangents of the outputs, from those of `operands`."""
-        raise NotImplementedError
-
-    def free(self) -> None:
-        """Gives up what the backward pass needed."""
-
-
-class FunctionStep(PythonStep):
-    """The backward step of one call of a Function, and what other transforms need of that call.
-
-    Attributes:
-        ctx: the context of this call.
-        input_avals: the abstract value of each argument; None for one that is no tensor.
-        operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
-    """
-
-    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any]) -> None:
-        nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
-        tensors = [each for each in nodes if each is not None]
-        edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
-        tracked = grad_mode.enabled and any(each.requires_grad for each in tensors)
-        super().__init__(type(ctx).__name__, edges, tracked)
-        self.ctx = ctx
-        if transforming.forward:
-            self.operands = nodes
-        self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
-        self.aliased: set[int] = set()
-        ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
-        ctx._step = ref(self)
-
-    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        """The cotangents of `inputs` by the user's `backward`, given one (or None) per output of `forward`."""
-        function = self.ctx._forward_cls
-        with recording(create_graph):
-            given: Any = self._filled(self.output_avals, cotangents)
-            returned = _backward_of(function)(self.ctx, *([given] if function.boxed_grads_call else given))
-            return self._gradients(returned)
-
-    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
-        """The tangents of the outputs by the user's `jvp`, for forward-mode transforms.
-
-        Args:
-            tangents: one per argument of `forward`, of its shape and dtype; None for an argument that is no tensor or
-                has no tangent (the user's `jvp` gets zeros, or None after `set_materialize_grads(False)`).
-
-        Returns:
-            One per output of `forward`, of its shape and dtype, zeros where the user's `jvp` gave None; None for an
-            output without a derivative.
-
-        Raises:
-            NotImplementedError: the Function has no `jvp`.
-            RuntimeError: a wrong number, type or shape of tangents, in torch's words; a freed graph.
-        """
-        ctx = self.ctx
-        ctx._in_jvp = True
-        try:
-            returned = ctx._forward_cls.jvp(ctx, *self._filled(self.input_avals, tangents))
-        finally:
-            ctx._in_jvp = False
-        listed = returned if isinstance(returned, tuple) else (returned,)
-        if len(listed) != len(self.output_avals):
-            raise RuntimeError(
-                "Function's jvp returned an invalid number of forward gradients (expected "
-                f"{len(self.output_avals)} but got {len(listed)})"
-            )
-        return [self._tangent(position, each) for position, each in enumerate(listed)]
-
-    def free(self) -> None:
-        self.ctx._free()
-
-    def _filled(self, avals: list[Aval | None], given: Sequence[Node | None]) -> list[Tensor | None]:
-        """Tensors for cotangents or tangents, zeros for those that are missing unless the user asked for None."""
-        filled: list[Tensor | None] = []
-        for aval, each in zip(avals, given, strict=True):
-            if each is None and aval is not None and self.ctx._materialize:
-                each = known(0, aval)
-            filled.append(None if each is None else _shown(each))
-        return filled
-
-    def _gradients(self, returned: Any) -> list[Node | None]:
-        """What `backward` returned, checked, for the tensors that require a gradient."""
-        gradients = returned if isinstance(returned, tuple) else (returned,)
-        wanted = len(self.input_avals)
-        if len(gradients) < wanted or any(each is not None for each in gradients[wanted:]):
-            raise RuntimeError(
-                f"function {self.name} returned an incorrect number of gradients (expected {wanted}, got "
-                f"{len(gradients)})\n"
-                "backward returns a tuple of one gradient, or None, for each argument of forward after ctx."
-            )
-        results: list[Node | None] = []
-        place = 0
-        for position, (aval, gradient) in enumerate(zip(self.input_avals, gradients, strict=False)):
-            if aval is None:
-                if gradient is not None:
-                    raise RuntimeError(
-                        f"function {self.name} returned a gradient different than None at position {position + 1}, "
-                        "but the corresponding forward input was not a Variable"
-                    )
-                continue
-            if gradient is not None and not isinstance(gradient, Tensor):
-                raise RuntimeError(f"expected Variable or None (got {_type_name(gradient)})")
-            if self.edges[place] is not NO_GRADIENT:
-                results.append(None if gradient is None else self._gradient(place, aval, gradient.node))
-            place += 1
-        return results
-
-    def _gradient(self, place: int, aval: Aval, node: Node) -> Node:
-        """A gradient in the shape and dtype of its input, where it fits that."""
-        if node.aval.shape != aval.shape:
-            if not expandable(aval.shape, node.aval.shape):
-                raise RuntimeError(
-                    f"Function {self.name} returned an invalid gradient at index {place} - got "
-                    f"{list(node.aval.shape)} but expected shape compatible with {list(aval.shape)}"
-                )
-            node = record(sum_to, (node,), (aval.shape,))
-        own, given = aval.dtype, node.aval.dtype
-        if own.is_complex != given.is_complex and not given.is_floating_point:
-            raise RuntimeError(
-                "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == grad_is_complex) to be true, but "
-                "got false.  (Could this error message be improved?  If so, please report an enhancement request to "
-                f"PyTorch.)\nThe gradient at index {place} is torch.{given.name}, its input torch.{own.name}."
-            )
-        return converted(node, own)
-
-    def _tangent(self, position: int, tangent: Any) -> Node | None:
-        if tangent is not None and not isinstance(tangent, Tensor):
-            raise RuntimeError(f"expected Variable or None (got {_type_name(tangent)}) for grad output {position}.")
-        aval = self.output_avals[position]
-        if tangent is None:
-            return known(0, aval) if aval is not None and position in self._values else None
-        if aval is None or position not in self._values:
-            raise RuntimeError(
-                f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is "
-                "not a differentiable Tensor.You should return None at that position instead."
-            )
-        if position in self.aliased and tangent._base_tensor is None:
-            raise RuntimeError(
-                "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
-                "view."
-            )
-        if tangent.shape != aval.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
-                f"not supported. Tensor is of size {list(aval.shape)} while the given forward gradient is of size "
-                f"{list(tangent.shape)}."
-            )
-        return converted(tangent.node, aval.dtype)
-
-
-class OnceStep(PythonStep):
-    """The step behind what a `@once_differentiable` backward returned: it says that there is no second derivative."""
-
-    def __init__(self, given: Sequence[Any]) -> None:
-        super().__init__("Error", [leaf(None, Aval((), float32), True)])
-        self.operands = [each.node for each in given if isinstance(each, Tensor)]
-
-    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
-        raise self._refusal()
-
-    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
-        raise self._refusal()
-
-    def _refusal(self) -> RuntimeError:
-        return RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable\n"
-            "Its backward ran without recording. Where it only computes with tensors, remove the decorator."
-        )
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -412,6 +193,18 @@ class Function(metaclass=FunctionMeta):
             return outputs.of(returned)
 
     @classmethod
+    def backward_method(cls) -> Callable[..., Any]:
+        """The method that goes back: `vjp` is another name for `backward`. RuntimeError where there are both."""
+        if cls.vjp is Function.vjp:
+            return cls.backward
+        if cls.backward is not Function.backward:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                "implement one of them."
+            )
+        return cls.vjp
+
+    @classmethod
     def _has_own_vmap(cls) -> bool:
         """Whether a batch goes through `vmap`, not `generate_vmap_rule`; RuntimeError where there is not just one."""
         if not cls._separates_context():
@@ -535,7 +328,7 @@ class _Outputs:
             if not isinstance(each, Tensor):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {place} is of type "
-                    f"{_type_name(each)}\nOther values go into attributes: `ctx.exponent = 2`."
+                    f"{type_name(each)}\nOther values go into attributes: `ctx.exponent = 2`."
                 )
             if self.separate and id(each) in as_is:
                 raise RuntimeError(
@@ -549,29 +342,11 @@ class _Outputs:
         return tuple(kept)
 
 
-def _backward_of(function: type[Function]) -> Callable[..., Any]:
-    """The method that goes back: `vjp` is another name for `backward`."""
-    if function.vjp is Function.vjp:
-        return function.backward
-    if function.backward is not Function.backward:
-        raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
-            "one of them."
-        )
-    return function.vjp
-
-
 def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
     for each in tensors:
         if not isinstance(each, Tensor):
-            raise RuntimeError(f"{refusal} \nIt was given a {_type_name(each)}.")
+            raise RuntimeError(f"{refusal} \nIt was given a {type_name(each)}.")
     return {id(each) for each in tensors}
-
-
-def _shown(node: Node) -> Tensor:
-    """The tensor that shows `node`: the user's own, where there is one."""
-    held: Tensor = node.tensor if node.held else wrap(node)
-    return held
 
 
 def _batch_of(arguments: Sequence[Any]) -> Any:
@@ -599,7 +374,7 @@ def _lifted(function: type[Function], batch: Any, arguments: Sequence[Any]) -> A
     for position, node in enumerate(nodes):
         if node is not None and batch.holds(node):
             source, axis = batch.examples.get(node) or (batch.batches([node], [0])[0], 0)
-            given[position], in_dims[position] = _shown(source), axis
+            given[position], in_dims[position] = shown_tensor(source), axis
     depth = transforming.batches.index(batch)
     inside = transforming.batches[depth:]
     del transforming.batches[depth:]
@@ -642,9 +417,3 @@ def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:
             f"There are {len(out_dims)} dimensions for {len(outputs)} outputs. {EXTENDING}"
         )
     return outputs, list(out_dims)
-
-
-def _type_name(value: Any) -> str:
-    """The name of a value's type as torch writes it: `float`, `numpy.ndarray`."""
-    own = type(value)
-    return own.__name__ if own.__module__ == "builtins" else f"{own.__module__}.{own.__name__}"
