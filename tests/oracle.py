@@ -6,6 +6,7 @@ dicts of them) or raises (class and first sentence) has to be the same under bot
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -83,3 +84,26 @@ def agree(program: Program, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
     else:
         assert same(given.value, expected.value, rtol, atol), f"torch {expected.value}\njaxvjp {given.value}"
     return given
+
+
+def programs_of(module: dict[str, Any], *others: Any) -> list[Program]:
+    """The programs that a test module defines: its functions of one parameter, `torch`; all but `others`."""
+    return [
+        each
+        for each in list(module.values())
+        if inspect.isfunction(each)
+        and each.__module__ == module["__name__"]
+        and list(inspect.signature(each).parameters) == ["torch"]
+        and each not in others
+    ]
+
+
+def agreement_of(programs: list[Program]) -> Callable[..., None]:
+    """A test that runs each program under both: `test_agrees_with_torch = agreement_of(PROGRAMS)`."""
+
+    @needs_torch
+    @pytest.mark.parametrize("function", programs, ids=lambda function: function.__name__)
+    def test_agrees_with_torch(function: Program) -> None:
+        agree(function)
+
+    return test_agrees_with_torch

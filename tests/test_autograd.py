@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracle import agree, live, needs_torch
+from oracle import agreement_of, live, needs_torch
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
@@ -439,10 +439,7 @@ def grad_fn_names(torch):
     return [repr(each).partition("grad_fn=")[2] for each in results]
 
 
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(PROGRAMS)
 
 
 @needs_torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agreement_of
 
 import jaxvjp
 from jaxvjp.core import evaluation
@@ -238,10 +238,7 @@ def an_unknown_keyword_of_a_chain(torch):
     return torch.utils.checkpoint.checkpoint_sequential([lambda x: x], 1, leaf(torch, 1.0), True, other=1)
 
 
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(PROGRAMS)
 
 
 @pytest.mark.parametrize("call", [checkpoint, lambda f, x: checkpoint_sequential([f, f], 2, x)])

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from functions import custom, leaf
-from oracle import agree, needs_torch
+from oracle import agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
@@ -849,16 +849,7 @@ def grad_with_create_graph_inside_backward(torch):
     return gradient
 
 
-HELPERS = [cube, custom, leaf]
-PROGRAMS = [
-    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each not in HELPERS
-]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals(), cube))
 
 
 def test_an_exception_in_backward_leaves_every_gradient_as_it_was():

@@ -8,7 +8,7 @@ from collections import namedtuple
 
 import pytest
 from functions import custom, leaf
-from oracle import agree, needs_torch
+from oracle import agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.core.graph import Node
@@ -1309,16 +1309,7 @@ def a_saved_tensor_of_inference_mode(torch):
     custom(torch, forward, lambda ctx, gradient: (gradient, None)).apply(leaf(torch), w)
 
 
-HELPERS = [custom, leaf, namedtuple]
-PROGRAMS = [
-    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each not in HELPERS
-]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
 def test_a_written_saved_tensor_is_named_with_the_line_that_wrote_it():

@@ -6,7 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
-from oracle import agree, live, needs_torch
+from oracle import agreement_of, live
 
 import jaxvjp
 from jaxvjp.autograd import gradcheck, gradgradcheck
@@ -264,10 +264,7 @@ def a_wrong_forward_mode(torch):
     checked(torch, Wrong.apply, leaf(torch, 0.5, -1.0), check_forward_ad=True, check_undefined_grad=False)
 
 
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(PROGRAMS)
 
 
 def test_float32_is_warned_of():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from oracle import agree, needs_torch
+from oracle import agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
@@ -227,15 +226,7 @@ def the_variable_of_a_leafs_step(torch):
     return step.name(), step.variable is x, step.next_functions
 
 
-PROGRAMS = [
-    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each is not leaf
-]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
 def dispatches_of(hook):

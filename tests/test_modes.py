@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agreement_of, programs_of
 
 import jaxvjp
 
@@ -126,15 +126,7 @@ def no_nan_no_error(torch):
     return x.grad, torch.is_anomaly_enabled()
 
 
-PROGRAMS = [
-    each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__ and each is not leaf
-]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
 def test_the_forward_line_of_the_first_nan():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree, agreement_of, needs_torch, programs_of
 
 import jaxvjp
 
@@ -117,17 +117,7 @@ def a_pack_hook_that_writes(torch):
         return (x * 1) * (w * 1)
 
 
-PROGRAMS = [
-    each
-    for name, each in list(globals().items())
-    if getattr(each, "__module__", "") == __name__ and not name.startswith("test") and each is not variables
-]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals(), variables))
 
 
 def test_a_changed_result_is_refused():

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-from oracle import agree, needs_torch
+from oracle import agreement_of, programs_of
 
 
 def elements_written_one_by_one(torch):
@@ -390,10 +389,4 @@ def requiring_a_gradient_of_a_view(torch):
     return v.is_leaf, v.grad, x.requires_grad
 
 
-PROGRAMS = [each for each in list(globals().values()) if getattr(each, "__module__", "") == __name__]
-
-
-@needs_torch
-@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
-def test_agrees_with_torch(function):
-    agree(function)
+test_agrees_with_torch = agreement_of(programs_of(globals()))
