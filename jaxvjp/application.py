@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.graph import (
-    Node,
-    record,
-    transforming,
-)
+from jaxvjp.core.graph import Node, record
+from jaxvjp.core.modes import transforming
 from jaxvjp.core.promotion import converted, promoted
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, Number, PythonBackward, known, leaf, next_serial, record, recording, transforming
+from jaxvjp.core.graph import Node, Number, PythonBackward, known, leaf, next_serial, record
+from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot

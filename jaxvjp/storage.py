@@ -17,17 +17,8 @@ from weakref import ref
 
 import numpy as np
 
-from jaxvjp.core.graph import (
-    Node,
-    Number,
-    Versions,
-    detached,
-    grad_mode,
-    record,
-    recording,
-    transforming,
-    variable_of,
-)
+from jaxvjp.core.graph import Node, Number, Versions, detached, record, variable_of
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.view import function_view, put

@@ -17,15 +17,8 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import (
-    Node,
-    detached,
-    grad_mode,
-    leaf,
-    record,
-    transforming,
-    variable_of,
-)
+from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
+from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument

@@ -12,7 +12,8 @@ from oracle import agree, needs_torch
 
 import jaxvjp
 from jaxvjp.core.evaluation import counters
-from jaxvjp.core.graph import Node, transforming
+from jaxvjp.core.graph import Node
+from jaxvjp.core.modes import transforming
 
 PROGRAMS = []
 ERRORS = []

@@ -14,7 +14,8 @@ import numpy as np
 
 from jaxvjp.core.engine import pull_back, release
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, known, record, recording, transforming
+from jaxvjp.core.graph import Node, known, record
+from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, check_savable, grad_mode, located, record, recording
+from jaxvjp.core.graph import Node, check_savable, record
+from jaxvjp.core.modes import grad_mode, recording
+from jaxvjp.core.places import located
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor import Tensor, blank, wrap
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import NamedTuple
 
-from jaxvjp.core.graph import transforming
+from jaxvjp.core.modes import transforming
 from jaxvjp.levels import Duals
 from jaxvjp.tensor import Tensor, wrap
 

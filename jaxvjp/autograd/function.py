@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, shown_tensor, type_name
 from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import detached, grad_mode, reachable, recording, transforming
+from jaxvjp.core.graph import detached, reachable
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view, wrap

@@ -7,7 +7,8 @@ from typing import Any
 from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction
-from jaxvjp.core.graph import Node, grad_mode, known, leaf, record, recording, transforming
+from jaxvjp.core.graph import Node, known, leaf, record
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.identity import outcome

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Cotangents, Node, StepHooks, grad_mode, record, recording
+from jaxvjp.core.graph import Cotangents, Node, StepHooks, record
+from jaxvjp.core.modes import grad_mode, recording
 from jaxvjp.creation import tensor
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.identity import item, rebind

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from jaxvjp.core.engine import anomaly
-from jaxvjp.core.graph import grad_mode
+from jaxvjp.core.modes import grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 

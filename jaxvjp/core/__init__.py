@@ -1,1 +1,1 @@
-"""The machine: graph, program, evaluation, pullback, engine; read them in that order."""
+"""The machine, in reading order: places, modes, graph, program, evaluation, promotion, pullback, engine, transforms."""

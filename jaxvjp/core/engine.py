@@ -23,17 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import (
-    Node,
-    Number,
-    PythonBackward,
-    Versions,
-    located,
-    reachable,
-    record,
-    recording,
-    transforming,
-)
+from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record
+from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.places import located
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add

@@ -7,79 +7,22 @@ at once and its value only when `evaluation` has filled it in.
 
 from __future__ import annotations
 
-import linecache
-import os
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter
-from types import CodeType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
+from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract
 
-HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-Where = tuple[CodeType, int] | None
-_in_house: dict[str, bool] = {}
 next_serial = count().__next__
 """The next place in the order of recording."""
 Hook = Callable[["Node"], "Node | None"]
-
-
-class GradMode(threading.local):
-    """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
-
-    enabled = True
-    inference = False
-    saving: SavingHooks | None = None
-    """What packs the tensors that a node saves: the innermost `saved_tensors_hooks`."""
-
-
-grad_mode = GradMode()
-
-
-class Transforming(threading.local):
-    """The transforms of functions that are under way in this thread.
-
-    Attributes:
-        depth: how many there are (`func.grad` inside `func.vmap` makes 2).
-        forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
-            a tangent may be asked for that came that way, whether or not it requires a gradient.
-        batches: the `levels.Batch` of each `vmap`, the outermost first.
-        guards: the `levels.Guard` of each derivative: which tensors its function may write.
-        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
-    """
-
-    depth = 0
-    forward = 0
-    level: Any = None
-
-    def __init__(self) -> None:
-        self.batches: list[Any] = []
-        self.guards: list[Any] = []
-
-
-transforming = Transforming()
-
-
-class recording:  # noqa: N801 - reads as a word: `with recording(False):`
-    """Switches the recording of gradients on or off for a block."""
-
-    __slots__ = ("before", "enabled")
-
-    def __init__(self, enabled: bool) -> None:
-        self.enabled = enabled
-
-    def __enter__(self) -> None:
-        self.before = grad_mode.enabled
-        grad_mode.enabled = self.enabled
-
-    def __exit__(self, *_: object) -> None:
-        grad_mode.enabled = self.before
 
 
 class Number:
@@ -385,46 +328,6 @@ class Node:
     def __repr__(self) -> str:
         name = "leaf" if self.operation is None else self.operation.name
         return f"<Node {self.serial} {name} {self.aval}>"
-
-
-def user_line(frame: Any) -> Where:
-    """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
-    while frame is not None:
-        filename = frame.f_code.co_filename
-        inside = _in_house.get(filename)
-        if inside is None:
-            inside = _in_house[filename] = _is_in_house(filename)
-        if not inside:
-            return frame.f_code, frame.f_lasti
-        frame = frame.f_back
-    return None
-
-
-class Location(NamedTuple):
-    """A line of the user's."""
-
-    filename: str
-    number: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
-
-
-def located(where: Where) -> Location | None:
-    """File, line number and text for what `user_line` kept."""
-    if where is None:
-        return None
-    code, instruction = where
-    line = next(
-        (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
-        code.co_firstlineno,
-    )
-    return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
-
-
-def _is_in_house(filename: str) -> bool:
-    return filename.startswith(HOUSE) and not filename.startswith(HOUSE + "examples" + os.sep)
 
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:

@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, Number, grad_mode, items, reachable, recording, transforming
+from jaxvjp.core.graph import Node, Number, items, reachable
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
 from jaxvjp.ops.identity import entered, item, left

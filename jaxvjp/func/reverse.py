@@ -9,7 +9,8 @@ from typing import Any
 from jax.tree_util import tree_map, tree_unflatten
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, grad_mode, known, recording
+from jaxvjp.core.graph import Node, known
+from jaxvjp.core.modes import grad_mode, recording
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,

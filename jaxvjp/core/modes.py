@@ -1,0 +1,58 @@
+"""What a thread is doing: recording gradients or not, transforming functions. `ops` comes before this room."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class GradMode(threading.local):
+    """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
+
+    enabled = True
+    inference = False
+    saving: Any = None
+    """What packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`, or None."""
+
+
+grad_mode = GradMode()
+
+
+class Transforming(threading.local):
+    """The transforms of functions that are under way in this thread.
+
+    Attributes:
+        depth: how many there are (`func.grad` inside `func.vmap` makes 2).
+        forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
+            a tangent may be asked for that came that way, whether or not it requires a gradient.
+        batches: the `levels.Batch` of each `vmap`, the outermost first.
+        guards: the `levels.Guard` of each derivative: which tensors its function may write.
+        level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
+    """
+
+    depth = 0
+    forward = 0
+    level: Any = None
+
+    def __init__(self) -> None:
+        self.batches: list[Any] = []
+        self.guards: list[Any] = []
+
+
+transforming = Transforming()
+
+
+class recording:  # noqa: N801 - reads as a word: `with recording(False):`
+    """Switches the recording of gradients on or off for a block."""
+
+    __slots__ = ("before", "enabled")
+
+    def __init__(self, enabled: bool) -> None:
+        self.enabled = enabled
+
+    def __enter__(self) -> None:
+        self.before = grad_mode.enabled
+        grad_mode.enabled = self.enabled
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.enabled = self.before

@@ -1,0 +1,55 @@
+"""The user's line behind an operation, kept as cheaply as it can be and read when it is asked for.
+
+Nothing of jaxvjp comes before this room.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+from types import CodeType
+from typing import Any, NamedTuple
+
+HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+Where = tuple[CodeType, int] | None
+_in_house: dict[str, bool] = {}
+
+
+def user_line(frame: Any) -> Where:
+    """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        inside = _in_house.get(filename)
+        if inside is None:
+            inside = _in_house[filename] = _is_in_house(filename)
+        if not inside:
+            return frame.f_code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+class Location(NamedTuple):
+    """A line of the user's."""
+
+    filename: str
+    number: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
+
+
+def located(where: Where) -> Location | None:
+    """File, line number and text for what `user_line` kept."""
+    if where is None:
+        return None
+    code, instruction = where
+    line = next(
+        (each for start, end, each in code.co_lines() if start <= instruction < end and each is not None),
+        code.co_firstlineno,
+    )
+    return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
+
+
+def _is_in_house(filename: str) -> bool:
+    return filename.startswith(HOUSE) and not filename.startswith(HOUSE + "examples" + os.sep)
