@@ -174,11 +174,27 @@ def test_the_freed_graph_error_names_the_line():
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2  # the line
     y.sum().backward()
-    with pytest.raises(
-        RuntimeError, match=r"(?s)MulBackward0.*test_errors\.py.*y = x \* 2  # the line.*inside the loop"
-    ):
+    with pytest.raises(RuntimeError, match=r"(?s)MulBackward0.*test_errors\.py.*y = x \* 2  # the.*that line again"):
         y.sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_the_freed_graph_error_names_the_loop_that_the_line_stands_outside_of():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+
+    def rounds():
+        h = x * 2
+        for _ in range(2):
+            for v in (1.0, 2.0):
+                (h * v).sum().backward()
+
+    with pytest.raises(RuntimeError, match=r"(?s)h = x \* 2.*outside the loop of line \d+.*inside the loop") as caught:
+        rounds()
+    loop = int(str(caught.value).partition("the loop of line ")[2].partition(",")[0])
+    assert loop == rounds.__code__.co_firstlineno + 2
+    for _ in range(1):
+        y.sum().backward()
 
 
 @pytest.mark.parametrize("line", ["(x * 2).backward(torch.ones(3))", "z.backward(torch.ones(2))", "x.mul_(2)"])

@@ -14,6 +14,7 @@ part of the one dispatch.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
@@ -25,7 +26,7 @@ import numpy as np
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record
 from jaxvjp.core.modes import recording, transforming
-from jaxvjp.core.places import located
+from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
@@ -294,10 +295,17 @@ def release(nodes: Iterable[Node]) -> None:
 
 def freed_error(node: Node) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead."""
+    loop = loop_around(user_line(sys._getframe(1)), node.where)
+    if loop is not None:
+        advice = (
+            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
+            "inside the loop, so that each round records its own graph"
+        )
+    else:
+        advice = "Record the graph anew before each backward, by running that line again"
     return RuntimeError(
         f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
-        "If that line stands before a loop that calls backward each time round, move it inside the loop, so that each "
-        "round records its own graph; or keep the graph with `y.backward(..., retain_graph=True)`."
+        f"{advice}; or keep the graph with `y.backward(..., retain_graph=True)`."
     )
 
 

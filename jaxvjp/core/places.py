@@ -5,6 +5,7 @@ Nothing of jaxvjp comes before this room.
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 from types import CodeType
@@ -49,6 +50,22 @@ def located(where: Where) -> Location | None:
         code.co_firstlineno,
     )
     return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
+
+
+def loop_around(inside: Where, outside: Where) -> int | None:
+    """The line of the loop that `inside` stands in and `outside`, in the same function, does not; None without one."""
+    if inside is None or outside is None or inside[0] is not outside[0]:
+        return None
+    here, there = located(inside), located(outside)
+    assert here is not None
+    assert there is not None
+    try:
+        tree = ast.parse("".join(linecache.getlines(here.filename)))
+    except SyntaxError:  # a cell of a notebook with magic in it, say
+        return None
+    loops = [each for each in ast.walk(tree) if isinstance(each, ast.For | ast.While)]
+    spans = [range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in loops]
+    return min((span.start for span in spans if here.number in span and there.number not in span), default=None)
 
 
 def _is_in_house(filename: str) -> bool:
