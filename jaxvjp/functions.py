@@ -53,14 +53,8 @@ def function_of(row: Op) -> Callable[..., Any]:
 
 
 def method_of(row: Op) -> Callable[..., Any]:
-    """torch's method for a row: `x.sum(0)`."""
-    function = function_of(row)
-
-    def method(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
-        result: Tensor = function(self, *arguments, **named)
-        return result
-
-    return _documented(method, row, row.name, f"torch.Tensor.{row.name}")
+    """torch's method for a row, `x.sum(0)`: the function, whose first operand is the tensor."""
+    return _documented(function_of(row), row, row.name, f"torch.Tensor.{row.name}")
 
 
 def in_place_of(row: Op) -> Callable[..., Any]:

@@ -179,6 +179,19 @@ def test_the_freed_graph_error_names_the_line():
     assert x.grad.tolist() == [2.0, 2.0]
 
 
+@needs_torch
+@pytest.mark.parametrize("recorded", ["x ** 1.5", "x ** x", "x @ x", "m @ x", "x.clamp(0, 1.5)", "x.norm(dim=0)"])
+def test_the_freed_node_may_be_one_that_nobody_holds(recorded):
+    def program(torch):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        m = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        loss = eval(recorded, {"x": x, "m": m}).sum() + 1
+        loss.backward()
+        loss.backward()
+
+    assert "The freed node is" in str(agree(program).error)
+
+
 def test_the_freed_graph_error_names_the_loop_that_the_line_stands_outside_of():
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
     y = x * 2

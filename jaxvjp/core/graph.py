@@ -236,8 +236,11 @@ class Node:
             return "AccumulateGrad"
         if self.operation is item:
             return cast(Node, self.inputs[0]).gradient_name
-        avals = tuple(each.aval for each in self.inputs) if self.input_avals is None else self.input_avals
-        return self.operation.gradient_name(self.static, avals)
+        return self.operation.gradient_name(self.static, self.avals_read())
+
+    def avals_read(self) -> tuple[Aval, ...]:
+        """The abstract values of the inputs, also once they are forgotten: what `grad_fn`'s name goes by."""
+        return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
     def output_number(self) -> int:
@@ -255,8 +258,8 @@ class Node:
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
         if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
-            if self.freed and self.input_avals is None:  # what `grad_fn` goes by
-                self.input_avals = tuple([each.aval for each in self.inputs])
+            if self.freed:
+                self.input_avals = self.avals_read()
             self.inputs = ()
             self.edges = ()
 
@@ -317,7 +320,9 @@ class Node:
         """This step of the backward graph without what its value is computed from."""
         copy = Node(self.operation, self.static, (), self.aval, self.requires_grad)
         copy.serial, copy.where = self.serial, self.where
-        copy.freed, copy.input_avals = self.freed, self.input_avals
+        copy.freed = self.freed
+        if self.freed:  # what was not gets inputs, stripped ones
+            copy.input_avals = self.avals_read()
         return copy
 
     @property
