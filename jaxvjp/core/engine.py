@@ -84,17 +84,22 @@ def pull_back(
     for node in operations:
         if node.freed:
             raise freed_error(node)
-    if operations and Versions.last_write > operations[0].serial:
-        for node in operations:
-            changed = node.changed_in_place()
-            if changed is not None:
-                raise changed_error(node, changed)
+    check_unchanged(operations)
     if batch is not None:
         for node in nodes:
             if node.hooks or node.stands_alone:
                 raise batched_error(node)
     with recording(create_graph):
         return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+
+
+def check_unchanged(operations: Sequence[Node]) -> None:
+    """RuntimeError where one of `operations`, in the order of recording, saved what was since written in place."""
+    if operations and Versions.last_write > operations[0].serial:
+        for node in operations:
+            changed = node.changed_in_place()
+            if changed is not None:
+                raise changed_error(node, changed)
 
 
 def gradient_edges(node: Node) -> Iterable[Any]:
