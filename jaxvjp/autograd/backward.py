@@ -166,7 +166,7 @@ def _accumulated(
         receivers = [node.tensor for node in sums]
         for receiver, sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    return receivers, found.nodes
+    return receivers, found.operations
 
 
 FRESH, NOBODY = "fresh", "nobody"
@@ -212,7 +212,7 @@ def _gradients_of(
         return dict(answer.gradients), answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
     _compute(question, found, found.gradients)
-    return found.gradients, found.nodes
+    return found.gradients, found.operations
 
 
 def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
@@ -270,6 +270,10 @@ def _roots_and_cotangents(
                 cotangent = None
             else:
                 cotangent = gradient.node
+                if cotangent.aval is node.aval and node.requires_grad and not batched:  # as nearly always
+                    nodes.append(node)
+                    cotangents.append(cotangent)
+                    continue
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)

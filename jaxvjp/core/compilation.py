@@ -6,12 +6,11 @@ before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import jax
-import numpy as np
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.dtypes import dtype
@@ -35,6 +34,11 @@ class Executable:
     """A program compiled for calling: its arrays as they are, its Python numbers packed into one array per dtype.
 
     Packed, 20 numbers cost a call 2 µs; as operands of their own they cost 32.
+
+    Attributes:
+        arrays: the positions of the leaves that are arrays, which are the first operands of `compiled`.
+        packs: for each dtype, the positions of its numbers, which are packed into one more operand.
+        compiled: the jitted function of those operands.
     """
 
     def __init__(self, program: Program) -> None:
@@ -55,16 +59,6 @@ class Executable:
             return replay(program, leaves)
 
         self.compiled = jax.jit(run)
-
-    def __call__(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
-        """The outputs for the values of the leaves: `jax.Array`s, and Python numbers where the program marks them."""
-        operands = [leaves[position] for position in self.arrays]
-        for number_dtype, positions in self.packs.items():
-            operands.append(np.array([leaves[position] for position in positions], number_dtype.numpy))
-        counters.dispatches += 1
-        with jax.enable_x64(True):
-            results: tuple[Any, ...] = self.compiled(*operands)
-            return results
 
 
 executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from jaxvjp.core.graph import Node
-from jaxvjp.core.plan import Memory, Plan, Survey, discover, survey
+from jaxvjp.core.plan import Memory, Plan, Survey, plan_of, survey
 
 plans: Memory[Plan] = Memory()
 
@@ -53,14 +53,13 @@ def evaluate(wanted: Iterable[Node]) -> None:
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
         return
-    operations, _ = discover(nodes, set())
-    surveyed = survey(operations, nodes)
-    key = tuple(surveyed.key)
-    plan = plans.get(key) or plans.learn(key, Plan(surveyed))
-    values = plan.run([each.value for each in surveyed.leaves])
-    for number, value in zip(plan.outputs, values, strict=True):
-        node = surveyed.operations[number]
-        node.value = value
+    found = survey(nodes, nodes)
+    plan = plans.get(found.key) or plans.learn(found.key, plan_of(found))
+    values = [each.value for each in found.nodes]
+    plan.run(values)
+    for number in plan.outputs:
+        node = found.nodes[number]
+        node.value = values[number]
         node.forget()
     for each in _watching.lists:
-        each.append(Computed(surveyed, plan))
+        each.append(Computed(found, plan))

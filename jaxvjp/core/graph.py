@@ -174,7 +174,8 @@ class Node:
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        special: whether it has, or had, any of what is `Rare`: hooks, edges, a Python step, a gradient to retain.
+        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or is
+            freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
@@ -231,7 +232,9 @@ class Node:
     @property
     def held(self) -> bool:
         """Whether the user may still read this node."""
-        tensor = self.tensor
+        if self.holder is None:
+            return False
+        tensor = self.holder()
         return tensor is not None and tensor.shows(self)
 
     @property
@@ -315,20 +318,25 @@ class Node:
             node = node.inputs[0]
         return None
 
-    def free(self) -> None:
-        """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
-        if self.python is not None:
+    def free(self) -> bool:
+        """Gives up the residuals after a backward without `retain_graph`, and says whether that leaves it unusable: an
+        op that saved none may be walked again."""
+        if self.special and self.python is not None:
             self.python.free()
-        elif self.operation is not None and self.operation.saves:
-            self.freed = True
+            return False
+        if self.operation is None or not self.operation.saves:
+            return False
+        self.freed = self.special = True
+        if self.value is not None:
             self.forget()
+        return True
 
     def stripped(self) -> Node:
         """This step of the backward graph without what its value is computed from."""
-        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad)
-        copy.serial, copy.where = self.serial, self.where
-        copy.freed = self.freed
+        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, where=self.where)
+        copy.serial = self.serial
         if self.freed:  # what was not gets inputs, stripped ones
+            copy.freed = True
             copy.input_avals = self.avals_read()
         return copy
 
@@ -375,9 +383,9 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
             )
 
 
-def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
-    """A node whose value is given."""
-    return Node(None, (), (), aval, requires_grad, value)
+def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
+    """A node whose value is given; `where` is the user's line, if it is known already."""
+    return Node(None, (), (), aval, requires_grad, value, where)
 
 
 def known(number: complex, aval: Aval) -> Node:
