@@ -7,7 +7,7 @@ are the public names and nothing else. The rooms in reading order: `dtypes`, `op
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, func, functions, indexing, random, testing, utils
+from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, random, special, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters
@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 
 functions.attach_methods()
 indexing.attach_methods()
-globals().update(functions.public_functions())
+globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
 
@@ -50,6 +50,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "fft",
     "full",
     "func",
     "get_default_dtype",
@@ -58,7 +59,9 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "linalg",
     "manual_seed",
+    "nn",
     "no_grad",
     "ones",
     "ones_like",
@@ -70,6 +73,7 @@ __all__ = [
     "random",
     "set_default_dtype",
     "set_grad_enabled",
+    "special",
     "tensor",
     "testing",
     "utils",

@@ -731,7 +731,7 @@ def conversions_and_mixed_dtypes(torch):
 
 
 def affine(torch):
-    base = getattr(torch, "nn", None)
+    base = torch.nn if hasattr(torch.nn, "Module") else None
     Base = base.Module if base else object  # noqa: N806 - a class
 
     def parameter(value):

@@ -21,11 +21,13 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
-    printing hooks storage tensor application levels indexing functions random creation
+    printing hooks publishing storage tensor application levels indexing signatures functions random creation
+    linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench __main__
+    utils.checkpoint utils testing __init__ lessons terminal bench
+    opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 
 
@@ -55,9 +57,9 @@ def test_every_row_has_a_docstring_and_its_forms():
     for row in REGISTRY.values():
         assert row.function.__doc__, row
         if "function" in row.public:
-            assert f"torch.{row.name}" in getattr(jaxvjp, row.name).__doc__
-        assert hasattr(x, row.name) or "method" not in row.public
-        assert hasattr(x, row.name + "_") or not row.inplace
+            assert f"torch.{row.torch_name}" in getattr(jaxvjp, row.torch_name).__doc__
+        assert hasattr(x, row.torch_name) or "method" not in row.public
+        assert hasattr(x, row.torch_name + "_") or not row.inplace
         named = {each.lstrip("*") for each in row.operands}
         assert {each.name for each in row.saves} <= {*named, "result", "residuals"}
         assert {each.needed_for for each in row.saves} <= {*named, None}

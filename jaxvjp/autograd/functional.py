@@ -344,7 +344,7 @@ def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | 
             return None
         pulled.append(row.node)
     with recording(create_graph):
-        stacked = record(stack, tuple(pulled), (0,))
+        stacked = record(stack, tuple(pulled), (0, (len(pulled),)))
         return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
 
 

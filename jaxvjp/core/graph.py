@@ -285,14 +285,15 @@ class Node:
             return []
         places: list[int | None] = []
         for name, needed_for in operation.saves:
-            if needed_for is not None and not self.inputs[operation.operands.index(needed_for)].requires_grad:
+            count = len(self.inputs)
+            if needed_for is not None and not any(
+                self.inputs[place].requires_grad for place in operation.places(needed_for, self.static, count)
+            ):
                 continue
             if name == "result":
                 places.append(None)
-            elif name in operation.operands:
-                places.append(operation.operands.index(name))
-            elif "*" + name in operation.operands:
-                places += range(operation.operands.index("*" + name), len(self.inputs))
+            elif name != "residuals":
+                places += operation.places(name, self.static, count)
         return list(dict.fromkeys(places))
 
     def changed_in_place(self) -> Node | None:
@@ -364,12 +365,16 @@ def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
         return False
     for each in inputs:
         if each.requires_grad:
-            if aval.dtype.differentiable:
+            if _differentiable(aval):
                 if operation.saves:
                     check_savable(inputs)
                 return True
             return False
     return False
+
+
+def _differentiable(aval: Any) -> bool:
+    return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
 
 
 def check_savable(inputs: Iterable[Node | Number]) -> None:
@@ -430,4 +435,7 @@ recording_order = attrgetter("serial")
 def items(node: Node) -> list[Node]:
     """One node for each array that `node`, whose op returns a tuple, gives."""
     tracked = node.requires_grad
-    return [Node(item, (index,), (node,), aval, tracked) for index, aval in enumerate(node.aval)]
+    return [
+        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
+        for index, aval in enumerate(node.aval)
+    ]
