@@ -50,8 +50,18 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
 
 
 def tuple_of(operation: Op, node: Node) -> Any:
-    """The results of an op that returns several arrays, in torch's named tuple where it has one."""
+    """The results of an op that returns several arrays, in torch's named tuple where it has one.
+
+    Whatever it raises for their values (LinAlgError for a singular matrix, say), where the op refuses some.
+    """
     tensors = tuple([wrap(each) for each in items(node)])
+    fields = () if operation.returns is None else operation.returns._fields
+    if operation.refuse is not None and len(tensors) > max(len(fields), 1):
+        *tensors, verdict = tensors
+        if not transforming.batches:  # where the examples have no values yet
+            operation.refuse(np.asarray(verdict.value))
+        if not fields:
+            return tensors[0]
     return tensors if operation.returns is None else operation.returns(*tensors)
 
 

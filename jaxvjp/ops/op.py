@@ -138,6 +138,9 @@ class Op:
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
+        refuse: for an op whose numbers may not allow it (a singular matrix), a function that raises torch's error. The
+            last result, one more than `returns` names, is no result but what the function is asked about: its value,
+            read at once, as torch does on any device; inside `vmap` nobody asks.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
 
@@ -173,6 +176,7 @@ class Op:
         "parameters",
         "promotion",
         "public",
+        "refuse",
         "returns",
         "rewrite",
         "roles",
@@ -202,6 +206,7 @@ class Op:
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
         several: bool = False,
+        refuse: Callable[..., None] | None = None,
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
     ) -> None:
@@ -222,6 +227,7 @@ class Op:
         self.write = write
         self.layout = layout
         self.several = several
+        self.refuse = refuse
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))

@@ -1,0 +1,241 @@
+"""Products of more than two operands or dimensions: `einsum`, `tensordot`, `kron`. `products` comes before this room."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, wrap
+from jaxvjp.ops.matrices import ctype, legacy, same_type
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.products import numeric, at_setting, precision, vdot
+
+
+def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
+    """How many dimensions `tensordot` sums over, or which of the one and of the other operand."""
+    if not isinstance(value, Sequence):
+        return index(value.item() if hasattr(value, "item") else value)
+    first, second = ((each,) if isinstance(each, int) else tuple(index(dim) for dim in each) for each in value)
+    return first, second
+
+
+Contracted = Annotated[Any, Kind("tuple of ints", _contracted)]
+
+
+@op(public="function", grad_fn="ViewBackward0", saves="a for b, b for a", rewrite=at_setting)
+def tensordot(a, b, dims: Contracted = 2):
+    """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = tuple(range(-dims, 0)), tuple(range(dims))
+    if len(dims[0]) != len(dims[1]):
+        raise RuntimeError("both dimension lists should have same length")
+    for first, second in zip(*dims, strict=True):
+        one, two = a.shape[wrap(first, a.ndim)], b.shape[wrap(second, b.ndim)]
+        if one != two and 1 not in (one, two):
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {one} in dim {first} and second has size "
+                f"{two} in dim {second}"
+            )
+        if one != two:  # as if the one element were repeated
+            a = jnp.sum(a, first, keepdims=True) if two == 1 else a
+            b = jnp.sum(b, second, keepdims=True) if one == 1 else b
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {ctype(a)} != {ctype(b)}")
+    numeric(a, "addmm_impl_cpu_")
+    return jnp.tensordot(a, b, dims, precision=precision())
+
+
+ELLIPSIS = "."
+"""One letter for the dimensions that `...` stands for."""
+
+
+def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
+    """The letters of each operand, with ELLIPSIS for `...`, and those of the result; None where it has none."""
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    parts = left.replace("...", ELLIPSIS).split(",")
+    if len(parts) != count:
+        amount = "fewer" if count < len(parts) else "more"
+        raise RuntimeError(f"einsum(): {amount} operands were provided than specified in the equation")
+    output = right.replace("...", ELLIPSIS) if arrow else None
+    for place, letter in enumerate("".join(parts)):
+        if letter not in string.ascii_letters and letter != ELLIPSIS:
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in "
+                "[a-zA-Z]"
+            )
+    for letter in output or "":
+        if letter == ELLIPSIS and "..." not in right:
+            raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
+        if output is not None and output.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if letter != ELLIPSIS and letter not in left:
+            raise RuntimeError(
+                f"einsum(): output subscript {letter} does not appear in the equation for any input operand"
+            )
+    return parts, output
+
+
+def _spelt_out(parts: list[str], output: str | None, ndims: list[int]) -> tuple[list[list[str]], list[str]]:
+    """Labels for each operand and the result, with labels of their own for what `...` stands for, counted from the
+    right."""
+    longest, labelled = 0, []
+    for place, (part, ndim) in enumerate(zip(parts, ndims, strict=True)):
+        hidden = ndim - len(part.replace(ELLIPSIS, ""))
+        if (hidden != 0 and ELLIPSIS not in part) or hidden < 0:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({ndim - hidden}) does not match the number of "
+                f"dimensions ({ndim}) for operand {place} and no ellipsis was given"
+            )
+        longest = max(longest, hidden)
+        labelled.append(_labels(part, hidden))
+    if output is None:
+        letters = "".join(parts).replace(ELLIPSIS, "")
+        output = ELLIPSIS + "".join(sorted(letter for letter in letters if letters.count(letter) == 1))
+    return labelled, _labels(output, longest)
+
+
+def _labels(part: str, hidden: int) -> list[str]:
+    found: list[str] = []
+    for letter in part:
+        found += [f".{place}" for place in reversed(range(hidden))] if letter == ELLIPSIS else [letter]
+    return found
+
+
+@op(public="", grad_fn="ViewBackward0", saves="operands", rewrite=at_setting)
+def einsum(operands: Tensors, equation: Text = ""):
+    """The sum of products that the equation describes in Einstein's notation."""
+    labelled, output = _spelt_out(*_subscripts(equation, len(operands)), [each.ndim for each in operands])
+    sizes: dict[str, int] = {}
+    for place, (labels, each) in enumerate(zip(labelled, operands, strict=True)):
+        own: dict[str, int] = {}
+        for label, size in zip(labels, each.shape, strict=True):
+            if own.setdefault(label, size) != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand {place} but the sizes don't match, {size} != "
+                    f"{own[label]}"
+                )
+            known = sizes.get(label, 1)
+            if 1 not in (known, size) and known != size:
+                raise RuntimeError(
+                    f"einsum(): subscript {label.strip('.0123456789') or '...'} has size {size} for operand {place} "
+                    f"which does not broadcast with previously seen size {known}"
+                )
+            sizes[label] = size if known == 1 else known
+    number = {label: place for place, label in enumerate(sizes)}
+    arguments: list[Any] = []
+    for labels, each in zip(labelled, operands, strict=True):
+        # A dimension of size 1 beside a longer one is broadcast: it has no say.
+        dropped = [axis for axis, label in enumerate(labels) if each.shape[axis] == 1 != sizes[label]]
+        arguments.append(jnp.squeeze(each, dropped))
+        arguments.append([number[label] for axis, label in enumerate(labels) if axis not in dropped])
+    first = operands[0]
+    for each in operands:
+        if each.dtype != first.dtype:
+            raise RuntimeError(f"expected scalar type {legacy(first)} but found {legacy(each)}")
+    if len(operands) > 1:
+        numeric(first, "bmm")
+    wanted = [number[label] for label in output if label in number]
+    return jnp.einsum(*arguments, wanted, precision=precision())
+
+
+def _chain(tensors):
+    """The tensors of `multi_dot`, of which the first may be a row and the last a column."""
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    last = len(tensors) - 1
+    for place, each in enumerate(tensors):
+        if place in (0, last):
+            if each.ndim not in (1, 2):
+                end = "last" if place else "first"
+                raise RuntimeError(f"multi_dot(): the {end} tensor must be 1D or 2D but got {each.ndim}D")
+        elif each.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {place} must be 2D but got {each.ndim}D")
+        if each.dtype != tensors[0].dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {ctype(tensors[0])} and tensor "
+                f"{place} {ctype(each)}"
+            )
+    shapes = [each.shape for each in tensors]
+    for place, (one, two) in enumerate(zip(shapes, shapes[1:], strict=False)):
+        if one[-1] != two[0]:
+            one = (1, *one) if place == 0 and len(one) == 1 else one
+            two = (*two, 1) if place + 1 == last and len(two) == 1 else two
+            raise RuntimeError(
+                f"multi_dot(): tensors {place} and {place + 1} with shapes {list(one)} and {list(two)} cannot be "
+                "multiplied"
+            )
+    return tensors
+
+
+@op(grad_fn="ViewBackward0", saves="tensors", rewrite=at_setting)
+def linalg_multi_dot(tensors: Tensors):
+    """The product of several matrices, in the order that costs least."""
+    return jnp.linalg.multi_dot(_chain(tensors), precision=precision())
+
+
+@op(public="function", grad_fn="ViewBackward0", saves="matrices", rewrite=at_setting)
+def chain_matmul(matrices: Spread):
+    """The product of several matrices, in the order that costs least."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
+    for each in matrices:
+        if each.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
+    return linalg_multi_dot.function(matrices) if len(matrices) > 1 else matrices[0]
+
+
+@op(promotion=ARITHMETIC, saves="input for other, other for input", grad_fn="UnsafeViewBackward0")
+def kron(input, other):
+    """Kronecker's product: every element of `input` times all of `other`."""
+    return jnp.kron(input, other)
+
+
+@op(saves="input for other, other for input")
+def linalg_cross(input, other, *, dim: Index = -1):
+    """The vector perpendicular to two others, whose length is 3 along `dim`."""
+    if input.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    one, two = input.shape[wrap(dim, input.ndim)], other.shape[wrap(dim, input.ndim)]
+    if (one, two) != (3, 3):
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {one} and {two}")
+    if input.dtype != other.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(other)}")
+    return jnp.cross(*jnp.broadcast_arrays(*broadcast(input, other)), axis=dim)
+
+
+@op(saves="input for other, other for input", grad_fn="LinalgCrossBackward0")
+def cross(input, other, dim: Index | None = None):
+    """The vector perpendicular to two others, along `dim`, by default the first dimension of length 3."""
+    if dim is None:
+        if 3 not in input.shape:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = input.shape.index(3)
+    return linalg_cross.function(input, other, dim=dim)
+
+
+@op(saves="x for y, y for x")
+def linalg_vecdot(x, y, *, dim: Index = -1):
+    """The inner products along `dim` of two stacks of vectors, the first of them conjugated."""
+    same_type(x, y, "linalg.vecdot", "x and y")
+    if x.ndim == y.ndim == 1:
+        return vdot.function(x, y)
+    x, y = jnp.broadcast_arrays(*broadcast(x, y))
+    return jnp.sum(jnp.conj(x) * y, wrap(dim, x.ndim), dtype=x.dtype)
+
+
+@op()
+def trace(input):
+    """The sum of a matrix's diagonal; of integers an int64."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    numeric(input, "trace")
+    return jnp.trace(input)

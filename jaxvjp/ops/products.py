@@ -1,0 +1,325 @@
+"""Products of vectors and matrices. `matrices` comes before this room.
+
+float32 products keep float32's precision on every device, as torch's do by default; in this room one can allow less
+(`set_float32_matmul_precision`).
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Scalar
+from jaxvjp.ops.matrices import ctype, legacy
+from jaxvjp.ops.op import ARITHMETIC, Op, op
+from jaxvjp.ops.pointwise import assigned, broadcast
+
+PRECISIONS = {
+    "highest": jax.lax.Precision.HIGHEST,
+    "high": jax.lax.Precision.HIGH,
+    "medium": jax.lax.Precision.DEFAULT,
+}
+"""torch's words for JAX's: float32 as such; TensorFloat32 or three passes of bfloat16; the device's fastest."""
+
+_asked: ContextVar[jax.lax.Precision] = ContextVar("_asked", default=PRECISIONS["highest"])
+_setting = "highest"
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """How precise float32 matrix products recorded from now on have to be: "highest", "high" or "medium".
+
+    A CPU computes all three alike. Any other word has no effect but a warning, as in torch. It is part of the recorded
+    program. Counterpart of `torch.set_float32_matmul_precision`; underneath: the `precision` of `jax.lax.dot_general`.
+    """
+    global _setting
+    if precision not in PRECISIONS:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current setFloat32MatmulPrecision call has "
+            "no effect.",
+            UserWarning,
+            stacklevel=2,
+        )
+        return
+    _setting = precision
+
+
+def get_float32_matmul_precision() -> str:
+    """What `set_float32_matmul_precision` was last called with; counterpart of that function of torch's."""
+    return _setting
+
+
+def at_setting(row: Op, operands: Any, static: Any) -> Any:
+    """For a row's column `rewrite`: the row as it stands, or where less precision is allowed its less precise twin."""
+    return (row if _setting == "highest" else _relaxed(row, _setting)), operands, static
+
+
+@cache
+def _relaxed(row: Op, setting: str) -> Op:
+    twin = copy.copy(row)
+
+    def function(*operands, **static):
+        token = _asked.set(PRECISIONS[setting])
+        try:
+            return row.function(*operands, **static)
+        finally:
+            _asked.reset(token)
+
+    twin.function = function
+    return twin
+
+
+def precision():
+    """The `precision=` that the row which is being traced has to hand to JAX."""
+    return _asked.get()
+
+
+def product(input, other):
+    """`jnp.matmul`, as precise as the row that is being traced wants it."""
+    return jnp.matmul(input, other, precision=precision())
+
+
+def numeric(array, kernel):
+    """NotImplementedError for truth values, which torch multiplies by no matrix."""
+    if array.dtype == bool:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'\nConvert it first: `x.int()`.")
+
+
+def _same_type(name, input, other):
+    if input.dtype != other.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {ctype(input)} != {ctype(other)}\n"
+            f"Unlike `*`, {name} does not promote: convert one operand, `a.to(b.dtype)`."
+        )
+
+
+def _matrix(array, position):
+    if array.ndim != 2:
+        raise RuntimeError(
+            f"{position} must be a matrix\nmm takes two 2-dimensional tensors and got one of shape "
+            f"{list(array.shape)}; `a @ b` multiplies vectors and batches too."
+        )
+
+
+@op(saves="input for mat2, mat2 for input", arities=((2, 3), (3, 4)), rewrite=at_setting)
+def mm(input, mat2):
+    """The matrix product of an n×k and a k×m matrix."""
+    _matrix(input, "self")
+    _matrix(mat2, "mat2")
+    _same_type("mm", input, mat2)
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({input.shape[0]}x{input.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})\n"
+            f"The columns of the first ({input.shape[1]}) must be as many as the rows of the second "
+            f"({mat2.shape[0]}); `.t()` turns a matrix over."
+        )
+    numeric(input, "addmm_impl_cpu_")
+    return product(input, mat2)
+
+
+@op(saves="input for mat2, mat2 for input", arities=((2, 3), (3, 4)), rewrite=at_setting)
+def bmm(input, mat2):
+    """The matrix products of b n×k and b k×m matrices."""
+    for each, name in ((input, "batch1"), (mat2, "batch2")):
+        if each.ndim != 3:
+            raise RuntimeError(f": {name} must be a 3D tensor\nIts shape is {list(each.shape)}; `a @ b` takes any.")
+    if input.dtype != mat2.dtype:
+        raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(mat2)}")
+    wanted = [input.shape[0], input.shape[2]]
+    if list(mat2.shape[:2]) != wanted:
+        raise RuntimeError(
+            f": Expected size for first two dimensions of batch2 tensor to be: {wanted} but got: "
+            f"{list(mat2.shape[:2])}."
+        )
+    numeric(input, "bmm")
+    return product(input, mat2)
+
+
+def _vectors(input, tensor):
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype != tensor.dtype:
+        raise RuntimeError(
+            "dot : expected both vectors to have same dtype, but found "
+            f"{legacy(input)} and {legacy(tensor)}\n"
+            "Unlike `*`, dot does not promote: convert one operand, `a.to(b.dtype)`."
+        )
+    if input.shape != tensor.shape:
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src [{tensor.shape[0]}] to have the "
+            f"same number of elements, but got {input.shape[0]} and {tensor.shape[0]} elements respectively"
+        )
+    numeric(input, "dot")
+
+
+@op(saves="input for tensor, tensor for input", rewrite=at_setting)
+def dot(input, tensor):
+    """The inner product of two vectors."""
+    _vectors(input, tensor)
+    return product(input, tensor)
+
+
+@op(saves="input for other, other for input")
+def vdot(input, other):
+    """The inner product of two vectors, the first of them conjugated."""
+    _vectors(input, other)
+    return product(jnp.conj(input), other)
+
+
+@op(saves="input for vec, vec for input", rewrite=at_setting)
+def mv(input, vec):
+    """The product of an n×m matrix and a vector of length m."""
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {input.ndim}, {vec.ndim}")
+    _same_type("mv", input, vec)
+    if input.shape[1] != vec.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got input ({input.shape[0]}), mat ({input.shape[0]}x{input.shape[1]}), "
+            f"vec ({vec.shape[0]})"
+        )
+    numeric(input, "addmv_impl_cpu")
+    return product(input, vec)
+
+
+def _matmul_name(static, avals):
+    vector = [len(each.shape) == 1 for each in avals]
+    if max(len(each.shape) for each in avals) <= 2:
+        return {(True, True): "DotBackward0", (False, True): "MvBackward0", (True, False): "SqueezeBackward4"}.get(
+            (vector[0], vector[1]), "MmBackward0"
+        )
+    return "SqueezeBackward1" if any(vector) else "UnsafeViewBackward0"
+
+
+@op(saves="input for other, other for input", operator="@", aliases="linalg.matmul", grad_fn=_matmul_name, rewrite=at_setting)
+def matmul(input, other):
+    """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
+    if 0 in (input.ndim, other.ndim):
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {input.ndim}D and {other.ndim}D"
+        )
+    by_dims = {(1, 1): dot, (2, 1): mv, (2, 2): mm}.get((input.ndim, other.ndim))
+    if by_dims is not None:
+        return by_dims.function(input, other)
+    _same_type("matmul", input, other)
+    rows, columns = input.shape[-1], other.shape[max(other.ndim - 2, 0)]
+    if rows != columns:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({_flat(input)} and {_flat(other)})\n"
+            f"The last dimension of the first ({rows}) must be as long as the second-to-last of the second ({columns})."
+        )
+    numeric(input, "bmm")
+    broadcast(jax.ShapeDtypeStruct(input.shape[:-2], input.dtype), jax.ShapeDtypeStruct(other.shape[:-2], other.dtype))
+    return product(input, other)
+
+
+def _flat(array):
+    """The matrix that torch sees where it multiplies batches: all leading dimensions folded into the rows."""
+    if array.ndim == 1:
+        return f"1x{array.shape[0]}"
+    return f"{array.size // max(array.shape[-1], 1)}x{array.shape[-1]}"
+
+
+@op(promotion=ARITHMETIC, saves="input for vec2, vec2 for input", aliases="ger", grad_fn="MulBackward0")
+def outer(input, vec2):
+    """Each element of one vector times each of another, as a matrix."""
+    for each, name in ((input, "self"), (vec2, "vec2")):
+        if each.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {each.ndim}-D")
+    return input[:, None] * vec2
+
+
+@op(saves="input for other, other for input", grad_fn="ViewBackward0", rewrite=at_setting)
+def inner(input, other):
+    """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
+    if input.dtype != other.dtype:
+        raise RuntimeError("both inputs should have same dtype\nConvert one of them: `a.to(b.dtype)`.")
+    if 0 in (input.ndim, other.ndim):
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(input.shape)} and {list(other.shape)}"
+        )
+    numeric(input, "addmm_impl_cpu_")
+    return jnp.inner(input, other, precision=precision())
+
+
+# Products that are added to something.
+
+
+def _added(input, term, beta, alpha):
+    """`beta * input + alpha * term`, of the type of `term`. With a `beta` of 0 `input` does not count, not even NaN."""
+    if jnp.iscomplexobj(beta * alpha) and not jnp.iscomplexobj(term):
+        raise RuntimeError(f"value cannot be converted to type {ctype(term)} without overflow")
+    kept = jnp.where(beta == 0, 0, beta * assigned.function(term, input))
+    return (kept + alpha * term).astype(term.dtype)
+
+
+def _one_type(input, first, second):
+    for each in (first, second):
+        if each.dtype != input.dtype:
+            name = "mat1" if each is first else "mat2"
+            raise RuntimeError(f"self and {name} must have the same dtype, but got {legacy(input)} and {legacy(each)}")
+
+
+@op(inplace=True, saves="mat1 for mat2, mat2 for mat1", rewrite=at_setting)
+def addmm(input, mat1, mat2, *, beta: Scalar = 1, alpha: Scalar = 1):
+    """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
+    for each, name in ((mat1, "mat1"), (mat2, "mat2")):
+        if each.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {each.ndim}-D tensor")
+    _one_type(input, mat1, mat2)
+    return _added(input, mm.function(mat1, mat2), beta, alpha)
+
+
+@op(inplace=True, saves="mat for vec, vec for mat", rewrite=at_setting)
+def addmv(input, mat, vec, *, beta: Scalar = 1, alpha: Scalar = 1):
+    """`beta * input + alpha * (mat @ vec)`."""
+    if mat.ndim != 2 or vec.ndim != 1 or input.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {mat.ndim}, {vec.ndim}")
+    rows, columns = mat.shape
+    if columns != vec.shape[0] or (input.size != 1 and input.shape != (rows,)):
+        raise RuntimeError(
+            f"size mismatch, got input ({input.size}), mat ({rows}x{columns}), vec ({vec.shape[0]})\n"
+            "The matrix has as many columns as the vector has elements, and as many rows as the input."
+        )
+    return _added(input, mv.function(mat, vec), beta, alpha)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="vec1 for vec2, vec2 for vec1")
+def addr(input, vec1, vec2, *, beta: Scalar = 1, alpha: Scalar = 1):
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    for each, name in ((vec1, "vec1"), (vec2, "vec2")):
+        if each.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {each.ndim}-D")
+    return _added(input, vec1[:, None] * vec2, beta, alpha)
+
+
+@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting)
+def baddbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
+    """`beta * input + alpha * bmm(batch1, batch2)`."""
+    return _added(input, bmm.function(batch1, batch2), beta, alpha)
+
+
+@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting)
+def addbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
+    for each, name in ((batch1, "batch1"), (batch2, "batch2")):
+        if each.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if batch1.shape[0] != batch2.shape[0]:
+        raise RuntimeError(
+            f"batch1 and batch2 must have same number of batches, got {batch1.shape[0]} and {batch2.shape[0]}"
+        )
+    if batch1.shape[2] != batch2.shape[1]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for bmm ({batch1.shape[1]}x{batch1.shape[2]} and "
+            f"{batch2.shape[1]}x{batch2.shape[2]})"
+        )
+    return _added(input, jnp.einsum("bij,bjk->ik", batch1, batch2, precision=precision()), beta, alpha)

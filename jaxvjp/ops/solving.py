@@ -1,0 +1,327 @@
+"""Linear equations: inverses, solutions, pseudo-inverses. `matrices` comes before this room.
+
+Whether a matrix is singular shows in its numbers: such an op reads them, and raises, before it returns. Those that end
+in `_ex` do not unless asked to.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax.lax.linalg import lu, lu_pivots_to_permutation, triangular_solve
+
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Text
+from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, same_type, square, stacked, transposed
+from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.products import numeric
+
+SINGULAR = "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular."
+UNSOLVED = "The solver failed because the input matrix is singular."
+
+
+def singular(A):
+    """For each square matrix 0, or the number, counted from 1, of the first zero on the diagonal of its U."""
+    factors, _, _ = lu(jax.lax.stop_gradient(A))
+    zero = jnp.diagonal(factors, axis1=-2, axis2=-1) == 0
+    if not A.shape[-1]:
+        return jnp.zeros(A.shape[:-2], jnp.int32)
+    return jnp.where(zero.any(-1), jnp.argmax(zero, -1) + 1, 0).astype(jnp.int32)
+
+
+@op(saves="result", grad_fn="LinalgInvExBackward0", refuse=refusing("linalg.inv", SINGULAR), aliases="inverse")
+def linalg_inv(A):
+    """The inverse of a square matrix; LinAlgError where it is singular."""
+    square(floating(A, "linalg.inv"), "linalg.inv")
+    return jnp.linalg.inv(A), singular(A)
+
+
+@op(saves="result", returns=("inverse", "info"), refuse=refusing("linalg.inv_ex", SINGULAR))
+def linalg_inv_ex(A, *, check_errors: Flag = False):
+    """The inverse of a square matrix, and 0, or the number of the zero that shows it to be singular."""
+    inverse, info = linalg_inv.function(A)
+    return (inverse, info, info) if check_errors else (inverse, info)
+
+
+@op(aliases="matrix_power", saves="input", grad_fn="MmBackward0", refuse=refusing("linalg.inv", SINGULAR))
+def linalg_matrix_power(input, n: Index):
+    """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
+    square(input, "linalg.matrix_power")
+    numeric(input, "addmm_impl_cpu_")
+    with jax.default_matmul_precision("highest"):
+        if n >= 0:
+            return jnp.linalg.matrix_power(input, n)
+        inverse, info = linalg_inv.function(input)
+        return jnp.linalg.matrix_power(inverse, -n), info
+
+
+def _fitting(A, B, left, name):
+    """RuntimeError where the rows (or, from the right, the columns) of B are not as many as those of A."""
+    if A.shape[-1] != B.shape[-2 if left else -1]:
+        raise RuntimeError(
+            f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
+            f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
+    batches = [jax.ShapeDtypeStruct(each.shape[:-2], each.dtype) for each in (B, A)]
+    broadcast(*batches)
+
+
+@op(saves="A, result", grad_fn="LinalgSolveExBackward0", refuse=refusing("torch.linalg.solve", UNSOLVED))
+def linalg_solve(A, B, *, left: Flag = True):
+    """The X of `A @ X = B`, or of `X @ A = B`; B may be a vector. LinAlgError where A is singular."""
+    name = "linalg.solve"
+    square(floating(A, name), name)
+    same_type(A, B, name)
+    vector = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
+    if vector and not left:
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            "linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    B = B[..., None] if vector else matrices(B, name, "B")
+    _fitting(A, B, left, name)
+    info = singular(A)
+    A, B = stacked(A, B)
+    found = jnp.linalg.solve(A, B) if left else transposed(jnp.linalg.solve(transposed(A), transposed(B)))
+    return found[..., 0] if vector else found, info
+
+
+@op(saves="A, result", returns=("result", "info"), refuse=refusing("torch.linalg.solve_ex", UNSOLVED))
+def linalg_solve_ex(A, B, *, left: Flag = True, check_errors: Flag = False):
+    """What `linalg.solve` gives, and 0, or another number where A is singular."""
+    result, info = linalg_solve.function(A, B, left=left)
+    return (result, info, info) if check_errors else (result, info)
+
+
+@op(saves="A, result")
+def linalg_solve_triangular(A, B, *, upper: Flag, left: Flag = True, unitriangular: Flag = False):
+    """The X of `A @ X = B` (`X @ A = B`) for a triangular A, of which only that triangle counts."""
+    name = "linalg.solve_triangular"
+    square(floating(A, name), name)
+    same_type(A, B, name)
+    matrices(B, name, "B")
+    _fitting(A, B, left, name)
+    A, B = stacked(A, B)
+    return triangular_solve(A, B, left_side=left, lower=not upper, unit_diagonal=unitriangular)
+
+
+@op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"))
+def triangular_solve_(
+    input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False
+):
+    """torch's older `linalg.solve_triangular`, and A beside the solution."""
+    for each, letter in ((input, "b"), (A, "A")):
+        if each.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {letter} to have at least 2 dimensions, but it has {each.ndim} "
+                "dimensions instead"
+            )
+    _older_fitting(input, A, "triangular_solve")
+    A, B = stacked(A, input)
+    solution = triangular_solve(
+        A, B, left_side=True, lower=not upper, transpose_a=transpose, unit_diagonal=unitriangular
+    )
+    return solution, A
+
+
+def _older_fitting(b, A, name):
+    square(A, name)
+    if A.shape[-1] != b.shape[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix "
+            f"is {b.shape[-2]} by {b.shape[-1]}"
+        )
+
+
+@op(saves="result, L")
+def cholesky_solve(input, L, upper: Flag = False):
+    """The X of `A @ X = input` for the A whose Cholesky factor is L."""
+    for each, letter in ((input, "b"), (L, "u")):
+        if each.ndim < 2:
+            raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
+    _older_fitting(input, L, "cholesky_solve")
+    L, B = stacked(adjoint(L) if upper else L, input)
+    half = triangular_solve(L, B, left_side=True, lower=True)
+    return triangular_solve(L, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+
+
+@op(saves="result, L")
+def cholesky_inverse(L, upper: Flag = False):
+    """The inverse of the matrix whose Cholesky factor is L."""
+    square(L, "cholesky_inverse")
+    return cholesky_solve.function(jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), L, upper=upper)
+
+
+def rows_of(pivots, count):
+    """The permutation of `count` rows that LAPACK's pivots, counted from 1 as torch does, amount to."""
+    return lu_pivots_to_permutation(pivots - 1, count)
+
+
+@op(saves="LU, result")
+def linalg_lu_solve(LU, pivots, B, *, left: Flag = True, adjoint: Flag = False):
+    """The X of `A @ X = B` (`X @ A = B`) for the A that `linalg.lu_factor` has factored, or for its adjoint."""
+    name = "linalg.lu_solve"
+    floating(LU, name)
+    if pivots.dtype != jnp.int32:
+        raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
+    square(LU, name, "LU")
+    matrices(B, name, "B")
+    same_type(LU, B, name, "LU and B")
+    if LU.shape[-1] != pivots.shape[-1]:
+        raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
+    _fitting(LU, B, left, name)
+    if not left:  # X A = B is A* X* = B*
+        return _adjoint(_factored(LU, pivots, _adjoint(B), not adjoint))
+    return _factored(LU, pivots, B, adjoint)
+
+
+_adjoint = adjoint
+
+
+def _factored(LU, pivots, B, adjoint):
+    LU, B = stacked(LU, B)
+    rows = jnp.broadcast_to(rows_of(pivots, LU.shape[-1])[..., None], B.shape)
+    if adjoint:
+        half = triangular_solve(LU, B, left_side=True, transpose_a=True, conjugate_a=True)
+        found = triangular_solve(
+            LU, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True, unit_diagonal=True
+        )
+        return jnp.take_along_axis(found, jnp.argsort(rows, -2), -2)
+    half = triangular_solve(LU, jnp.take_along_axis(B, rows, -2), left_side=True, lower=True, unit_diagonal=True)
+    return triangular_solve(LU, half, left_side=True)
+
+
+@op(saves="LU_data, result", grad_fn="LinalgLuSolveBackward0")
+def lu_solve(input, LU_data, LU_pivots):
+    """torch's older `linalg.lu_solve`."""
+    return linalg_lu_solve.function(LU_data, LU_pivots, input)
+
+
+def tolerance(A, atol, rtol):
+    """The singular value, for each matrix, below which one counts as zero, as a share of the largest.
+
+    Without `atol` and `rtol` the latter is the rounding error of the type times the longer side of the matrix.
+    """
+    largest = max(A.shape[-2:])
+    if rtol is None:
+        rtol = jnp.finfo(A.dtype).eps * largest
+        if atol is not None:
+            rtol = jnp.where(atol > 0, 0, rtol)
+    if atol is None:
+        return jnp.asarray(rtol)
+    values = jnp.linalg.svd(jax.lax.stop_gradient(A), compute_uv=False)
+    most = jnp.max(values, -1, initial=0)
+    return jnp.maximum(rtol, atol / jnp.where(most == 0, 1, most))
+
+
+def _pseudo_inverse(A, atol, rtol, hermitian):
+    if A.ndim < 2:
+        raise RuntimeError(
+            f"linalg.pinv({legacy(A)}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, "
+            "double, cfloat or cdouble types"
+        )
+    floating(A, "linalg.pinv")
+    if hermitian:
+        square(A, "linalg.eigh")
+    if not A.size:
+        return jnp.zeros(transposed(A).shape, A.dtype)
+    real = jnp.finfo(A.dtype).dtype
+    rtol = jnp.broadcast_to(tolerance(A, atol, rtol).astype(real), A.shape[:-2])
+    with jax.default_matmul_precision("highest"):
+        return jnp.linalg.pinv(A, rtol=rtol, hermitian=hermitian)
+
+
+@op(saves="A, result")
+def linalg_pinv(A, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
+    """Moore and Penrose's inverse: of singular values up to `atol`, or `rtol` times the largest, none."""
+    return _pseudo_inverse(A, atol, rtol, hermitian)
+
+
+@op(name="linalg_pinv.rcond", saves="A, result", arities=())
+def linalg_pinv_rcond(A, rcond: Either, hermitian: Flag = False):
+    """Moore and Penrose's inverse: of singular values up to `rcond` times the largest, none."""
+    return _pseudo_inverse(A, None, rcond, hermitian)
+
+
+@op(saves="input, result", grad_fn="LinalgPinvBackward0")
+def pinverse(input, rcond: Either = 1e-15):
+    """torch's older `linalg.pinv`."""
+    return _pseudo_inverse(input, None, rcond, False)
+
+
+@op(saves="input", grad_fn="ReshapeAliasBackward0")
+def linalg_tensorinv(A, ind: Index = 2):
+    """The tensor whose `tensordot` with A, over A's first `ind` dimensions, changes nothing."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    one, two = A.shape[:ind], A.shape[ind:]
+    if math.prod(one) != math.prod(two):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(two)} != {math.prod(one)}"
+        )
+    inverse, info = linalg_inv.function(A.reshape(math.prod(one), math.prod(two)))
+    return inverse.reshape(*two, *one), info
+
+
+linalg_tensorinv.saves = ()
+linalg_tensorinv.refuse = refusing("linalg.inv", SINGULAR)
+
+
+@op(saves="A, result", grad_fn="ViewBackward0", refuse=refusing("torch.linalg.solve", UNSOLVED))
+def linalg_tensorsolve(A, B, dims: Dims = None):
+    """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
+    if dims is not None:
+        A = jnp.moveaxis(A, dims, range(A.ndim - len(dims), A.ndim))
+    rest = A.shape[B.ndim :]
+    if math.prod(rest) != math.prod(A.shape[: B.ndim]):
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {math.prod(rest)} != {math.prod(A.shape[: B.ndim])}"
+        )
+    solution, info = linalg_solve.function(A.reshape(B.size, B.size), B.reshape(-1))
+    return solution.reshape(rest), info
+
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+@op(name="linalg_lstsq", public="", saves="input, B", returns=("solution", "residuals", "rank", "singular_values"))
+def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy", full_rank: Flag = True):
+    """The X for which `input @ X` comes closest to B, of several the shortest; with `full_rank` the residuals too."""
+    name = "torch.linalg.lstsq"
+    for each, said in ((input, "input"), (B, "other")):
+        if each.ndim < (2 if each is input else 1):
+            raise RuntimeError(f"{name}: {said} must have at least {2 if each is input else 1} dimensions.")
+    if input.dtype != B.dtype:
+        raise RuntimeError(
+            f"{name}: Expected input and other to have the same dtype, but got input's dtype {legacy(input)} and "
+            f"other's dtype {legacy(B)}"
+        )
+    if driver not in DRIVERS:
+        raise RuntimeError(f"{name}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
+    floating(input, name)
+    vector = B.ndim == 1 or (B.ndim == input.ndim - 1 and B.shape == input.shape[:-1])
+    B = B[..., None] if vector else B
+    if input.shape[-2] != B.shape[-2]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({-1 if vector else -2})")
+    rows, columns = input.shape[-2:]
+    input, B = stacked(input, B)
+    with jax.default_matmul_precision("highest"):
+        solution = _pseudo_inverse(input, None, None if driver == "gels" else rcond, False) @ B
+        left = B - input @ solution
+    values = jnp.linalg.svd(jax.lax.stop_gradient(input), compute_uv=False)
+    cut = tolerance(input, None, rcond)[..., None] * jnp.max(values, -1, keepdims=True, initial=0)
+    rank = jnp.sum(values > cut, -1, dtype=jnp.int64)
+    nothing = jnp.zeros((0,), values.dtype)
+    residuals = nothing
+    if rows > columns and driver != "gelsy" and full_rank:
+        residuals = jnp.sum(jnp.abs(left) ** 2, -2)
+    return (
+        solution[..., 0] if vector else solution,
+        residuals,
+        jnp.zeros((0,), jnp.int64) if driver == "gels" else rank,
+        values if driver in ("gelsd", "gelss") else nothing,
+    )
