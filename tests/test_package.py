@@ -21,7 +21,7 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels indexing signatures functions random creation
+    printing hooks publishing storage tensor application levels indexing signatures calls functions random creation
     linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
