@@ -75,10 +75,32 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
+    check_writable(operation, target, operands)
+    return written(operation, target, operands, recorded(operation, (target, *operands), static))
+
+
+def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where `operation` must not write `target`: a leaf, or not one's own inside a transform."""
     target.check_writable()
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
-    result = recorded(operation, (target, *operands), static)
+
+
+def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
+    """Writes what `operation` gave for `target` and `operands` into `target`, if it fits there, and returns it."""
+    if result.aval is not target.node.aval:
+        _check_fit(operation, target, result)
+    result.in_place = True
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
+    return target
+
+
+def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
+    """RuntimeError where the result of an in-place operation has another shape, or a type `target` cannot hold."""
     if result.aval.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
@@ -95,13 +117,6 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
             f"x.{operation.name}()`."
         )
-    result.in_place = True
-    new = converted(result, target.dtype)
-    if operation.promotion == COMPARE:
-        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
-        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
-    target.write(new)
-    return target
 
 
 def castable(source: dtype, to: dtype) -> bool:

@@ -94,9 +94,15 @@ class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any
 def remembering(slow: Front, by_value: bool) -> Front:
     """`slow`, which takes any arguments, with a memory; `by_value` if what it records depends on what numbers say."""
     kinds: dict[tuple[Any, ...], Kind | None] = {}
+    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
 
     @wraps(slow)
     def front(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
+            node = arguments[0].node
+            call = alone.get(node.aval)
+            if call is not None:
+                return call.record((node,), user_line(sys._getframe(1)))
         values = (*arguments, *named.values()) if named else arguments
         key: list[Any] = [*named]
         read: list[Any] = []
@@ -127,6 +133,9 @@ def remembering(slow: Front, by_value: bool) -> Front:
         except Unlike as unlike:
             if unlike.always:
                 _remember(kinds, signature, None)
+            return result
+        if len(values) == len(call.inputs) == 1 and not named:
+            _remember(alone, read[0].aval, call)
             return result
         operands = () if by_value else [at for at, own in call.inputs if own is not None]
         static = tuple(at for at, each in enumerate(read) if not isinstance(each, Node) and at not in operands)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place, castable
+from jaxvjp.application import apply, apply_in_place, castable, check_writable, written
 from jaxvjp.calls import remembering, remembering_operator
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
@@ -118,11 +118,16 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     def reflected(self: Tensor, other: Any) -> Tensor:
         return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        return apply_in_place(row, self, (other,)) if isinstance(other, OPERANDS) else NotImplemented
-
     by_value = row.rewrite is not None
-    methods = {f"__r{name}__" if reflects else f"__{name}__": remembering_operator(forward, by_value)}
+    remembered = remembering_operator(forward, by_value)
+
+    def in_place(self: Tensor, other: Any) -> Tensor:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        check_writable(row, self, (other,))
+        return written(row, self, (other,), remembered(self, other).node)
+
+    methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
     if row.operator in COMMUTING:
         methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:

@@ -133,7 +133,7 @@ class Stored:
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
             new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
-            self.versions.written()
+            self.versions.written(new.where)
             storage.node = new
             storage.version += 1
             self._seen = storage.version

@@ -69,8 +69,9 @@ def backward(
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked)
     for receiver in receivers:
-        for hook in list((receiver._after_accumulation or {}).values()):
-            hook(receiver)
+        if receiver._after_accumulation:
+            for hook in list(receiver._after_accumulation.values()):
+                hook(receiver)
 
 
 def grad(
@@ -150,9 +151,12 @@ def _accumulated(
         question = None if create_graph else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
+            receivers = []
             for node, sum_ in answer.gradients:
-                _receive(node.tensor, sum_, False)
-            return [node.tensor for node, _ in answer.gradients], answer.walked
+                receiver = node.tensor
+                _receive(receiver, sum_, False)
+                receivers.append(receiver)
+            return receivers, answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
     with accumulation, recording(create_graph):
         sums: dict[Node, Node] = {}

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.dtypes import dtype
@@ -39,6 +40,7 @@ class Executable:
         arrays: the positions of the leaves that are arrays, which are the first operands of `compiled`.
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
         compiled: the jitted function of those operands.
+        repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
 
     def __init__(self, program: Program) -> None:
@@ -59,6 +61,21 @@ class Executable:
             return replay(program, leaves)
 
         self.compiled = jax.jit(run)
+        self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
+
+    def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
+        """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
+        pack = np.array(numbers, own)
+        data = pack.tobytes()  # to the bit: -0.0 == 0.0
+        known, array = self.repeated[place]
+        if known != data:
+            self.repeated[place] = (data, None)
+            return pack
+        if array is None:
+            with jax.enable_x64(True):
+                array = jax.device_put(pack)
+            self.repeated[place] = (data, array)
+        return array
 
 
 executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)

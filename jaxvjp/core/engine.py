@@ -279,7 +279,14 @@ def release(operations: Iterable[Node]) -> None:
     """
     kept: list[Node] = []
     for node in operations:
-        if not node.free() and node.value is not None and node.held:
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and node.held:
             kept.append(node)
     if transforming.forward:
         return
@@ -288,7 +295,7 @@ def release(operations: Iterable[Node]) -> None:
         node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
+            if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
                 if each not in stripped:
                     stripped[each] = each.stripped()
                     if not each.freed:

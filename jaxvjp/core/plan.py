@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
-import numpy as np
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
@@ -175,12 +174,13 @@ class Plan(NamedTuple):
     def run(self, values: list[Any]) -> None:
         """Fills a table, which has at each leaf's number its value, with the values of `outputs`."""
         for dispatch in self.dispatches:
+            executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]
-            for dtype, places in dispatch.packs:
-                operands.append(np.array([values[each] for each in places], dtype))
+            for pack, (dtype, places) in enumerate(dispatch.packs):
+                operands.append(executable.packed(pack, [values[each] for each in places], dtype))
             counters.dispatches += 1
             with jax.enable_x64(True):
-                results = dispatch.executable.compiled(*operands)
+                results = executable.compiled(*operands)
             for place, result in zip(dispatch.gives, results, strict=True):
                 values[place] = result
             for place in dispatch.last_reads:

@@ -64,16 +64,19 @@ class Question:
         added_to: Callable[[Node], Node | str] | None = None,
         batch: int | None = None,
     ) -> None:
-        start = [*roots, *[each for each in cotangents if each is not None]]
-        question: list[Any] = [batch, len(roots), *[each is None for each in cotangents]]
+        start = [*roots]
+        question: list[Any] = [batch, len(roots)]
+        for each in cotangents:
+            question.append(each is None)
+            if each is not None:
+                start.append(each)
         if targets is not None:
             sums = [] if added_to is None else [added_to(each) for each in targets]
             start += [*targets, *[each for each in sums if isinstance(each, Node)]]
             question += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
             added_to = None
-        # Where one node is asked for twice, the graph has fewer starts than the question.
-        first = {node: place for place, node in enumerate(dict.fromkeys(start))}
-        question += [first[each] for each in start]
+        if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
+            question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, differentiated=True)
         self.regular = self.survey.regular and not (anomaly.enabled or transforming.depth or transforming.forward)
 
