@@ -19,6 +19,7 @@ from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import dtype
+from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Size, Tensor
 
 Front = Callable[..., Any]

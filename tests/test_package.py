@@ -26,7 +26,7 @@ READING_ORDER = """
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from jaxvjp.core.graph import Node
 from jaxvjp.core.plan import Memory, Plan, Survey, plan_of, survey
@@ -45,6 +46,32 @@ class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
         _watching.lists.remove(self.seen)
 
 
+class Deferred(threading.local):
+    """Values that a backward pass of this thread left to be computed when they are read, with the plan that did.
+
+    Where nobody reads the loss, nothing is spent on it; once somebody has, or keeps it, that plan leaves it no more.
+    """
+
+    def __init__(self) -> None:
+        self.plans: WeakKeyDictionary[Node, Plan] = WeakKeyDictionary()
+
+    def wanted(self, nodes: Iterable[Node]) -> None:
+        """Notes that the values of `nodes` are wanted after all."""
+        for node in nodes:
+            plan = self.plans.pop(node, None)
+            for dispatch in () if plan is None else plan.dispatches:
+                dispatch.executable.deferring = None
+
+    def settle(self) -> None:
+        """Computes what is still held: before the next backward pass, so that it is never more than one of them."""
+        if self.plans:
+            evaluate([node for node in self.plans if node.held])
+            self.plans.clear()
+
+
+deferred = Deferred()
+
+
 def evaluate(wanted: Iterable[Node]) -> None:
     """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
 
@@ -53,6 +80,8 @@ def evaluate(wanted: Iterable[Node]) -> None:
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
         return
+    if deferred.plans:
+        deferred.wanted(nodes)
     found = survey(nodes, nodes)
     plan = plans.get(found.key) or plans.learn(found.key, plan_of(found))
     values = [each.value for each in found.nodes]

@@ -171,8 +171,11 @@ class Plan(NamedTuple):
         """The same on another table, in which `to` tells where each place is."""
         return Plan(tuple([each.moved(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs]))
 
-    def run(self, values: list[Any]) -> None:
-        """Fills a table, which has at each leaf's number its value, with the values of `outputs`."""
+    def run(self, values: list[Any], deferring: bool = False) -> None:
+        """Fills a table, which has at each leaf's number its value, with the values of `outputs`.
+
+        If `deferring`, it leaves out, as None, what is only shown and costs a program of its own.
+        """
         for dispatch in self.dispatches:
             executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]
@@ -180,7 +183,7 @@ class Plan(NamedTuple):
                 operands.append(executable.packed(pack, [values[each] for each in places], dtype))
             counters.dispatches += 1
             with jax.enable_x64(True):
-                results = executable.compiled(*operands)
+                results = ((deferring and executable.deferring) or executable.compiled)(*operands)
             for place, result in zip(dispatch.gives, results, strict=True):
                 values[place] = result
             for place in dispatch.last_reads:

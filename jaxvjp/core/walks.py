@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
-from jaxvjp.core.evaluation import Computed
+from jaxvjp.core.evaluation import Computed, deferred
 from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
@@ -64,6 +64,7 @@ class Question:
         added_to: Callable[[Node], Node | str] | None = None,
         batch: int | None = None,
     ) -> None:
+        deferred.settle()
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
@@ -92,11 +93,14 @@ class Question:
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
         values = [each.value for each in nodes] + remembered.constants + remembered.own
-        remembered.plan.run(values)
+        remembered.plan.run(values, deferring=True)
         for number, place in remembered.values:
             node = nodes[number]
-            node.value = values[place]
-            node.forget()
+            if values[place] is None:
+                deferred.plans[node] = remembered.plan
+            else:
+                node.value = values[place]
+                node.forget()
         where = user_line(sys._getframe(1))
         gradients = []
         for number, place in remembered.gradients:
