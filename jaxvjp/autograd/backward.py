@@ -157,7 +157,8 @@ def _accumulated(
                 _receive(receiver, sum_, False)
                 receivers.append(receiver)
             return receivers, answer.walked
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen)
     with accumulation, recording(create_graph):
         sums: dict[Node, Node] = {}
         for node, gradient in {**found.gradients, **found.retained}.items():
@@ -166,7 +167,7 @@ def _accumulated(
                 sums[node] = record(add, (into, gradient))
             elif into == FRESH:
                 sums[node] = gradient
-        _compute(question, found, sums)
+        _compute(question, found, sums, unseen)
         receivers = [node.tensor for node in sums]
         for receiver, sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
@@ -191,7 +192,7 @@ def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
         receiver._grad.write(gradient)
 
 
-def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) -> None:
+def _compute(question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool) -> None:
     """One dispatch for the results and, as the same program has them, the values of roots not yet known.
 
     Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
@@ -200,7 +201,7 @@ def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) 
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *shown.values()])
+        evaluate([*results.values(), *shown.values()], unseen)
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -214,8 +215,9 @@ def _gradients_of(
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
-    _compute(question, found, found.gradients)
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
+    _compute(question, found, found.gradients, unseen)
     return found.gradients, found.operations
 
 

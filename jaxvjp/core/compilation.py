@@ -34,6 +34,8 @@ WORTHWHILE = 100e-6
 """Seconds that a call must take, for another way to be worth looking for."""
 PATIENCE = 5.0
 """Seconds that the first compile may have taken, for others to be made."""
+QUICK = 8
+"""Operations of a program that is compiled at its first call, whether or not there will be a second."""
 GAIN = 0.8
 """What part of the time another way must do with, to be taken."""
 
@@ -145,21 +147,30 @@ class Executable:
                 self.packs.setdefault(aval.dtype, []).append(position)
         self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
-        usual = together(self.run)
+        usual = together(self.traced)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
         self.deferring: Compiled | None = None
 
-    def run(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
-        """What is traced: the outputs of the program, or those of its outputs."""
+    def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
+        """What `jax.jit` traces: the program, or those of its outputs."""
         counters.compiles += 1
+        results = self.run(*operands)
+        return results if outputs is None else tuple([results[each] for each in outputs])
+
+    def run(self, *operands: Any) -> tuple[Any, ...]:
+        """The outputs of the program, one operation after the other."""
         leaves: list[Any] = [None] * len(self.program.leaves)
         for position, array in zip(self.arrays, operands, strict=False):
             leaves[position] = array
         for positions, pack in zip(self.packs.values(), operands[len(self.arrays) :], strict=True):
             for index, position in enumerate(positions):
                 leaves[position] = pack[index]
-        results = replay(self.program, leaves)
-        return results if outputs is None else tuple([results[each] for each in outputs])
+        return replay(self.program, leaves)
+
+    def may_run_eagerly(self) -> None:
+        """Lets the first call go without a compile, unless that is quick: it may be the only one."""
+        if isinstance(self.compiled, _Trial) and self.program.weight > QUICK:
+            self.compiled.eager = self.compiled.calls == 0
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
@@ -196,8 +207,12 @@ class _Trial:
         self.first = 0.0
         self.seconds = float("inf")
         self.choosing = threading.Lock()
+        self.eager = False
 
     def __call__(self, *operands: Any) -> Sequence[Any]:
+        if self.eager:
+            self.eager = False
+            return self.of.run(*operands)
         self.calls += 1
         if self.calls == 1:
             start = time.perf_counter()
@@ -223,7 +238,7 @@ class _Trial:
         known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
         platform = next(iter(operands[0].devices())).platform if operands else jax.default_backend()
         for way in WAYS.get(platform, ()):
-            compiled = way(self.of.run, outputs)
+            compiled = way(self.of.traced, outputs)
             if compiled is not None:
                 known[way.__name__] = (_seconds(compiled, operands), compiled)
         seconds = {name: each for name, (each, _) in known.items()}

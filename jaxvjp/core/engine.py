@@ -71,11 +71,12 @@ def pull_back(
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: int | None = None,
+    unseen: bool = False,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
+    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before anything is recorded, where the way leads through a node
     that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
     hook or a Function reads a value.
     """
@@ -90,7 +91,7 @@ def pull_back(
             if node.hooks or node.stands_alone:
                 raise batched_error(node)
     with recording(create_graph):
-        return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+        return _Sweep(nodes, operations, targets, create_graph, batch, unseen).run(roots, cotangents)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
@@ -130,12 +131,14 @@ class _Sweep:
         targets: Sequence[Node] | None,
         create_graph: bool,
         batch: int | None,
+        unseen: bool,
     ) -> None:
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
         self.create_graph = create_graph
         self.batch = batch
+        self.unseen = unseen
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
@@ -184,7 +187,7 @@ class _Sweep:
         steps: set[PythonBackward] = set()
         for alone, group in groupby(self.operations, lambda node: node.stands_alone):
             if not alone:
-                segments += runs(group, ends_run)
+                segments += runs(group, ends_run, self.unseen)
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.

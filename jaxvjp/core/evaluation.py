@@ -12,7 +12,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from jaxvjp.core.graph import Node
-from jaxvjp.core.plan import Memory, Plan, Survey, plan_of, survey
+from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
 
 plans: Memory[Plan] = Memory()
 
@@ -35,7 +35,7 @@ _watching = Watching()
 
 
 class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
-    """Collects the evaluations made in a block."""
+    """Collects the evaluations made in a block, of graphs that were not seen for the first time."""
 
     def __enter__(self) -> list[Computed]:
         self.seen: list[Computed] = []
@@ -72,10 +72,11 @@ class Deferred(threading.local):
 deferred = Deferred()
 
 
-def evaluate(wanted: Iterable[Node]) -> None:
+def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
     """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
 
-    Nodes on the way that the user still holds become known too; a long graph runs in pieces.
+    Nodes on the way that the user still holds become known too; a long graph runs in pieces, in shorter ones where it
+    is `unseen`, if the caller knows.
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
@@ -83,12 +84,17 @@ def evaluate(wanted: Iterable[Node]) -> None:
     if deferred.plans:
         deferred.wanted(nodes)
     found = survey(nodes, nodes)
-    plan = plans.get(found.key) or plans.learn(found.key, plan_of(found))
+    plan = plans.get(found.key)
+    if plan is None:
+        unseen = first_sight(found) if unseen is None else unseen
+        plan = plan_of(found, unseen)
+        if not unseen:
+            plan = plans.learn(found.key, plan)
     values = [each.value for each in found.nodes]
     plan.run(values)
     for number in plan.outputs:
         node = found.nodes[number]
         node.value = values[number]
         node.forget()
-    for each in _watching.lists:
+    for each in () if unseen else _watching.lists:
         each.append(Computed(found, plan))

@@ -15,11 +15,13 @@ import jax
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
-from jaxvjp.core.program import freeze, read_across, runs
+from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
 """How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+LONG = 24
+"""Operations that are compiled as a whole at first sight, and no more."""
 KEPT, KEPT_AND_TRACKED = 2, 3
 """What a key says of an operation whose value is to be kept; of the others, whether they require a gradient."""
 Remembered = TypeVar("Remembered")
@@ -130,6 +132,16 @@ def survey(
     return Survey(nodes, number, operations, kept, tuple(key), regular)
 
 
+sighted: Memory[bool] = Memory()
+
+
+def first_sight(found: Survey) -> bool:
+    """Whether a graph is long and was never looked over before: it may not come again, so compiling it whole waits."""
+    if sum(map(weight_of, found.operations)) <= LONG or sighted.get(found.key):
+        return False
+    return sighted.learn(found.key, True)
+
+
 class Dispatch(NamedTuple):
     """One call of a compiled program. Places are those in a table of values, which it reads and adds to.
 
@@ -190,11 +202,11 @@ class Plan(NamedTuple):
                 values[place] = None
 
 
-def plan_of(found: Survey) -> Plan:
-    """The plan for a graph that was looked over without a derivative in mind."""
+def plan_of(found: Survey, unseen: bool = False) -> Plan:
+    """The plan for a graph that was looked over without a derivative in mind; one that was `unseen` in short pieces."""
     number = found.number
     kept = {found.nodes[each] for each in found.kept}
-    pieces = runs(sorted(found.operations, key=recording_order))
+    pieces = runs(sorted(found.operations, key=recording_order), unseen=unseen)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     dying = {number[node] for node in needed - kept}
@@ -202,6 +214,8 @@ def plan_of(found: Survey) -> Plan:
         outputs = [node for node in piece if node in needed]
         program, leaves = freeze(piece, outputs)
         compiled = executable(program)
+        if unseen:
+            compiled.may_run_eagerly()
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

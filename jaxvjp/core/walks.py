@@ -16,7 +16,7 @@ from jaxvjp.core.evaluation import Computed, deferred
 from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
-from jaxvjp.core.plan import Memory, Plan, survey
+from jaxvjp.core.plan import Memory, Plan, first_sight, survey
 
 
 class Remembered(NamedTuple):
@@ -80,6 +80,10 @@ class Question:
             question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, differentiated=True)
         self.regular = self.survey.regular and not (anomaly.enabled or transforming.depth or transforming.forward)
+
+    def unseen(self) -> bool:
+        """Whether the graph is long and was never asked about before."""
+        return self.regular and first_sight(self.survey)
 
     def recalled(self) -> Answer | None:
         """The answer, where such a walk is remembered; computed, and every node known that became known then.
