@@ -29,6 +29,7 @@ from jaxvjp.creation import (
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.staging import Unstageable, compile, jit
 from jaxvjp.tensor import Size, Tensor
 
 __version__ = "0.1.0"
@@ -44,7 +45,9 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "Unstageable",
     "autograd",
+    "compile",
     "counters",
     "dtype",
     "empty",
@@ -59,6 +62,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jit",
     "linalg",
     "manual_seed",
     "nn",

@@ -25,7 +25,7 @@ READING_ORDER = """
     linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func
+    func.arguments func.reverse func.forward func.batching func.parameters func staging
     utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """

@@ -15,7 +15,7 @@ import numpy as np
 from jaxvjp.core.engine import Walk, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Node, known, record
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
@@ -148,7 +148,7 @@ def _accumulated(
 ) -> tuple[list[Tensor], list[Node]]:
     """Adds the gradients to the `grad` of their tensors. Returns those, and the operations walked through."""
     with accumulation:
-        question = None if create_graph else Question(roots, cotangents, targets, _added_to)
+        question = None if create_graph or staging.journal else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers = []
@@ -187,7 +187,7 @@ def _added_to(node: Node) -> Node | str:
 
 def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
-        receiver._grad = wrap(gradient)
+        receiver._take_grad(wrap(gradient))
     else:
         receiver._grad.write(gradient)
 
@@ -195,9 +195,11 @@ def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
 def _compute(question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool) -> None:
     """One dispatch for the results and, as the same program has them, the values of roots not yet known.
 
-    Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
+    Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
     """
     if question is None:
+        if staging.journal is not None:
+            staging.journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
@@ -211,7 +213,7 @@ def _gradients_of(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
 ) -> tuple[dict[Node, Node], list[Node]]:
     """The gradients of those of `targets` that have one, and the operations walked through."""
-    question = None if create_graph else Question(roots, cotangents, targets, batch=batch)
+    question = None if create_graph or staging.journal else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from jaxvjp.core.graph import Node
+from jaxvjp.core.modes import staging
 from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
 
 plans: Memory[Plan] = Memory()
@@ -83,6 +84,8 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         return
     if deferred.plans:
         deferred.wanted(nodes)
+    if staging.journal is not None:
+        staging.journal.refuse("reads the value of a tensor")
     found = survey(nodes, nodes)
     plan = plans.get(found.key)
     if plan is None:
