@@ -5,18 +5,31 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, items, record
-from jaxvjp.core.modes import transforming
+from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import COMPARE, Aval, Op
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
+
+FLUSH = 2039
+"""Every so many operations that no gradient flows through, the last of them is computed: `mean = 0.9 * mean + 0.1 * x`
+would else grow a graph for as long as nobody reads `mean`. It is prime, so that every line of a loop has its turn."""
+_untracked = count(1).__next__
+
+
+def keep_flat(node: Node) -> None:
+    """Called with each node that no gradient flows through."""
+    if _untracked() % FLUSH == 0 and not (transforming.depth or transforming.forward or staging.journal):
+        evaluate([node])
 
 
 def operand_node(value: Any) -> Any:
@@ -46,6 +59,8 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
     node = recorded(operation, operands, static)
+    if not node.requires_grad:
+        keep_flat(node)
     return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
 
 
@@ -91,6 +106,8 @@ def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: No
     if result.aval is not target.node.aval:
         _check_fit(operation, target, result)
     result.in_place = True
+    if not result.requires_grad:
+        keep_flat(result)
     new = converted(result, target.dtype)
     if operation.promotion == COMPARE:
         tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])

@@ -1,9 +1,9 @@
 """Calls that were seen before: fronts of ops that remember what they recorded.
 
-In this room one can make a fast front of a slow one (`remembering`, `remembering_operator`). The slow one binds arguments,
-promotes operands and finds the abstract value; of all that, a call with the same types, abstract values and static
-arguments needs nothing again. What is remembered is read off the node that the slow front recorded, so there is one
-place that knows how a call becomes a node. `application` comes before this room.
+In this room one can make a fast front of a slow one (`remembering`, `remembering_operator`). The slow one binds the
+arguments, promotes operands and finds the abstract value; of all that, a call with the same types, abstract values and
+static arguments needs nothing again. What is remembered is read off the node that the slow front recorded, so there is
+one place that knows how a call becomes a node. `application` comes before this room.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from jaxvjp.application import keep_flat
 from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
@@ -67,6 +68,8 @@ class Call:
         tensor: Tensor = object.__new__(Tensor)
         tensor._node = node
         node.holder = ref(tensor)
+        if not tracked:
+            keep_flat(node)
         return tensor
 
 
@@ -154,7 +157,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
 UNSEEN: Any = object()
 
 
-def _remember(memory: dict[tuple[Any, ...], Any], key: tuple[Any, ...], value: Any) -> None:
+def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
     if len(memory) >= REMEMBERED:
         memory.clear()
     memory[key] = value

@@ -121,7 +121,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     by_value = row.rewrite is not None
     remembered = remembering_operator(forward, by_value)
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
+    def in_place(self: Tensor, other: Any) -> Any:
         if not isinstance(other, OPERANDS):
             return NotImplemented
         check_writable(row, self, (other,))

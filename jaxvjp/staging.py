@@ -6,7 +6,7 @@ runs once, what it records becomes one program, and every later call is that pro
 
 What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
 leaves; what it returns and what it leaves changed are its outputs, which are put back into the same tensors after each
-call. It is what a JAX user writes by hand, `state, result = jax.jit(step)(state, *arguments)`, with the state found out.
+call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *arguments)`; here the state is found out.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax
+import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 
+from jaxvjp.core.compilation import counters
 from jaxvjp.core.engine import gradient_edges
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, leaf, next_serial, reachable
@@ -37,7 +40,7 @@ ADVICE = (
 )
 
 
-class Unstageable(RuntimeError):
+class UnstageableError(RuntimeError):
     """A step did what a compiled program cannot."""
 
 
@@ -58,7 +61,7 @@ class Journal:
         self.nodes: dict[Tensor, Node] = {}
         self.grads: dict[Tensor, Tensor | None] = {}
         self.values: dict[Node, Node] = {}
-        self.refused: Unstageable | None = None
+        self.refused: UnstageableError | None = None
 
     def shows(self, tensor: Tensor) -> None:
         """`tensor` is about to show another node."""
@@ -72,7 +75,7 @@ class Journal:
         """Ends the staging because the step `what`: by an error if that was asked for, else it just goes on."""
         staging.journal = None
         line = located(user_line(sys._getframe(1)) if where is None else where)
-        self.refused = Unstageable(f"This step cannot be staged, for it {what}.\nThat is {line}\n{ADVICE}")
+        self.refused = UnstageableError(f"This step cannot be staged, for it {what}.\nThat is {line}\n{ADVICE}")
         if self.strict:
             raise self.refused
 
@@ -84,17 +87,14 @@ class Journal:
             tensor._grad = grad
 
 
-class Whence(NamedTuple):
-    """Where a tensor from outside is found at a call: an argument, the grad of another one, or always the same."""
+class Outside(NamedTuple):
+    """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
+    right. It is an argument, the `grad` of another tensor outside, or always the same tensor.
+    """
 
-    argument: int | None = None
-    owner: int | None = None
-    tensor: Tensor | None = None
-
-
-class Guard(NamedTuple):
-    """What must be as it was when the step was staged, for its program to be right."""
-
+    argument: int | None
+    owner: int | None
+    tensor: Tensor | None
     aval: Aval
     requires_grad: bool
     has_grad: bool
@@ -103,114 +103,165 @@ class Guard(NamedTuple):
 class Variant:
     """One program of a staged function: for arguments of one signature, and tensors outside in one state.
 
+    Tensors outside have places (in `outside`), outputs of the program have places of their own.
+
     Attributes:
-        outside: where to find the tensors that it reads or changes, and what must hold of each.
-        reads: pairs of a place among `outside` and a number in the program's table.
-        changes: the same for what shows another value afterwards.
-        grads: the same for what has another `grad` afterwards; None where it has none.
-        table: the program's values, as far as they are always the same.
+        outside: the tensors that the step reads or changes.
+        table: the values of the program's nodes, as far as they are always the same.
+        reads: pairs of a place outside and the number of the node whose value it has.
+        changes: pairs of a place outside and the output that it shows afterwards.
+        grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
+        returned: for each leaf of the result a way to make it from the outputs and the tensors outside.
     """
 
     def __init__(self, journal: Journal, arguments: list[Any], result: Any) -> None:
-        self.outside: list[Whence] = []
-        self.guards: list[Guard] = []
+        self.outside: list[Outside] = []
+        self._journal = journal
         self._places: dict[Tensor, int] = {}
         leaves, self.structure = tree_flatten(result, is_leaf=_is_leaf)
+        self.alone = len(leaves) == 1 and leaves[0] is result
         changed = [each for each, node in journal.nodes.items() if node.serial < journal.start]
         graded = [each for each in journal.grads if journal.nodes.get(each, each.node).serial < journal.start]
-
-        def node_of(tensor: Tensor) -> Node:
-            return journal.values.get(tensor.node, tensor.node)
-
-        outputs = [node_of(each) for each in (*leaves, *changed) if isinstance(each, Tensor)]
-        outputs += [node_of(each._grad) for each in graded if each._grad is not None]
+        grads = {each: each._grad for each in graded if each._grad is None or each._grad not in set(changed)}
+        outputs = [self._node(each) for each in (*leaves, *changed, *grads.values()) if isinstance(each, Tensor)]
         _check_finished(outputs, journal)
         inside = reachable(outputs, lambda node: node.inputs if node.serial > journal.start else ())
         evaluate([node for node in inside if node.serial < journal.start])
-        self.found = found = survey(outputs, outputs)
+        self.recorded = found = survey(outputs, outputs)
         self.plan = plan_of(found)
-        number = found.number
-        self._place_outside(journal, arguments)
+        for argument, each in enumerate(arguments):
+            if isinstance(each, Tensor) and each not in self._places:
+                self._add(each, argument=argument)
+        for each in graded:  # before their grads can be met as tensors of no owner
+            self._place(each)
         shown = {node: each for each, node in journal.nodes.items()}
         self.table: list[Any] = [None] * len(found.nodes)
         self.reads: list[tuple[int, int]] = []
-        for place, node in enumerate(found.nodes):
+        for number, node in enumerate(found.nodes):
             if node.value is not None:
                 tensor = None if isinstance(node, Number) else shown.get(node, node.tensor)
                 if tensor is None or node.serial > journal.start:
-                    self.table[place] = node.value
+                    self.table[number] = node.value
                 else:
-                    self.reads.append((self._outside(tensor, journal), place))
-        self.returned = [
-            (number[node_of(each)], each.node.aval) if isinstance(each, Tensor) else (None, each) for each in leaves
-        ]
-        self.changes = [(self._outside(each, journal), number[each.node]) for each in changed]
+                    self.reads.append((self._place(tensor), number))
+        output = {number: place for place, number in enumerate(self.plan.outputs)}
+        self.changes = [(self._place(each), output[found.number[self._node(each)]]) for each in changed]
         self.grads = [
-            (self._outside(each, journal), None if each._grad is None else number[node_of(each._grad)])
-            for each in graded
-            if each._grad is None or each._grad not in changed
+            (self._place(each), None if grad is None else output[found.number[self._node(grad)]])
+            for each, grad in grads.items()
         ]
+        owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
+        self.returned = [self._maker(each, owners, output) for each in leaves]
 
-    def _place_outside(self, journal: Journal, arguments: list[Any]) -> None:
-        """Numbers the arguments, and the `grad` of each tensor that had one, before all other tensors from outside."""
-        for place, each in enumerate(arguments):
-            if isinstance(each, Tensor) and each not in self._places:
-                self._add(each, Whence(argument=place), journal)
-        for each in journal.grads:
-            self._outside(each, journal)
+    def _node(self, tensor: Tensor) -> Node:
+        return self._journal.values.get(tensor.node, tensor.node)
 
-    def _outside(self, tensor: Tensor, journal: Journal) -> int:
+    def _place(self, tensor: Tensor) -> int:
         if tensor not in self._places:
-            self._add(tensor, Whence(tensor=tensor), journal)
+            self._add(tensor, tensor=tensor)
         return self._places[tensor]
 
-    def _add(self, tensor: Tensor, whence: Whence, journal: Journal) -> None:
-        node = journal.nodes.get(tensor, tensor.node)
-        grad = journal.grads.get(tensor, tensor._grad)
-        place = self._places[tensor] = len(self.outside)
-        self.outside.append(whence)
-        self.guards.append(Guard(node.aval, node.requires_grad, grad is not None))
+    def _add(
+        self, found: Tensor, argument: int | None = None, owner: int | None = None, tensor: Tensor | None = None
+    ) -> None:
+        node = self._journal.nodes.get(found, found.node)
+        grad = self._journal.grads.get(found, found._grad)
+        place = self._places[found] = len(self.outside)
+        self.outside.append(Outside(argument, owner, tensor, node.aval, node.requires_grad, grad is not None))
         if grad is not None and grad not in self._places:
-            self._add(grad, Whence(owner=place), journal)
+            self._add(grad, owner=place)
+
+    def _maker(self, leaf_: Any, owners: dict[Tensor, int], output: dict[int, int]) -> Maker:
+        if not isinstance(leaf_, Tensor):
+            return lambda outputs, tensors: leaf_
+        if leaf_ in self._places:
+            place = self._places[leaf_]
+            return lambda outputs, tensors: tensors[place]
+        if leaf_ in owners:
+            owner = owners[leaf_]
+            return lambda outputs, tensors: tensors[owner]._grad
+        node = self._node(leaf_)
+        number, aval = self.recorded.number[node], node.aval
+        if number not in output:
+            constant = node.value
+            return lambda outputs, tensors: wrap(leaf(constant, aval))
+        at = output[number]
+        return lambda outputs, tensors: wrap(leaf(outputs[at], aval))
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
         """The tensors outside at this call; None if one of them is not as it was."""
         found: list[Any] = []
-        for (argument, owner, tensor), guard in zip(self.outside, self.guards, strict=True):
-            each = tensor if tensor is not None else arguments[argument] if owner is None else found[owner]._grad
-            node = each.node
-            if node.aval is not guard.aval or node.requires_grad is not guard.requires_grad:
+        for argument, owner, tensor, aval, requires_grad, has_grad in self.outside:
+            if tensor is None:
+                tensor = arguments[argument] if argument is not None else found[owner]._grad  # type: ignore[index]
+            node = tensor.node
+            if (
+                node.aval is not aval
+                or node.requires_grad is not requires_grad
+                or (tensor._grad is not None) is not has_grad
+            ):
                 return None
-            if (each._grad is not None) is not guard.has_grad:
-                return None
-            found.append(each)
+            found.append(tensor)
         return found
 
     def first(self) -> None:
         """Computes what the step recorded, of which no value is known yet."""
-        found, self.found = self.found, None
-        values = [each.value for each in found.nodes]
+        values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
         for number in self.plan.outputs:
-            node = found.nodes[number]
+            node = self.recorded.nodes[number]
             node.value = values[number]
             node.forget()
+        del self.recorded, self._journal, self._places  # they hold what was computed
+        self.direct = _Direct(self) if len(self.plan.dispatches) == 1 else None
 
     def run(self, tensors: list[Tensor]) -> Any:
         """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
-        values = self.table.copy()
-        for place, number in self.reads:
-            values[number] = tensors[place].value
-        self.plan.run(values)
-        with recording(False):
-            for place, number in self.changes:
-                tensor = tensors[place]
-                tensor.write(leaf(values[number], tensor.node.aval))
-        for place, number in self.grads:
+        if self.direct is not None:
+            outputs = self.direct(tensors)
+        else:
+            values = self.table.copy()
+            for place, number in self.reads:
+                values[number] = tensors[place].value
+            self.plan.run(values)
+            outputs = [values[number] for number in self.plan.outputs]
+        if self.changes:
+            with recording(False):
+                for place, at in self.changes:
+                    tensor = tensors[place]
+                    tensor.write(leaf(outputs[at], tensor.node.aval))
+        for place, output in self.grads:
             tensor = tensors[place]
-            tensor._grad = None if number is None else wrap(leaf(values[number], tensor.node.aval))
-        leaves = [own if number is None else wrap(leaf(values[number], own)) for number, own in self.returned]
-        return tree_unflatten(self.structure, leaves)
+            tensor._grad = None if output is None else wrap(leaf(outputs[output], tensor.node.aval))
+        leaves = [make(outputs, tensors) for make in self.returned]
+        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+
+
+Maker = Callable[[Any, list[Tensor]], Any]
+
+
+class _Direct:
+    """The one dispatch of a step that is no longer than one program: operands that never change are packed once."""
+
+    def __init__(self, variant: Variant) -> None:
+        ((self.executable, arrays, packs, gives, _),) = variant.plan.dispatches
+        place_of = {number: place for place, number in variant.reads}
+        self.operands = [variant.table[each] for each in arrays]
+        self.feeds = [(at, place_of[each]) for at, each in enumerate(arrays) if each in place_of]
+        with jax.enable_x64(True):
+            for own, numbers in packs:
+                self.operands.append(jax.device_put(np.array([variant.table[each] for each in numbers], own)))
+        self.order = [gives.index(each) for each in variant.plan.outputs]
+        self.ordered = self.order == list(range(len(gives)))
+
+    def __call__(self, tensors: list[Tensor]) -> Any:
+        operands = self.operands.copy()
+        for at, place in self.feeds:
+            operands[at] = tensors[place].value
+        counters.dispatches += 1
+        with jax.enable_x64(True):
+            results = self.executable.compiled(*operands)
+        return results if self.ordered else [results[each] for each in self.order]
 
 
 def _is_leaf(value: Any) -> bool:
@@ -224,8 +275,8 @@ def _check_finished(outputs: list[Node], journal: Journal) -> None:
             steps = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
             if not any(each.freed for each in steps):
                 journal.refuse(
-                    "gives a tensor whose gradient could still be asked for, and it has no graph outside: call backward "
-                    "inside the step, return `y.detach()`, or run it under no_grad()",
+                    "gives a tensor whose gradient could still be asked for, and outside it has none: call backward "
+                    "in it, return `y.detach()`, or run it under no_grad()",
                     output.where,
                 )
 
@@ -306,7 +357,7 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     Args:
         function: what to stage; without it, a decorator is returned.
         fullgraph: whether a step that cannot be staged (it reads a value, draws random numbers, or returns a tensor
-            with a graph) is an error, Unstageable, that names the line; else it runs as it is.
+            with a graph) is an UnstageableError that names the line; else it runs as it is.
 
     Counterpart of `torch.compile`, where `fullgraph` is False by default; so is it for `jaxvjp.compile`. Underneath:
     `jax.jit` of the step as a function of its arguments and of the state that it reads.

@@ -28,7 +28,9 @@ ROUNDS = 15
 ROUND_SECONDS = 0.02
 WARM = 50
 """Steps before a step counts as warm: all lengths of the loop of varying length are among them."""
-FRESH_ROUNDS = 40
+WARM_SECONDS = 2
+FRESH_ROUNDS = 60
+"""Timed calls of a step that is another program each time, after as many that are not timed."""
 
 TORCH, BY_HAND, OURS = "torch", "by hand", "jaxvjp"
 
@@ -44,14 +46,17 @@ def measure(steps: dict[str, Step], fresh: bool = False) -> dict[str, Any]:
         _finish(step())
         first[name] = time.perf_counter() - start
     repeats = dict.fromkeys(steps, 1)
-    if not fresh:
-        for name, step in steps.items():
-            start = time.perf_counter()
-            for count in range(1, WARM + 1):
+    if fresh:
+        for step in steps.values():
+            for _ in range(FRESH_ROUNDS):
                 _finish(step())
-                if time.perf_counter() - start > 1:
-                    break
-            repeats[name] = max(1, int(ROUND_SECONDS * count / (time.perf_counter() - start)))
+    else:
+        for name, step in steps.items():
+            start, calls = time.perf_counter(), 0
+            while calls < WARM and time.perf_counter() < start + WARM_SECONDS:
+                _finish(step())
+                calls += 1
+            repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
     seconds: dict[str, list[float]] = {name: [] for name in steps}
     calls = compiles = dispatches = 0
     for _ in range(FRESH_ROUNDS if fresh else ROUNDS):

@@ -383,7 +383,7 @@ def workloads() -> list[Workload]:
     v = np.array([0.1, 1.0, 0.0001], np.float32)
     positive = np.abs(_normal(3)) + 1
     short, long = _normal(1000), _normal(1_000_000)
-    rows = [
+    return [
         Workload("x * 2 ten times, 3 floats", (_normal(3), v), doubling, jitted(doubling_by_hand)),
         Workload("3a + 2b² + log c", (_normal(3), _normal(3), positive, v), weighted, jitted(weighted_by_hand)),
         Workload("61 tiny operations, 8 floats", (_normal(8),), loss_of(tiny), loss_of_by_hand(tiny)),
@@ -453,4 +453,3 @@ def workloads() -> list[Workload]:
         ),
         Workload("10,000 adds in one graph, 8 floats", (_normal(8),), adds, jitted(adds_by_hand)),
     ]
-    return rows

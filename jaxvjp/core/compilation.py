@@ -220,9 +220,9 @@ class _Trial:
             self.first = time.perf_counter() - start
             return results
         if self.calls <= 1 + TRIALS:
-            jax.block_until_ready(operands)
+            _finished(operands)
             start = time.perf_counter()
-            results = jax.block_until_ready(self.usual(*operands))
+            results = _finished(self.usual(*operands))
             self.seconds = min(self.seconds, time.perf_counter() - start)
             if self.calls == 1 + TRIALS and (self.seconds < WORTHWHILE or self.first > PATIENCE):
                 self.of.settle(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
@@ -248,13 +248,21 @@ class _Trial:
 
 def _seconds(compiled: Compiled, operands: tuple[Any, ...]) -> float:
     """The fastest of a few runs, after one that compiles."""
-    jax.block_until_ready(compiled(*operands))
+    _finished(compiled(*operands))
     best = float("inf")
     for _ in range(TRIALS):
         start = time.perf_counter()
-        jax.block_until_ready(compiled(*operands))
+        _finished(compiled(*operands))
         best = min(best, time.perf_counter() - start)
     return best
+
+
+def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
+    """The arrays, once they are computed."""
+    for each in arrays:
+        if isinstance(each, jax.Array):
+            each.block_until_ready()
+    return arrays
 
 
 def split(program: Program) -> Split:

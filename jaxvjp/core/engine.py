@@ -76,9 +76,9 @@ def pull_back(
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before anything is recorded, where the way leads through a node
-    that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
-    hook or a Function reads a value.
+    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
+    anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
+    since written in place. Nothing is computed here, unless a hook or a Function reads a value.
     """
     nodes = _needed(reachable(roots, gradient_edges), targets)
     operations = [node for node in nodes if not node.is_leaf]
