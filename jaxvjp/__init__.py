@@ -11,6 +11,7 @@ from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn,
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters, set_choosing
+from jaxvjp.core.history import explain_program, recompiles
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -53,6 +54,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "explain_program",
     "fft",
     "full",
     "func",
@@ -75,6 +77,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "recompiles",
     "set_choosing",
     "set_default_dtype",
     "set_grad_enabled",

@@ -19,8 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
     ops.linalg ops.view ops
-    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
-    core.pullback core.engine core.walks core.transforms core
+    core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
+    core.promotion core.pullback core.engine core.walks core.transforms core
     printing hooks publishing storage tensor application levels indexing signatures calls functions random creation
     linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function

@@ -134,6 +134,7 @@ class Executable:
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
+        known: whether `history` has been told of it.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
         repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
@@ -150,6 +151,7 @@ class Executable:
         usual = together(self.traced)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
         self.deferring: Compiled | None = None
+        self.known = False
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or those of its outputs."""
