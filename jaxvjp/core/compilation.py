@@ -36,6 +36,8 @@ PATIENCE = 5.0
 """Seconds that the first compile may have taken, for others to be made."""
 QUICK = 8
 """Operations of a program that is compiled at its first call, whether or not there will be a second."""
+LARGE = 1 << 25
+"""Bytes of operands from which on a program is not tried in a way that keeps every result in memory."""
 GAIN = 0.8
 """What part of the time another way must do with, to be taken."""
 
@@ -103,7 +105,7 @@ def together(run: Compiled, split: Split | None = None) -> Compiled:
 
 
 def unfused(run: Compiled, split: Split) -> Compiled:
-    """All outputs in one program, each operation of it for itself."""
+    """All outputs in one program, each operation of it for itself, with an array for each of their results."""
     return jax.jit(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
 
 
@@ -240,6 +242,8 @@ class _Trial:
         known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
         platform = next(iter(operands[0].devices())).platform if operands else jax.default_backend()
         for way in WAYS.get(platform, ()):
+            if way is unfused and sum(each.nbytes for each in operands) > LARGE:
+                continue
             compiled = way(self.of.traced, outputs)
             if compiled is not None:
                 known[way.__name__] = (_seconds(compiled, operands), compiled)
