@@ -9,12 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.application import apply, apply_in_place
-from jaxvjp.core.promotion import converted
-from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
 from jaxvjp.indexing import CUTS
 from jaxvjp.ops.arguments import size
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
-from jaxvjp.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.tensor import NUMBERS, Tensor
 
 OPERATORS = {
     "+": "add",
@@ -142,27 +140,8 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     return CUTS | {row.name: function_of(row) for row in REGISTRY.values() if "function" in row.public}
 
 
-def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
-    """torch's method for a dtype: `x.double()`."""
-
-    def method(self: Tensor) -> Tensor:
-        return to(self, target)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
-    return method
-
-
-def to(self: Tensor, dtype: dtype) -> Tensor:
-    """The tensor in another dtype, through which gradients flow; itself where it has it. As `torch.Tensor.to`."""
-    return self if self.dtype is dtype else wrap(converted(self.node, dtype))
-
-
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`, and a method for every dtype."""
-    Tensor.to = to
-    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
-        setattr(Tensor, name, conversion_to(name, target))
+    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
     for row in REGISTRY.values():
         if "method" in row.public:
             setattr(Tensor, row.name, method_of(row))

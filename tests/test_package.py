@@ -17,11 +17,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
-    core.transforms core
-    printing hooks storage tensor application levels indexing functions random creation
+    core.transforms core.transfer core
+    printing hooks storage tensor application conversion cuda levels indexing functions random creation
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func

@@ -5,6 +5,7 @@ In this room one can make nodes known (`evaluate`) and see what that took (`coun
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay, runs
+from jaxvjp.devices import Placed, device, jax_device
 from jaxvjp.dtypes import dtype
 
 
@@ -75,14 +77,23 @@ def evaluate(wanted: Iterable[Node]) -> None:
     Nodes on the way that the user still holds become known too; a long graph runs in pieces.
     """
     roots = [node for node in wanted if node.value is None]
-    if not roots:
-        return
+    if Placed.anywhere:
+        for place in {node.device for node in roots}:
+            _evaluate([node for node in roots if node.device is place], place)
+    elif roots:
+        _evaluate(roots, None)
+
+
+def _evaluate(roots: list[Node], place: device | None) -> None:
+    """`evaluate` for nodes of one device: what is pending below them is there too."""
     pieces = runs(reachable(roots, _pending_inputs))
     needed = read_across(pieces).union(roots)
     for piece in pieces:
         outputs = [node for node in piece if node in needed or node.held]
         program, leaves = freeze(piece, outputs)
-        for node, value in zip(outputs, executable(program)(leaves), strict=True):
+        with contextlib.nullcontext() if place is None else jax.default_device(jax_device(place)):
+            values = executable(program)(leaves)
+        for node, value in zip(outputs, values, strict=True):
             node.value = value
             node.forget()
 

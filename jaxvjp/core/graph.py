@@ -16,6 +16,7 @@ from weakref import ref
 
 from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
+from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract
@@ -32,9 +33,9 @@ class Number:
     requires_grad = False
     inference = False
 
-    def __init__(self, value: complex, number_dtype: Any) -> None:
+    def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
-        self.aval = Aval((), number_dtype, True)
+        self.aval = Aval((), number_dtype, True, device)
 
 
 Cotangents = list["Node | None"]
@@ -243,6 +244,12 @@ class Node:
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
+    def device(self) -> device | None:
+        """Where the value is, as an abstract value says it."""
+        aval: Aval = self.aval if type(self.aval) is Aval else self.aval[0]
+        return aval.device
+
+    @property
     def output_number(self) -> int:
         """Which result of its step this is: 1 for the second of several."""
         if self.python is not None:
@@ -375,7 +382,7 @@ def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
 
 def known(number: complex, aval: Aval) -> Node:
     """A node filled with one number, computed inside whichever program uses it."""
-    return record(full, (Number(number, aval.dtype),), (aval.shape,))
+    return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
 
 
 def variable_of(node: Node) -> Node:

@@ -17,12 +17,13 @@ No op has a derivative rule: `jax.vjp` differentiates the function.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 
+from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, COMPARE = "keep", "arithmetic", "float", "compare"
@@ -37,12 +38,13 @@ class Aval(NamedTuple):
     """An abstract value: what is known of an array before it is computed.
 
     `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
-    are one program.
+    are one program. `device` says where the array is, None for the device that JAX prefers.
     """
 
     shape: tuple[int, ...]
     dtype: dtype
     number: bool = False
+    device: device | None = None
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
@@ -194,13 +196,26 @@ def backward_name(name: str, variant: int = 0) -> str:
 
 @lru_cache(maxsize=ABSTRACT_CACHE)
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
-    """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape rise here.
+    """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
     Computed once per signature: it costs JAX 200 µs, and the look-up 0.2. 64-bit types are enabled for its duration,
     for torch's integers are 64 bits wide.
     """
+    place = common_device(avals)
     with jax.enable_x64(True):
         result = jax.eval_shape(lambda *operands: operation.call(static, operands), *[each.struct for each in avals])
     if isinstance(result, tuple):
-        return tuple(Aval(each.shape, from_numpy(each.dtype)) for each in result)
-    return Aval(result.shape, from_numpy(result.dtype))
+        return tuple(Aval(each.shape, from_numpy(each.dtype), device=place) for each in result)
+    return Aval(result.shape, from_numpy(result.dtype), device=place)
+
+
+def common_device(avals: Iterable[Aval]) -> device | None:
+    """Where operands are, and so their result; RuntimeError where they are not all there. A number is anywhere."""
+    places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
+    if len(places) > 1:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{of(places[0])} and {of(places[1])}!\n"
+            "Move one of them first: `x.to(y.device)`; gradients flow through that."
+        )
+    return places[0] if places else None
