@@ -22,8 +22,8 @@ READING_ORDER = """
     core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
     core.transforms core.transfer core
     printing hooks storage tensor application conversion cuda levels indexing functions random creation
-    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
-    autograd.forward_ad autograd.functional autograd.gradcheck autograd
+    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function_batch
+    autograd.function    autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
     utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """

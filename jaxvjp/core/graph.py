@@ -73,11 +73,13 @@ class PythonBackward(Protocol):
     """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
 
     `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
-    has gone or brings none; `name` is what torch calls the node. `jvp` gives the tangents of the outputs from those of
+    has gone or brings none; `name` is what torch calls the node; `lifted` says that its value may be batched, for it
+    is a batch's already. `jvp` gives the tangents of the outputs from those of
     `operands`, which are kept while forward mode is on.
     """
 
     name: str
+    lifted: bool
     inputs: Sequence[Node]
     operands: list[Node | None]
 

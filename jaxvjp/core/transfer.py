@@ -21,6 +21,7 @@ class Transfer:
     """The step behind a tensor that was moved (`core.graph.PythonBackward`)."""
 
     name = "ToCopyBackward0"
+    lifted = False
 
     def __init__(self, source: Node) -> None:
         self.place = source.device
