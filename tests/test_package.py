@@ -23,7 +23,7 @@ READING_ORDER = """
     core.transforms core.transfer core
     printing hooks storage tensor application conversion cuda levels indexing functions random creation
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function_batch
-    autograd.function    autograd.forward_ad autograd.functional autograd.gradcheck autograd
+    autograd.function    autograd.forward_ad autograd.functional autograd.differences autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
     utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """
