@@ -7,10 +7,25 @@ are the public names and nothing else. The rooms in reading order: `devices`, `d
 
 from __future__ import annotations
 
-from jaxvjp import autograd, conversion, cuda, dtypes, func, functions, indexing, random, testing, utils
+from jaxvjp import (
+    autograd,
+    conversion,
+    cuda,
+    dtypes,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    random,
+    special,
+    testing,
+    utils,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -37,7 +52,7 @@ __version__ = "0.1.0"
 functions.attach_methods()
 conversion.attach_methods()
 indexing.attach_methods()
-globals().update(functions.public_functions())
+globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
 
@@ -54,6 +69,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "fft",
     "full",
     "func",
     "get_default_device",
@@ -63,7 +79,9 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "linalg",
     "manual_seed",
+    "nn",
     "no_grad",
     "ones",
     "ones_like",
@@ -76,6 +94,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "special",
     "tensor",
     "testing",
     "utils",

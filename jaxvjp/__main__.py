@@ -1,6 +1,7 @@
 """The command line: `python -m jaxvjp` runs every example and compares four answers.
 
-`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp bench` measures. Every other room comes before.
+`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp bench` measures, and `python -m jaxvjp ops`
+compares every op with torch's. Every other room comes before.
 """
 
 from __future__ import annotations
@@ -24,8 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
         epilog="Examples: " + ", ".join(lessons()),
     )
-    parser.add_argument("name", nargs="?", help="an example to show in full, or `bench`; without it all examples run")
-    name = parser.parse_args(arguments).name
+    parser.add_argument(
+        "name", nargs="?", help="an example to show in full, `bench` or `ops`; without it all examples run"
+    )
+    parser.add_argument("ops", nargs="*", metavar="op", help="after `ops`: torch's names of those to run")
+    parser.add_argument("--full", action="store_true", help="with `ops`: every sample in every type")
+    asked = parser.parse_args(arguments)
+    name = asked.name
+    if name == "ops":
+        from jaxvjp.opinfo.report import main as report
+
+        return report(asked.ops, asked.full)
     if name == "bench":
         from jaxvjp.bench import main as bench  # only this command needs the workloads
 

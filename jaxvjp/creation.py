@@ -20,6 +20,22 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.random import Generator, default_generator
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
+__all__ = [
+    "FloatTensor",
+    "empty",
+    "empty_like",
+    "full",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
 
 def _leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
@@ -30,7 +46,7 @@ def _leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = Non
     where = place(device)
     with jax.enable_x64(True):
         value = put(np.asarray(array, own.numpy), where)
-    return wrap(leaf(value, Aval(value.shape, own, device=where), requires_grad))
+    return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
 
 
 def tensor(

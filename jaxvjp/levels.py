@@ -240,7 +240,7 @@ class ExampleStep(Step):
 
     def read(self, node: Node) -> Node:
         shape = node.aval.shape
-        aval = node.aval._replace(shape=(*shape[: self.axis], *shape[self.axis + 1 :]))
+        aval = node.aval.shaped((*shape[: self.axis], *shape[self.axis + 1 :]))
         shown = Node(example, (), (node,), aval, node.requires_grad)
         shown.edges = ()
         self.level.examples[shown] = node, self.axis

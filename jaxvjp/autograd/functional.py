@@ -312,7 +312,7 @@ def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
 
 def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
     """One output's blocks of the Jacobian, zeros for None."""
-    avals = [output.node.aval._replace(shape=(*output.shape, *each.shape)) for each in inputs]
+    avals = [output.node.aval.shaped((*output.shape, *each.shape)) for each in inputs]
     return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
 
 
@@ -343,7 +343,7 @@ def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | 
             return None
         pulled.append(row.node)
     with recording(create_graph):
-        stacked = record(stack, tuple(pulled), (0,))
+        stacked = record(stack, tuple(pulled), (0, (len(pulled),)))
         return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
 
 

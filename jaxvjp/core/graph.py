@@ -19,7 +19,7 @@ from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
-from jaxvjp.ops.op import Aval, Op, abstract
+from jaxvjp.ops.op import Aval, Op, abstract, number_aval
 
 next_serial = count().__next__
 """The next place in the order of recording."""
@@ -35,7 +35,7 @@ class Number:
 
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
-        self.aval = Aval((), number_dtype, True, device)
+        self.aval = number_aval(number_dtype, device)
 
 
 Cotangents = list["Node | None"]
@@ -136,6 +136,30 @@ class Overwritten(NamedTuple):
     where: Where
 
 
+class Rare(property):
+    """An attribute that few nodes have. To set it makes a node `special`: what is remembered of graphs of the same
+    structure does not apply to it."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        hidden = f"_{name}"
+
+        def assign(node: Node, value: Any) -> None:
+            if value is not self.default:
+                node.special = True
+            setattr(node, hidden, value)
+
+        setattr(owner, hidden, self.default)
+        super().__init__(attrgetter(hidden), assign)
+
+
+def rare(default: Any = None) -> Any:
+    """`Rare`, for the eyes of a type checker of the attribute's own type."""
+    return Rare(default)
+
+
 class Node:
     """One recorded operation, or a leaf.
 
@@ -153,6 +177,8 @@ class Node:
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
+        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or
+            is freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
@@ -160,29 +186,20 @@ class Node:
         where: code object and instruction of the user's line that recorded it.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "aval",
-        "edges",
-        "freed",
-        "holder",
-        "hooks",
-        "in_place",
-        "inference",
-        "input_avals",
-        "inputs",
-        "operation",
-        "overwritten",
-        "packed",
-        "python",
-        "requires_grad",
-        "retains",
-        "serial",
-        "static",
-        "step_hooks",
-        "value",
-        "where",
-    )
+    # What few nodes have is looked up on the class: setting it on each would double what recording one costs.
+    edges: tuple[Node, ...] | None = rare()
+    python: PythonBackward | None = rare()
+    hooks: dict[int, Hook] | None = rare()
+    packed: Packed | None = rare()
+    step_hooks: StepHooks | None = rare()
+    retains: bool = rare(False)
+    special = False
+    freed = False
+    in_place = False
+    inference = False
+    holder: ref[Any] | None = None
+    input_avals: tuple[Aval, ...] | None = None
+    overwritten: Overwritten | None = None
 
     def __init__(
         self,
@@ -192,6 +209,7 @@ class Node:
         aval: Any,
         requires_grad: bool = False,
         value: Any = None,
+        where: Where = None,
     ) -> None:
         self.operation = operation
         self.static = static
@@ -199,20 +217,10 @@ class Node:
         self.aval = aval
         self.requires_grad = requires_grad
         self.value = value
-        self.edges: tuple[Node, ...] | None = None
-        self.python: PythonBackward | None = None
-        self.freed = False
         self.serial = next_serial()
-        self.holder: ref[Any] | None = None
-        self.input_avals: tuple[Aval, ...] | None = None
-        self.hooks: dict[int, Hook] | None = None
-        self.packed: Packed | None = None
-        self.retains = False
-        self.in_place = False
-        self.inference = grad_mode.inference
-        self.step_hooks: StepHooks | None = None
-        self.overwritten: Overwritten | None = None
-        self.where = user_line(sys._getframe(1))
+        self.where = user_line(sys._getframe(1)) if where is None else where
+        if grad_mode.inference:
+            self.inference = True
 
     @property
     def is_leaf(self) -> bool:
@@ -227,7 +235,9 @@ class Node:
     @property
     def held(self) -> bool:
         """Whether the user may still read this node."""
-        tensor = self.tensor
+        if self.holder is None:
+            return False
+        tensor = self.holder()
         return tensor is not None and tensor.shows(self)
 
     @property
@@ -248,8 +258,8 @@ class Node:
     @property
     def device(self) -> device | None:
         """Where the value is, as an abstract value says it."""
-        aval: Aval = self.aval if type(self.aval) is Aval else self.aval[0]
-        return aval.device
+        place: device | None = (self.aval if type(self.aval) is Aval else self.aval[0]).device
+        return place
 
     @property
     def output_number(self) -> int:
@@ -284,14 +294,15 @@ class Node:
             return []
         places: list[int | None] = []
         for name, needed_for in operation.saves:
-            if needed_for is not None and not self.inputs[operation.operands.index(needed_for)].requires_grad:
+            count = len(self.inputs)
+            if needed_for is not None and not any(
+                self.inputs[place].requires_grad for place in operation.places(needed_for, self.static, count)
+            ):
                 continue
             if name == "result":
                 places.append(None)
-            elif name in operation.operands:
-                places.append(operation.operands.index(name))
-            elif "*" + name in operation.operands:
-                places += range(operation.operands.index("*" + name), len(self.inputs))
+            elif name != "residuals":
+                places += operation.places(name, self.static, count)
         return list(dict.fromkeys(places))
 
     def changed_in_place(self) -> Node | None:
@@ -317,20 +328,25 @@ class Node:
             node = node.inputs[0]
         return None
 
-    def free(self) -> None:
-        """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
-        if self.python is not None:
+    def free(self) -> bool:
+        """Gives up the residuals after a backward without `retain_graph`, and says whether that leaves it unusable: an
+        op that saved none may be walked again."""
+        if self.special and self.python is not None:
             self.python.free()
-        elif self.operation is not None and self.operation.saves:
-            self.freed = True
+            return False
+        if self.operation is None or not self.operation.saves:
+            return False
+        self.freed = self.special = True
+        if self.value is not None:
             self.forget()
+        return True
 
     def stripped(self) -> Node:
         """This step of the backward graph without what its value is computed from."""
-        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad)
-        copy.serial, copy.where = self.serial, self.where
-        copy.freed = self.freed
+        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, where=self.where)
+        copy.serial = self.serial
         if self.freed:  # what was not gets inputs, stripped ones
+            copy.freed = True
             copy.input_avals = self.avals_read()
         return copy
 
@@ -358,12 +374,16 @@ def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
         return False
     for each in inputs:
         if each.requires_grad:
-            if aval.dtype.differentiable:
+            if _differentiable(aval):
                 if operation.saves:
                     check_savable(inputs)
                 return True
             return False
     return False
+
+
+def _differentiable(aval: Any) -> bool:
+    return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
 
 
 def check_savable(inputs: Iterable[Node | Number]) -> None:
@@ -377,9 +397,9 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
             )
 
 
-def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
-    """A node whose value is given."""
-    return Node(None, (), (), aval, requires_grad, value)
+def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
+    """A node whose value is given; `where` is the user's line, if it is known already."""
+    return Node(None, (), (), aval, requires_grad, value, where)
 
 
 def known(number: complex, aval: Aval) -> Node:
@@ -415,13 +435,16 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
             if each not in seen and type(each) is Node:
                 seen.add(each)
                 pending.append(each)
-    return sorted(seen, key=_recording_order)
+    return sorted(seen, key=recording_order)
 
 
-_recording_order = attrgetter("serial")
+recording_order = attrgetter("serial")
 
 
 def items(node: Node) -> list[Node]:
     """One node for each array that `node`, whose op returns a tuple, gives."""
     tracked = node.requires_grad
-    return [Node(item, (index,), (node,), aval, tracked) for index, aval in enumerate(node.aval)]
+    return [
+        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
+        for index, aval in enumerate(node.aval)
+    ]

@@ -67,11 +67,11 @@ def record_pullback(
     """
     operands = (*leaves, *cotangents)
     rows = () if batch is None else (batch,)
-    primals = tuple([each.aval._replace(shape=each.aval.shape[len(rows) :]) for each in cotangents])
+    primals = tuple([each.aval.shaped(each.aval.shape[len(rows) :]) for each in cotangents])
 
     def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
         pulled = [leaves[position].aval for position in positions]
-        avals = (*primals, *[each._replace(shape=(*rows, *each.shape)) for each in pulled])
+        avals = (*primals, *[each.shaped((*rows, *each.shape)) for each in pulled])
         static = (program, positions, batch is not None)
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges

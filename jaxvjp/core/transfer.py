@@ -49,7 +49,7 @@ def moved(node: Node, place: device | None) -> Node:
     if node.device is place:
         return node
     evaluate((node,))
-    value = leaf(put(node.value, place), node.aval._replace(device=place))
+    value = leaf(put(node.value, place), node.aval.on(place))
     tracked = grad_mode.enabled and node.requires_grad
     if not (tracked or transforming.forward):
         return value

@@ -190,5 +190,5 @@ def record_vmap(
     shapes = [
         (*each.aval.shape[:axis], size, *each.aval.shape[axis:]) for each, axis in zip(outputs, out_axes, strict=True)
     ]
-    avals = tuple([each.aval._replace(shape=shape) for shape, each in zip(shapes, outputs, strict=True)])
+    avals = tuple([each.aval.shaped(shape) for shape, each in zip(shapes, outputs, strict=True)])
     return transformed(vmap, static, [each for each, _ in batches], avals)

@@ -110,5 +110,5 @@ def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: lis
 
 
 def _block(found: Node | None, output: Tensor, argument: Tensor) -> Node:
-    aval = output.node.aval._replace(shape=(*output.shape, *argument.shape))
+    aval = output.node.aval.shaped((*output.shape, *argument.shape))
     return known(0, aval) if found is None else found
