@@ -132,7 +132,9 @@ class Stored:
             storage = self.storage
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
-            new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
+            old = self._node
+            new.hooks, new.retains = (old.hooks, old.retains) if new.is_leaf else (None, False)
+            new.step_hooks = old.step_hooks if new.is_leaf else None
             self.versions.written()
             storage.node = new
             storage.version += 1

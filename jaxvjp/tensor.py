@@ -69,6 +69,7 @@ class Tensor(Stored):
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
     grad_fn: Any  # hung on by `autograd.graph`
+    output_nr: Any
     to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
     cpu: Callable[..., Tensor]
     cuda: Callable[..., Tensor]
@@ -274,7 +275,7 @@ class Tensor(Stored):
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
         self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
-        self._node.hooks = old.hooks
+        self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import Walk, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Node, known, record
+from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
@@ -23,7 +24,7 @@ from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor import Size, Tensor, wrap
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 accumulation = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
 
@@ -68,9 +69,13 @@ def backward(
     receivers, walked = _accumulated(nodes, cotangents, targets, create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked)
-    for receiver in receivers:
+    for receiver, gradient in receivers:
         for hook in list((receiver._after_accumulation or {}).values()):
             hook(receiver)
+        hooks = receiver.node.step_hooks
+        if hooks is not None and receiver.is_leaf:
+            for step_hook in list(hooks.after.values()):
+                hooks.call(step_hook, [], [gradient])
 
 
 def grad(
@@ -144,29 +149,44 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
 
 def _accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
-) -> tuple[list[Tensor], list[Node]]:
-    """Adds the gradients to the `grad` of their tensors. Returns those, and the operations walked through."""
+) -> tuple[list[tuple[Tensor, Node]], list[Node]]:
+    """Adds the gradients to the `grad` of their tensors. Returns those, each with what was added or the sum of it
+    where nobody asks, and the operations walked through."""
     with accumulation:
         question = None if create_graph else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             for node, sum_ in answer.gradients:
                 _receive(node.tensor, sum_, False)
-            return [node.tensor for node, _ in answer.gradients], answer.walked
+            return [(node.tensor, sum_) for node, sum_ in answer.gradients], answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
     with accumulation, recording(create_graph):
         sums: dict[Node, Node] = {}
-        for node, gradient in {**found.gradients, **found.retained}.items():
+        gradients = _before_accumulation({**found.gradients, **found.retained})
+        for node, gradient in gradients.items():
             into = _added_to(node)
             if isinstance(into, Node):
                 sums[node] = record(add, (into, gradient))
             elif into == FRESH:
                 sums[node] = gradient
         _compute(question, found, sums)
-        receivers = [node.tensor for node in sums]
-        for receiver, sum_ in zip(receivers, sums.values(), strict=True):
+        receivers = [(node.tensor, gradients[node]) for node in sums]
+        for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     return receivers, found.operations
+
+
+def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the hooks before each leaf's `AccumulateGrad` step make of its gradient; absent where they make it None."""
+    replaced: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        given: Cotangents = [gradient]
+        if node.is_leaf and node.step_hooks is not None:
+            for hook in list(node.step_hooks.before.values()):
+                given = node.step_hooks.call(hook, given, None)
+        if given[0] is not None:
+            replaced[node] = given[0]
+    return replaced
 
 
 FRESH, NOBODY = "fresh", "nobody"
@@ -221,7 +241,8 @@ def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    listed = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
+    return [each.tensor() if isinstance(each, GradientEdge) else each for each in listed]
 
 
 def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:

@@ -25,7 +25,7 @@ import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -47,6 +47,15 @@ class Anomaly(threading.local):
 
 
 anomaly = Anomaly()
+
+
+class Walking(threading.local):
+    """The walk that calls a hook, while it does, per thread."""
+
+    now: Any = None
+
+
+walking = Walking()
 
 
 class Walk(NamedTuple):
@@ -87,7 +96,7 @@ def pull_back(
     check_unchanged(operations)
     if batch is not None:
         for node in nodes:
-            if node.hooks or node.stands_alone:
+            if node.hooks or (node.stands_alone and not node.is_leaf):
                 raise batched_error(node)
     with recording(create_graph):
         return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
@@ -97,6 +106,8 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where one of `operations` saved what was since written in place."""
     if operations and Versions.last_write > min(map(recording_order, operations)):
         for node in operations:
+            if grad_mode.mutation is not None and node.serial > grad_mode.mutation:
+                continue
             changed = node.changed_in_place()
             if changed is not None:
                 raise changed_error(node, changed)
@@ -196,10 +207,14 @@ class _Sweep:
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
-            for hook in list(node.hooks.values()):
-                replaced = hook(self.arrived[node])
-                if replaced is not None:
-                    self.arrived[node] = replaced
+            outer, walking.now = walking.now, self
+            try:
+                for hook in list(node.hooks.values()):
+                    replaced = hook(self.arrived[node])
+                    if replaced is not None:
+                        self.arrived[node] = replaced
+            finally:
+                walking.now = outer
 
     def pull(
         self,
@@ -241,8 +256,9 @@ class _Sweep:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
-            arrived = [each for each in outputs if each is not None]
-            self.pull(segment, arrived, [each for each in given if each is not None], unpacked)
+            arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
+            if arrived:  # a hook may have put None there, which goes on as None
+                self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
             results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
             self.arrived = settled
         if hooks is not None:
@@ -251,9 +267,9 @@ class _Sweep:
         if anomaly.enabled and anomaly.check_nan:
             _look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
-        if step is not None:
+        if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
-        else:
+        if step is None:
             pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
         for each, result in pairs:
             self.arrive(each, result)

@@ -20,6 +20,7 @@ from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract, number_aval
+from jaxvjp.ops.view import unbind_one
 
 next_serial = count().__next__
 """The next place in the order of recording."""
@@ -266,6 +267,8 @@ class Node:
         """Which result of its step this is: 1 for the second of several."""
         if self.python is not None:
             return list(self.python.outputs).index(self)
+        if self.operation is unbind_one:
+            return cast(int, cast(Number, self.inputs[1]).value)
         return cast(int, self.static[0]) if self.operation is item else 0
 
     @property
