@@ -7,19 +7,20 @@ dispatch that computes all it gave. Everything is checked, and everything comput
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.autograd.graph import GradientEdge
-from jaxvjp.core.engine import Walk, pull_back, release
+from jaxvjp.core.engine import Walk, calls_python, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
+from jaxvjp.levels import Batch
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor import Size, Tensor, wrap
@@ -150,10 +151,10 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
 def _accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node]]:
-    """Adds the gradients to the `grad` of their tensors. Returns those, each with what was added or the sum of it
-    where nobody asks, and the operations walked through."""
+    """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
+    which no hook waits for, the sum), and the operations walked through."""
     with accumulation:
-        question = None if create_graph else Question(roots, cotangents, targets, _added_to)
+        question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             for node, sum_ in answer.gradients:
@@ -161,14 +162,8 @@ def _accumulated(
             return [(node.tensor, sum_) for node, sum_ in answer.gradients], answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
     with accumulation, recording(create_graph):
-        sums: dict[Node, Node] = {}
         gradients = _before_accumulation({**found.gradients, **found.retained})
-        for node, gradient in gradients.items():
-            into = _added_to(node)
-            if isinstance(into, Node):
-                sums[node] = record(add, (into, gradient))
-            elif into == FRESH:
-                sums[node] = gradient
+        sums = _summed(gradients)
         _compute(question, found, sums)
         receivers = [(node.tensor, gradients[node]) for node in sums]
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
@@ -200,6 +195,18 @@ def _added_to(node: Node) -> Node | str:
     return FRESH if tensor._grad is None else tensor._grad.node
 
 
+def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the `grad` of each node's tensor will be, of those that still have one."""
+    sums: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        into = _added_to(node)
+        if isinstance(into, Node):
+            sums[node] = record(add, (into, gradient))
+        elif into == FRESH:
+            sums[node] = gradient
+    return sums
+
+
 def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
         receiver._grad = wrap(gradient)
@@ -207,8 +214,9 @@ def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
         receiver._grad.write(gradient)
 
 
-def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) -> None:
-    """One dispatch for the results and, as the same program has them, the values of roots not yet known.
+def _compute(question: Question | None, found: Walk, results: dict[Node, Node], retained: Iterable[Node] = ()) -> None:
+    """One dispatch for the results, what is retained and, as the same program has them, the values of roots not yet
+    known.
 
     Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
     """
@@ -216,7 +224,7 @@ def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) 
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *shown.values()])
+        evaluate([*results.values(), *retained, *shown.values()])
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -226,13 +234,33 @@ def _gradients_of(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
 ) -> tuple[dict[Node, Node], list[Node]]:
     """The gradients of those of `targets` that have one, and the operations walked through."""
-    question = None if create_graph else Question(roots, cotangents, targets, batch=batch)
+    if batch is not None and calls_python(roots, targets):
+        return _one_by_one(roots, cotangents, targets, create_graph, batch)
+    question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
-    _compute(question, found, found.gradients)
+    with accumulation, recording(create_graph):
+        retained = {} if batch is not None else _summed(found.retained)
+        _compute(question, found, found.gradients, retained.values())
+        for node, sum_ in retained.items():
+            _receive(node.tensor, sum_, create_graph)
     return found.gradients, found.operations
+
+
+def _one_by_one(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
+) -> tuple[dict[Node, Node], list[Node]]:
+    """`_gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
+    with Batch(batch, "error", None, of_function=False) as level:
+        examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
+        found = pull_back(roots, examples, targets, create_graph)
+        with recording(create_graph):
+            gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
+    if not create_graph:
+        evaluate(gradients)
+    return dict(zip(found.gradients, gradients, strict=True)), found.operations
 
 
 def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:

@@ -86,7 +86,7 @@ def pull_back(
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
     that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
     that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
-    hook or a Function reads a value.
+    hook or a Function reads a value; with `batch` the walk must call none (`calls_python`).
     """
     nodes = _needed(reachable(roots, gradient_edges), targets)
     operations = [node for node in nodes if not node.is_leaf]
@@ -94,12 +94,14 @@ def pull_back(
         if node.freed:
             raise freed_error(node)
     check_unchanged(operations)
-    if batch is not None:
-        for node in nodes:
-            if node.hooks or (node.stands_alone and not node.is_leaf):
-                raise batched_error(node)
     with recording(create_graph):
         return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+
+
+def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
+    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    nodes = _needed(reachable(roots, gradient_edges), targets)
+    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
@@ -350,12 +352,4 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place by {located(change.where)}\n"
         "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
-    )
-
-
-def batched_error(node: Node) -> RuntimeError:
-    return RuntimeError(
-        "is_grads_batched needs a graph without Python in its backward pass, for all rows go back at once.\n"
-        f"There is a hook or a custom Function at {node.gradient_name}, recorded by {node.location}\n"
-        "Call grad once per row instead."
     )
