@@ -17,11 +17,13 @@ from weakref import ref
 
 import numpy as np
 
-from jaxvjp.core.graph import Node, Number, Versions, detached, record, variable_of
+from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, recording, transforming
+from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import function_view, put
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
 
 Array = np.ndarray[Any, Any]
 
@@ -140,6 +142,8 @@ class Stored:
             storage.version += 1
             self._seen = storage.version
             self._show(new)
+        elif any(step.operation is expand for step in self._steps) and not transforming.batches:
+            base.write(self._written_to_part(base.node, new))
         else:
             nodes = [base.node]
             for step in self._steps[:-1]:
@@ -147,6 +151,20 @@ class Stored:
             for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
                 new = step.write(outer, new)
             base.write(new)
+
+    def _written_to_part(self, base: Node, new: Node) -> Node:
+        """`base` with `new` in the place of this view, on whose way something is repeated; RuntimeError where one
+        element of `base` would have to hold several, as torch has it: not for `fill_` and `zero_`."""
+        origin, layout = self._laid_out()
+        begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
+        whole = np.arange(math.prod(base.aval.shape))[begins:]
+        bytes_apart = [each * whole.itemsize for each in layout.strides]
+        shown = np.lib.stride_tricks.as_strided(whole, layout.shape, bytes_apart).ravel()
+        positions, elements = np.unique(shown, return_index=True)
+        if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
+            raise RuntimeError(OVERLAPPING)
+        where = [leaf(each, Aval(each.shape, int64, place=base.device)) for each in (elements, positions)]
+        return record(put_at, (base, new, *where))
 
     @property
     def versions(self) -> Versions:
@@ -209,13 +227,17 @@ class Stored:
 
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
+        return self._laid_out()[1]
+
+    def _laid_out(self) -> tuple[Array, Array]:
+        """Such arrays for the base and for this tensor, which shows part of the same memory."""
         base = self if self._base_tensor is None else self._base_tensor
         shape: tuple[int, ...] = base.node.aval.shape
         strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
+        origin = array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
         for step in self._steps:
             array = step.layout(array)
-        return array
+        return origin, array
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:

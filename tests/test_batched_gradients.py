@@ -105,7 +105,7 @@ def through_hooks(torch):
     z.grad_fn.register_prehook(lambda arrived: (arrived[0] * 3,))
     z.grad_fn.register_hook(lambda given, arrived: (given[0] * arrived[0],))
     graph = module(torch, "autograd.graph")
-    graph.register_multi_grad_hook((y, z), lambda gradients: seen.append([tuple(each.shape) for each in gradients]))
+    graph.register_multi_grad_hook((y,), lambda gradients: seen.append([tuple(each.shape) for each in gradients]))
     accumulation = y.grad_fn.next_functions[0][0]
     accumulation.register_prehook(lambda arrived: seen.append("never"))
     return batched(torch, z, x), seen

@@ -389,4 +389,49 @@ def requiring_a_gradient_of_a_view(torch):
     return v.is_leaf, v.grad, x.requires_grad
 
 
+def parts_of_expanded_tensors_may_be_written(torch):
+    found = []
+    for write in (
+        lambda y: y[:, 0].add_(torch.tensor([1.0, 2.0, 3.0])),
+        lambda y: y[:, 1:2].mul_(2).add_(1),
+        lambda y: y[1, 2].fill_(7.0),
+        lambda y: y.t()[0].copy_(torch.tensor([1.0, 2.0, 3.0])),
+        lambda y: y.unsqueeze(1)[1:, 0, 3].mul_(5),
+        lambda y: y[0, 1:1].add_(1),
+        lambda y: y.detach()[2, 1].fill_(3.0),
+    ):
+        x = torch.tensor([[1.0], [2.0], [3.0]], requires_grad=True)
+        z = x * 1
+        y = z.expand(3, 4)
+        write(y)
+        (z**2).sum().backward()
+        found.append((z, y, x.grad, z._version, str(z.grad_fn).partition(" ")[0]))
+    return found
+
+
+def expanded_tensors_may_be_filled(torch):
+    found = []
+    for write in (lambda y: y[0].fill_(7.0), lambda y: y.zero_(), lambda y: y.t()[1:].fill_(2.0)):
+        z = torch.tensor([[1.0], [2.0], [3.0]])
+        write(z.expand(3, 4))
+        found.append((z, z._version))
+    return found
+
+
+def what_is_repeated_may_not(torch):
+    found = []
+    for write in (
+        lambda y: y.add_(1),
+        lambda y: y[1].mul_(2),
+        lambda y: y.t()[1:3].add_(1),
+        lambda y: y.copy_(torch.ones(3, 4)),
+    ):
+        z = torch.tensor([[1.0], [2.0], [3.0]])
+        try:
+            write(z.expand(3, 4))
+        except RuntimeError as error:
+            found.append((str(error).partition("\n")[0], z, z._version))
+    return found
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -20,7 +20,7 @@ from jaxvjp.core.engine import FREED, walking
 from jaxvjp.core.graph import Cotangents, StepHooks
 from jaxvjp.core.graph import Node as Recorded
 from jaxvjp.hooks import RemovableHandle
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import item, rebind
 from jaxvjp.tensor import Tensor, blank, checked_replacement, wrap
 
 __all__ = [
@@ -145,6 +145,8 @@ _steps: WeakValueDictionary[object, Node] = WeakValueDictionary()
 
 def step_of(node: Recorded) -> Node:
     """The step that made a node; the nodes of all results of one step have one."""
+    while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
+        node = node.inputs[0]  # contents written past the graph: the gradient is that of before
     step: object = node.python or node
     if node.is_leaf and node.tensor is not None:  # whose node is another one once it was written
         step = node.tensor

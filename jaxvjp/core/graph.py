@@ -18,7 +18,7 @@ from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, item, variable
+from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, abstract, number_aval
 from jaxvjp.ops.view import unbind_one
 
@@ -248,7 +248,7 @@ class Node:
             return self.python.name
         if self.operation is None or self.operation is variable:
             return "AccumulateGrad"
-        if self.operation is item:
+        if (self.operation is item or self.operation is rebind) and self.inputs:
             return cast(Node, self.inputs[0]).gradient_name
         return self.operation.gradient_name(self.static, self.avals_read())
 
