@@ -86,10 +86,20 @@ class Stored:
             self._reread(storage)
         return self._node
 
+    @property
+    def gradient_node(self) -> Node:
+        """The node that the gradient of this tensor arrives at: contents written past the graph have that of before."""
+        node = self.node
+        while node.operation is rebind and isinstance(node.inputs[0], Node):
+            node = node.inputs[0]
+        return node
+
     def shows(self, node: Node) -> bool:
         return self._node is node
 
     def _show(self, node: Node) -> None:
+        if self._node.requires_grad and self._node.is_leaf:
+            self._node.special = True  # where a graph has it, its gradient belongs to the leaf of now
         self._node = node
         node.holder = ref(self)
         if self._versions is not None and self._base_tensor is None:

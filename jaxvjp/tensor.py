@@ -217,7 +217,7 @@ class Tensor(Stored):
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf and not self.node.retains:
+        if self._grad is None and not self.is_leaf and not self.gradient_node.retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -318,7 +318,7 @@ class Tensor(Stored):
         The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
         Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        node = self.node
+        node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
@@ -339,11 +339,11 @@ class Tensor(Stored):
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self.node.retains = not self.is_leaf
+        self.gradient_node.retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
-        return self.node.retains
+        return self.gradient_node.retains
 
     # Reading the value computes it.
 

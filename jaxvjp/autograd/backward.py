@@ -67,9 +67,9 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
-    receivers, walked = _accumulated(nodes, cotangents, targets, create_graph)
+    receivers, walked, met = _accumulated(nodes, cotangents, targets, create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(walked)
+        release(walked, met)
     for receiver, gradient in receivers:
         for hook in list((receiver._after_accumulation or {}).values()):
             hook(receiver)
@@ -110,7 +110,7 @@ def grad(
     nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
     batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
-    pulled, walked = _gradients_of(nodes, cotangents, targets, create_graph, batch)
+    pulled, walked, met = _gradients_of(nodes, cotangents, targets, create_graph, batch)
     for position, node in enumerate(targets):
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(
@@ -119,7 +119,7 @@ def grad(
                 "Its gradient would be None, not zero: no output was computed from it."
             )
     if not (create_graph if retain_graph is None else retain_graph):
-        release(walked)
+        release(walked, met)
     missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
     return tuple(
         wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
@@ -150,16 +150,16 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
 
 def _accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
-) -> tuple[list[tuple[Tensor, Node]], list[Node]]:
+) -> tuple[list[tuple[Tensor, Node]], list[Node], Iterable[Any]]:
     """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
-    which no hook waits for, the sum), and the operations walked through."""
+    which no hook waits for, the sum), the operations walked through, and all that was met."""
     with accumulation:
         question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             for node, sum_ in answer.gradients:
                 _receive(node.tensor, sum_, False)
-            return [(node.tensor, sum_) for node, sum_ in answer.gradients], answer.walked
+            return [(node.tensor, sum_) for node, sum_ in answer.gradients], answer.walked, answer.met
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
@@ -168,7 +168,7 @@ def _accumulated(
         receivers = [(node.tensor, gradients[node]) for node in sums]
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    return receivers, found.operations
+    return receivers, found.operations, found.met
 
 
 def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
@@ -232,26 +232,26 @@ def _compute(question: Question | None, found: Walk, results: dict[Node, Node], 
 
 def _gradients_of(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
-) -> tuple[dict[Node, Node], list[Node]]:
-    """The gradients of those of `targets` that have one, and the operations walked through."""
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
     if batch is not None and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
     question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
-        return dict(answer.gradients), answer.walked
+        return dict(answer.gradients), answer.walked, answer.met
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
     with accumulation, recording(create_graph):
         retained = {} if batch is not None else _summed(found.retained)
         _compute(question, found, found.gradients, retained.values())
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
-    return found.gradients, found.operations
+    return found.gradients, found.operations, found.met
 
 
 def _one_by_one(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
-) -> tuple[dict[Node, Node], list[Node]]:
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
     """`_gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
     with Batch(batch, "error", None, of_function=False) as level:
         examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
@@ -260,7 +260,7 @@ def _one_by_one(
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
     if not create_graph:
         evaluate(gradients)
-    return dict(zip(found.gradients, gradients, strict=True)), found.operations
+    return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
 
 
 def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
@@ -280,7 +280,7 @@ def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
                 f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
                 "computation that is to be differentiated."
             )
-    return [each.node for each in tensors]
+    return [each.gradient_node for each in tensors]
 
 
 def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:

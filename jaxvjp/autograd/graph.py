@@ -230,7 +230,7 @@ def register_multi_grad_hook(
     if not all(each.requires_grad for each in tensors):
         raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
     # Of a leaf the node that it shows by then counts, for it may be written meanwhile.
-    nodes = [ref(each) if each.is_leaf else each.node for each in tensors]
+    nodes = [ref(each) if each.is_leaf else each.gradient_node for each in tensors]
     arrived: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()
     missing: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 

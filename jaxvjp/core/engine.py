@@ -24,7 +24,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Passed,
+    PythonBackward,
+    Versions,
+    gradient_edges,
+    reachable,
+    record,
+    recording_order,
+)
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
@@ -66,12 +76,14 @@ class Walk(NamedTuple):
         retained: the cotangents of intermediate nodes whose tensors retain theirs.
         values: for each root that was not known yet, a node that gives its value from the same program.
         operations: those that the walk went through, for `release`.
+        met: those, and all else that the roots lead to.
     """
 
     gradients: dict[Node, Node]
     retained: dict[Node, Node]
     values: dict[Node, Node]
     operations: list[Node]
+    met: Iterable[Any] = ()
 
 
 def pull_back(
@@ -88,19 +100,35 @@ def pull_back(
     that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
     hook or a Function reads a value; with `batch` the walk must call none (`calls_python`).
     """
-    nodes = _needed(reachable(roots, gradient_edges), targets)
-    operations = [node for node in nodes if not node.is_leaf]
+    reached = reachable(roots, gradient_edges)
+    now = _leaves_of_now(reached)
+    nodes = _needed(reached, targets, now)
+    operations = _passed_through(nodes, targets)
     for node in operations:
         if node.freed:
             raise freed_error(node)
     check_unchanged(operations)
     with recording(create_graph):
-        return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch).run(roots, cotangents)
+    return walk._replace(met=reached)
+
+
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
+    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    if targets is None:
+        return [node for node in nodes if not node.is_leaf]
+    ends, inside = set(targets), set(nodes)
+    return [
+        node
+        for node in nodes
+        if not node.is_leaf and (node not in ends or any(each in inside for each in gradient_edges(node)))
+    ]
 
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
     """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
-    nodes = _needed(reachable(roots, gradient_edges), targets)
+    reached = reachable(roots, gradient_edges)
+    nodes = _needed(reached, targets, _leaves_of_now(reached))
     return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
@@ -115,20 +143,29 @@ def check_unchanged(operations: Sequence[Node]) -> None:
                 raise changed_error(node, changed)
 
 
-def gradient_edges(node: Node) -> Iterable[Any]:
-    """The nodes to which `node` passes cotangents on; none for a leaf."""
-    if node.is_leaf:
-        return ()
-    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+def _leaves_of_now(nodes: list[Node]) -> dict[Node, Node]:
+    """For each leaf whose tensor shows another node by now, for it was written since, that node: there the gradient
+    arrives. `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`."""
+    now = {}
+    for node in nodes:
+        if node.special and node.is_leaf and node.requires_grad and node.tensor is not None and not node.held:
+            now[node] = node.tensor.node
+    return now
 
 
-def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target."""
+def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
+    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
+    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
     needed = set(targets)
     for node in nodes:
-        if node not in needed and any(each in needed for each in gradient_edges(node)):
+        if node not in needed and (
+            now.get(node) in needed
+            or any(each in needed for each in gradient_edges(node))
+            or (node.passed is not None and node.freed and node.passed.leads(node, targets))
+        ):
             needed.add(node)
     return [node for node in nodes if node in needed]
 
@@ -141,9 +178,11 @@ class _Sweep:
         nodes: list[Node],
         operations: list[Node],
         targets: Sequence[Node] | None,
+        now: Mapping[Node, Node],
         create_graph: bool,
         batch: int | None,
     ) -> None:
+        self.now = now
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
@@ -155,6 +194,7 @@ class _Sweep:
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            node = self.now.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
@@ -176,13 +216,14 @@ class _Sweep:
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
                     values[node] = primal
+        passed = set(self.operations)
         for node in self.nodes:
-            if node.is_leaf:
+            if node not in passed:
                 self.call_hooks(node)
         wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
-        # torch hands out the gradient of an intermediate target as it came in, that of a leaf after its hooks.
+        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
-        retained = {node: self.arrived[node] for node in self.operations if node.retains and node in self.arrived}
+        retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
     def segments(self) -> list[list[Node]]:
@@ -289,14 +330,18 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
             )
 
 
-def release(operations: Iterable[Node]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op.
+def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
+    its roots lead to.
 
     What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
     """
     kept: list[Node] = []
+    passed: Passed | None = None
     for node in operations:
+        if node.value is not None:
+            passed = node.passed = passed or Passed(met)
         if not node.free() and node.value is not None and node.held:
             kept.append(node)
     if transforming.forward:
@@ -309,6 +354,7 @@ def release(operations: Iterable[Node]) -> None:
             if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
                 if each not in stripped:
                     stripped[each] = each.stripped()
+                    stripped[each].passed = passed
                     if not each.freed:
                         kept.append(each)
                 each = stripped[each]

@@ -183,6 +183,7 @@ class Node:
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
+        passed: what it led to once: known of a node that is freed and lets go of its inputs.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
     """
@@ -199,6 +200,7 @@ class Node:
     in_place = False
     inference = False
     holder: ref[Any] | None = None
+    passed: Passed | None = None
     input_avals: tuple[Aval, ...] | None = None
     overwritten: Overwritten | None = None
 
@@ -282,6 +284,7 @@ class Node:
         if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
             if self.freed:
                 self.input_avals = self.avals_read()
+                self.passed = self.passed or Passed(reachable([self], gradient_edges))
             self.inputs = ()
             self.edges = ()
 
@@ -442,6 +445,29 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
 
 
 recording_order = attrgetter("serial")
+
+
+def gradient_edges(node: Node) -> Iterable[Any]:
+    """The nodes to which `node` passes cotangents on; none for a leaf."""
+    if node.is_leaf:
+        return ()
+    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+
+
+class Passed:
+    """What may lie behind a freed node that has let go of what it was made from: all that a walk had met.
+
+    So a freed node may be taken to lead to an older tensor of the same walk that it does not lead to, which raises the
+    error for a freed graph where torch would go on; never the reverse.
+    """
+
+    def __init__(self, met: Iterable[Any]) -> None:
+        holders = [each.holder for each in met if type(each) is Node and each.requires_grad]
+        self.holders = {id(each): each for each in holders if each is not None}  # by identity: == is the tensors' own
+
+    def leads(self, node: Node, targets: Iterable[Node]) -> bool:
+        """Whether `node` may lead to one of `targets`."""
+        return any(id(each.holder) in self.holders and (each.is_leaf or each.serial < node.serial) for each in targets)
 
 
 def items(node: Node) -> list[Node]:

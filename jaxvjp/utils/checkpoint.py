@@ -16,8 +16,7 @@ from typing import Any
 import jax
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, items, leaf, reachable
+from jaxvjp.core.graph import Node, gradient_edges, items, leaf, reachable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.program import Program, freeze, read_across, replay, runs
 from jaxvjp.dtypes import float32
