@@ -92,10 +92,13 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
-    target.check_writable()
+    if operation is not assigned:  # of which torch first looks at the shapes
+        _check_target(target, operands)
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
     result = recorded(operation, (target, *operands), static)
+    if operation is assigned:
+        _check_target(target, operands)
     if result.aval.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
@@ -119,6 +122,13 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
         new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
     target.write(new)
     return target
+
+
+def _check_target(target: Tensor, operands: tuple[Any, ...]) -> None:
+    target.check_writable()
+    for each in operands:
+        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+            target.check_overlap(each)
 
 
 def castable(source: dtype, to: dtype) -> bool:

@@ -120,6 +120,11 @@ class Stored:
                 node = self._base_tensor.node
                 for step in self._steps:
                     node = step.read(node)
+            if self._node.shows_overwritten() is not None:
+                node.retaken = len(self._steps)
+            else:  # written past the graph, through `.data`
+                old, node.retaken = self._node, self._node.retaken
+                node.hooks, node.retains, node.step_hooks = old.hooks, old.retains, old.step_hooks
             self._show(node)
         self._seen = storage.version
 
@@ -145,8 +150,8 @@ class Stored:
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
             old = self._node
-            new.hooks, new.retains = (old.hooks, old.retains) if new.is_leaf else (None, False)
-            new.step_hooks = old.step_hooks if new.is_leaf else None
+            new.hooks, new.step_hooks = (old.hooks, old.step_hooks) if new.is_leaf else (None, None)
+            new.retains, old.retains = old.retains and not new.is_leaf, False
             self.versions.written()
             storage.node = new
             storage.version += 1
@@ -235,6 +240,27 @@ class Stored:
         name = self._node.gradient_name.partition("Backward")[0]
         raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
 
+    def check_overlap(self, other: Stored) -> None:
+        """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
+        mine = self if self._base_tensor is None else self._base_tensor
+        others = other if other._base_tensor is None else other._base_tensor
+        if mine.storage is not others.storage or (mine is self and others is other):
+            return
+        (origin, target), (start, source) = self._laid_out(), other._laid_out()
+        places = [
+            (each.__array_interface__["data"][0] - base.__array_interface__["data"][0], each)
+            for base, each in ((origin, target), (start, source))
+        ]
+        if not all(_dense(each) for _, each in places):
+            return  # as torch, which finds it too hard to tell
+        (first, a), (second, b) = places
+        apart = first + a.size <= second or second + b.size <= first
+        if not apart and (first, _extent(a)) != (second, _extent(b)):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
         return self._laid_out()[1]
@@ -248,6 +274,22 @@ class Stored:
         for step in self._steps:
             array = step.layout(array)
         return origin, array
+
+
+def _extent(array: Array) -> list[tuple[int, int]]:
+    """Size and stride of each dimension that has more than one element."""
+    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
+
+
+def _dense(array: Array) -> bool:
+    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:

@@ -29,6 +29,8 @@ def a_freed_graph_is_no_unused_input(torch):
         lambda: grad(z, x),
         lambda: grad(w, x, allow_unused=True),
         lambda: grad(held.sum(), x, materialize_grads=True),
+        lambda: grad(held.sum(), [x, held], allow_unused=True),
+        lambda: grad(held.sum(), held),
         lambda: grad(z, leaf(torch), allow_unused=True),
     )
 

@@ -67,6 +67,9 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
+    for each in inputs or ():
+        if not each.is_leaf:
+            each.retain_grad()
     receivers, walked, met = _accumulated(nodes, cotangents, targets, create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked, met)

@@ -64,6 +64,8 @@ class Node:
             return ()
         if node.operation is item and isinstance(node.inputs[0], Recorded):
             node = node.inputs[0]
+        for _ in range(node.retaken - 1):  # torch takes it anew in one step
+            node = node.inputs[0] if node.inputs and isinstance(node.inputs[0], Recorded) else node
         edges: Sequence[Any] = node.inputs if node.edges is None else node.edges
         if node.operation is not None and node.operation.write is not None:
             edges = edges[:1]  # where a view begins is no operand in torch

@@ -118,11 +118,12 @@ def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[N
     if targets is None:
         return [node for node in nodes if not node.is_leaf]
     ends, inside = set(targets), set(nodes)
-    return [
-        node
-        for node in nodes
-        if not node.is_leaf and (node not in ends or any(each in inside for each in gradient_edges(node)))
-    ]
+
+    def goes_on(node: Node) -> bool:
+        behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
+        return behind or any(each in inside for each in gradient_edges(node))
+
+    return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
 
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
@@ -387,7 +388,8 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         origin = ", which is output 0 of AsStrided,"
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
-        current = saved if saved is node else next(iter(change.versions.current()), saved)
+        own = [each for each in change.versions.current() if each.tensor is not None and each.tensor is saved.tensor]
+        current = saved if saved is node or not own else own[0]
         name = current.qualified_name.partition("Backward")[0]
         origin = "" if current.is_leaf else f", which is output 0 of {name},"
     return RuntimeError(

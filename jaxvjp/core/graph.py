@@ -33,6 +33,7 @@ class Number:
     __slots__ = ("aval", "value")
     requires_grad = False
     inference = False
+    holder = None
 
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
@@ -183,6 +184,7 @@ class Node:
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
+        retaken: of a view that was taken anew, for its base had been written: by how many steps.
         passed: what it led to once: known of a node that is freed and lets go of its inputs.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
@@ -201,6 +203,7 @@ class Node:
     inference = False
     holder: ref[Any] | None = None
     passed: Passed | None = None
+    retaken = 0
     input_avals: tuple[Aval, ...] | None = None
     overwritten: Overwritten | None = None
 
@@ -250,6 +253,8 @@ class Node:
             return self.python.name
         if self.operation is None or self.operation is variable:
             return "AccumulateGrad"
+        if self.retaken:
+            return "AsStridedBackward0"
         if (self.operation is item or self.operation is rebind) and self.inputs:
             return cast(Node, self.inputs[0]).gradient_name
         return self.operation.gradient_name(self.static, self.avals_read())
@@ -275,9 +280,11 @@ class Node:
 
     @property
     def qualified_name(self) -> str:
-        """What torch's `grad_fn.name()` says: three steps carry their C++ namespace."""
+        """What torch's `grad_fn.name()` says: four steps carry their C++ namespace."""
         name = self.gradient_name
-        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "Error") else name
+        return (
+            f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "CopyBackwards", "Error") else name
+        )
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
@@ -461,13 +468,13 @@ class Passed:
     error for a freed graph where torch would go on; never the reverse.
     """
 
-    def __init__(self, met: Iterable[Any]) -> None:
-        holders = [each.holder for each in met if type(each) is Node and each.requires_grad]
-        self.holders = {id(each): each for each in holders if each is not None}  # by identity: == is the tensors' own
+    def __init__(self, met: Iterable[Node | Number]) -> None:
+        self.holders = [each.holder for each in met if each.requires_grad and each.holder is not None]
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:
         """Whether `node` may lead to one of `targets`."""
-        return any(id(each.holder) in self.holders and (each.is_leaf or each.serial < node.serial) for each in targets)
+        known = {id(each) for each in self.holders}  # by identity: == is the tensors' own
+        return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
 
 
 def items(node: Node) -> list[Node]:

@@ -19,14 +19,14 @@ from jaxvjp.ops.arguments import Dims, Index, Shape, axes, wrap
 from jaxvjp.ops.op import Op, op
 
 
-@op(public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices")
 def put(base, new, *operands, operation: Op, static: Any):
     """`base` with what the view `operation` shows of it replaced by `new`."""
     write: Any = operation.write
     return write(base, new, *operands, **dict(zip(operation.static_names, static, strict=True)))
 
 
-@op(public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices")
 def put_at(base, new, elements, positions):
     """`base` with some `elements` of `new` at some `positions`, both counted through: a part of what was expanded."""
     return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
