@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, recording, transforming
+from jaxvjp.core.modes import grad_mode, recording, staging, transforming
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Aval, Op
@@ -98,8 +98,10 @@ class Stored:
         return self._node is node
 
     def _show(self, node: Node) -> None:
+        if staging.journal is not None:
+            staging.journal.shows(self)
         if self._node.requires_grad and self._node.is_leaf:
-            self._node.special = True  # where a graph has it, its gradient belongs to the leaf of now
+            self._node.stale = True  # where a graph has it, its gradient belongs to the leaf of now
         self._node = node
         node.holder = ref(self)
         if self._versions is not None and self._base_tensor is None:
@@ -152,7 +154,7 @@ class Stored:
             old = self._node
             new.hooks, new.step_hooks = (old.hooks, old.step_hooks) if new.is_leaf else (None, None)
             new.retains, old.retains = old.retains and not new.is_leaf, False
-            self.versions.written()
+            self.versions.written(new.where)
             storage.node = new
             storage.version += 1
             self._seen = storage.version

@@ -21,13 +21,13 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core.transfer core
-    printing hooks publishing storage tensor application conversion cuda levels indexing signatures functions random
-    creation autograd.variable linalg fft special nn.functional nn
+    printing hooks publishing storage tensor application conversion cuda levels indexing signatures calls functions
+    random creation autograd.variable linalg fft special nn.functional nn
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
-    utils.checkpoint utils testing __init__ lessons terminal bench
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

@@ -16,7 +16,7 @@ from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import Walk, calls_python, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node, known, record
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
@@ -74,8 +74,9 @@ def backward(
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked, met)
     for receiver, gradient in receivers:
-        for hook in list((receiver._after_accumulation or {}).values()):
-            hook(receiver)
+        if receiver._after_accumulation:
+            for hook in list(receiver._after_accumulation.values()):
+                hook(receiver)
         hooks = receiver.node.step_hooks
         if hooks is not None and receiver.is_leaf:
             for step_hook in list(hooks.after.values()):
@@ -157,17 +158,21 @@ def _accumulated(
     """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
     which no hook waits for, the sum), the operations walked through, and all that was met."""
     with accumulation:
-        question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, _added_to)
+        question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
+            receivers = []
             for node, sum_ in answer.gradients:
-                _receive(node.tensor, sum_, False)
-            return [(node.tensor, sum_) for node, sum_ in answer.gradients], answer.walked, answer.met
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
+                receiver = node.tensor
+                _receive(receiver, sum_, False)
+                receivers.append((receiver, sum_))
+            return receivers, answer.walked, answer.met
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         sums = _summed(gradients)
-        _compute(question, found, sums)
+        _compute(question, found, sums, unseen)
         receivers = [(node.tensor, gradients[node]) for node in sums]
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
@@ -212,22 +217,26 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
 
 def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
-        receiver._grad = wrap(gradient)
+        receiver._take_grad(wrap(gradient))
     else:
         receiver._grad.write(gradient)
 
 
-def _compute(question: Question | None, found: Walk, results: dict[Node, Node], retained: Iterable[Node] = ()) -> None:
+def _compute(
+    question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool, retained: Iterable[Node] = ()
+) -> None:
     """One dispatch for the results, what is retained and, as the same program has them, the values of roots not yet
     known.
 
-    Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
+    Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
     """
     if question is None:
+        if staging.journal is not None:
+            staging.journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *retained, *shown.values()])
+        evaluate([*results.values(), *retained, *shown.values()], unseen)
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -239,17 +248,23 @@ def _gradients_of(
     """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
     if batch is not None and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
-    question = None if create_graph or transforming.batches else Question(roots, cotangents, targets, batch=batch)
+    question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked, answer.met
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
     with accumulation, recording(create_graph):
         retained = {} if batch is not None else _summed(found.retained)
-        _compute(question, found, found.gradients, retained.values())
+        _compute(question, found, found.gradients, unseen, retained.values())
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
     return found.gradients, found.operations, found.met
+
+
+def _no_question(create_graph: bool) -> bool:
+    """Whether what is to be walked back is of no use to remember, or must not be computed now."""
+    return create_graph or bool(transforming.batches) or staging.journal is not None
 
 
 def _one_by_one(
@@ -261,7 +276,7 @@ def _one_by_one(
         found = pull_back(roots, examples, targets, create_graph)
         with recording(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
-    if not create_graph:
+    if not (create_graph or staging.journal is not None):
         evaluate(gradients)
     return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
 

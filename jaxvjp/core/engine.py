@@ -92,13 +92,15 @@ def pull_back(
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: int | None = None,
+    unseen: bool = False,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
-    that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
-    hook or a Function reads a value; with `batch` the walk must call none (`calls_python`).
+    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
+    anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
+    since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the walk
+    must call none (`calls_python`).
     """
     reached = reachable(roots, gradient_edges)
     now = _leaves_of_now(reached)
@@ -109,7 +111,7 @@ def pull_back(
             raise freed_error(node)
     check_unchanged(operations)
     with recording(create_graph):
-        walk = _Sweep(nodes, operations, targets, now, create_graph, batch).run(roots, cotangents)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen).run(roots, cotangents)
     return walk._replace(met=reached)
 
 
@@ -149,7 +151,7 @@ def _leaves_of_now(nodes: list[Node]) -> dict[Node, Node]:
     arrives. `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`."""
     now = {}
     for node in nodes:
-        if node.special and node.is_leaf and node.requires_grad and node.tensor is not None and not node.held:
+        if node.stale and node.tensor is not None and not node.held:
             now[node] = node.tensor.node
     return now
 
@@ -182,6 +184,7 @@ class _Sweep:
         now: Mapping[Node, Node],
         create_graph: bool,
         batch: int | None,
+        unseen: bool,
     ) -> None:
         self.now = now
         self.nodes = nodes
@@ -189,6 +192,7 @@ class _Sweep:
         self.targets = targets
         self.create_graph = create_graph
         self.batch = batch
+        self.unseen = unseen
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
@@ -239,7 +243,7 @@ class _Sweep:
         steps: set[PythonBackward] = set()
         for (alone, _), group in groupby(self.operations, lambda node: (node.stands_alone, node.device)):
             if not alone:
-                segments += runs(group, ends_run)
+                segments += runs(group, ends_run, self.unseen)
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.
@@ -343,7 +347,14 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
     for node in operations:
         if node.value is not None:
             passed = node.passed = passed or Passed(met)
-        if not node.free() and node.value is not None and node.held:
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and node.held:
             kept.append(node)
     if transforming.forward:
         return
@@ -352,7 +363,7 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
         node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
+            if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
                 if each not in stripped:
                     stripped[each] = each.stripped()
                     stripped[each].passed = passed
