@@ -17,7 +17,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
+    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary ops.reduction
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
     core.transforms core

@@ -16,6 +16,11 @@ from jaxvjp.ops.arguments import Either, Exact, Kept, Scalar, Type, tagged
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, FLOAT, op
 
 
+def not_implemented(name, array):
+    """torch's error for a type that an op has no kernel for."""
+    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{from_numpy(array.dtype).legacy}'")
+
+
 def broadcast(input, other):
     """Both operands, once it is sure that their shapes agree; RuntimeError in torch's words where they do not."""
     a, b = input.shape, other.shape
@@ -177,48 +182,6 @@ def pow_(input: Either, exponent: Either):
     if input.dtype == bool:
         raise NotImplementedError("\"pow\" not implemented for 'Bool'\nConvert it first: `x.int() ** y`.")
     return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
-
-
-@op(promotion=FLOAT, inplace=True, saves="input")
-def log(input):
-    """The natural logarithm."""
-    return jnp.log(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def exp(input):
-    """e to the power of `input`."""
-    return jnp.exp(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="input")
-def sin(input):
-    """The sine of an angle in radians."""
-    return jnp.sin(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="input")
-def cos(input):
-    """The cosine of an angle in radians."""
-    return jnp.cos(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def tanh(input):
-    """The hyperbolic tangent."""
-    return jnp.tanh(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def sigmoid(input):
-    """`1 / (1 + exp(-input))`."""
-    return jax.nn.sigmoid(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def sqrt(input):
-    """The square root."""
-    return jnp.sqrt(input)
 
 
 @op(inplace=True, saves="result")
