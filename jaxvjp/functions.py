@@ -32,8 +32,15 @@ OPERATORS = {
     "<=": "le",
     ">": "gt",
     ">=": "ge",
+    "//": "floordiv",
+    "%": "mod",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
 }
-COMMUTING = frozenset(["+", "*", "**", "@"])
+REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
 """Those of which a number on the left needs no row of its own."""
 OPERANDS = (Tensor, *NUMBERS)
 
@@ -117,7 +124,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         return apply_in_place(row, self, (other,)) if isinstance(other, OPERANDS) else NotImplemented
 
     methods: dict[str, Callable[..., Any]] = {f"__r{name}__" if reflects else f"__{name}__": forward}
-    if row.operator in COMMUTING:
+    if row.operator in REFLECTED:
         methods[f"__r{name}__"] = reflected
     if row.inplace and row.promotion != COMPARE:
         methods[f"__i{name}__"] = in_place

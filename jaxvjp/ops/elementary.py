@@ -58,7 +58,7 @@ def _entr(input):
 
 def _unscaled(scaled):
     """A Bessel function of its exponentially scaled form; `jnp.abs` would have the slope 1 at 0, where it has none."""
-    return lambda input: jnp.exp(input * jax.lax.stop_gradient(jnp.sign(input))) * scaled(input)
+    return lambda x: jnp.exp(x * jax.lax.stop_gradient(jnp.sign(x))) * scaled(x)
 
 
 def _reflected(right, left):
@@ -114,9 +114,13 @@ ELEMENTARY = {
     "erfinv": Line(scipy.erfinv, "The number whose error function is `input`.", aliases="special.erfinv"),
     "lgamma": Line(_lgamma, "The logarithm of the magnitude of the gamma function.", aliases="special.gammaln"),
     "digamma": Line(_digamma, "The derivative of `lgamma`.", aliases="special.digamma special.psi"),
-    "i0": Line(_unscaled(scipy.i0e), "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"),
+    "i0": Line(
+        _unscaled(scipy.i0e), "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"
+    ),
     "special_i0e": Line(scipy.i0e, "`exp(-|x|) * i0(x)`.", "input, result"),
-    "special_i1": Line(_unscaled(scipy.i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"),
+    "special_i1": Line(
+        _unscaled(scipy.i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"
+    ),
     "special_i1e": Line(scipy.i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
     "special_erfcx": Line(scipy.erfcx, "`exp(x²) * erfc(x)`.", "input, result"),
     "special_ndtr": Line(scipy.ndtr, "The area under the standard normal density up to `input`."),
@@ -135,15 +139,14 @@ def _real_only(name: str, function: Any) -> Any:
     return real
 
 
-COMPLEX = frozenset(
-    """exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh sigmoid
-    sinc""".split()
-)
-"""Those that torch has for complex numbers too."""
+REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])
+"""Those that torch has for no complex numbers, as it has none of `special`."""
 
 
 def _declared(name: str, line: Line) -> Op:
-    function = line.function if name in COMPLEX else _real_only(name.removeprefix("special_"), line.function)
+    function = line.function
+    if name in REAL_ONLY or name.startswith("special_"):
+        function = _real_only(name.removeprefix("special_"), function)
 
     def row(input):
         return function(input)

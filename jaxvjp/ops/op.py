@@ -37,9 +37,9 @@ import jax
 from jaxvjp.dtypes import dtype, from_numpy
 from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
-KEEP, ARITHMETIC, FLOAT, COMPARE = "keep", "arithmetic", "float", "compare"
+KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
-so, for an op whose own result is boolean."""
+so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -97,7 +97,7 @@ class Op:
         aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
         public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
             default a method and a function, or in a namespace that its name begins with (`linalg_norm`) a function.
-        promotion: KEEP, ARITHMETIC, FLOAT or COMPARE.
+        promotion: KEEP, ARITHMETIC, FLOAT, DOUBLE or COMPARE.
         saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
             differentiated again after its graph was freed; what it saves must not be changed in place before.

@@ -12,8 +12,11 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
 from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, from_numpy
-from jaxvjp.ops.arguments import Either, Exact, Kept, Scalar, Type, tagged
-from jaxvjp.ops.op import ARITHMETIC, COMPARE, FLOAT, op
+from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+
+EITHER_OTHER = ((2, 3), (2, 3))
+"""torch has one signature for a tensor as `other` and one for a number."""
 
 
 def not_implemented(name, array):
@@ -59,27 +62,27 @@ def _refuse_masks(row, operands, static):
     return row, operands, static
 
 
-@op(promotion=ARITHMETIC, operator="-", inplace=True, rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=_refuse_masks)
 def sub(input, other: Either):
     """`input - other`."""
     input, other = broadcast(input, other)
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="", rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", arities=(), rewrite=_refuse_masks)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
 
 
-@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="other for input, input for other")
+@op(promotion=ARITHMETIC, operator="*", inplace=True, aliases="multiply", saves="other for input, input for other")
 def mul(input, other: Either):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, saves="other, input for other")
+@op(promotion=FLOAT, operator="/", inplace=True, aliases="divide true_divide", saves="other, input for other")
 def div(input, other: Either):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
@@ -98,7 +101,7 @@ def reciprocal(input):
     return 1 / input
 
 
-@op(operator="neg", inplace=True)
+@op(operator="neg", inplace=True, aliases="negative")
 def neg(input):
     """`-input`."""
     if input.dtype == bool:
@@ -194,7 +197,7 @@ def relu(input):
     return jnp.where(input <= 0, 0, input)
 
 
-@op(inplace=True, saves="input")
+@op(operator="abs", inplace=True, saves="input", aliases="absolute")
 def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
     if input.dtype == bool:
@@ -230,14 +233,14 @@ def _bounded(within, input, bound):
     return jnp.where(within(constant, limit), input, jnp.where(undefined, nan, bound))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min")
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER)
 def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, min = broadcast(input, min)
     return _bounded(jnp.greater_equal, input, min)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, max")
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=EITHER_OTHER)
 def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, max = broadcast(input, max)
@@ -251,63 +254,20 @@ def _clamp_name(static, avals):
 clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, arities=((1, 4), (1, 4)))
+@op(
+    promotion=ARITHMETIC,
+    inplace=True,
+    saves="input, min, max",
+    grad_fn=_clamp_name,
+    arities=((1, 4), (1, 4)),
+    aliases="clip",
+)
 def clamp(input, min: Either = None, max: Either = None):
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     input = input if min is None else clamp_min.function(input, min)
     return input if max is None else clamp_max.function(input, max)
-
-
-EITHER_OTHER = ((2, 3), (2, 3))
-"""torch has one signature for a tensor as `other` and one for a number."""
-
-
-@op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)
-def eq(input, other: Either):
-    """Whether the elements are equal."""
-    return jnp.equal(*broadcast(input, other))
-
-
-@op(promotion=COMPARE, operator="!=", inplace=True, arities=EITHER_OTHER)
-def ne(input, other: Either):
-    """Whether the elements differ."""
-    return jnp.not_equal(*broadcast(input, other))
-
-
-def _ordered(name, input, other):
-    """Both operands, once it is sure that numbers of their type have an order."""
-    if jnp.iscomplexobj(input):
-        raise NotImplementedError(
-            f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
-            "Complex numbers have no order; compare `x.abs()`."
-        )
-    return broadcast(input, other)
-
-
-@op(promotion=COMPARE, operator="<", inplace=True, arities=EITHER_OTHER)
-def lt(input, other: Either):
-    """Whether the elements of `input` are smaller."""
-    return jnp.less(*_ordered("lt", input, other))
-
-
-@op(promotion=COMPARE, operator="<=", inplace=True, arities=EITHER_OTHER)
-def le(input, other: Either):
-    """Whether the elements of `input` are smaller or equal."""
-    return jnp.less_equal(*_ordered("le", input, other))
-
-
-@op(promotion=COMPARE, operator=">", inplace=True, arities=EITHER_OTHER)
-def gt(input, other: Either):
-    """Whether the elements of `input` are larger."""
-    return jnp.greater(*_ordered("gt", input, other))
-
-
-@op(promotion=COMPARE, operator=">=", inplace=True, arities=EITHER_OTHER)
-def ge(input, other: Either):
-    """Whether the elements of `input` are larger or equal."""
-    return jnp.greater_equal(*_ordered("ge", input, other))
 
 
 @op(grad_fn="ToCopyBackward0", public="")
@@ -361,15 +321,3 @@ def add_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)
     return jnp.add(input, alpha * other)
-
-
-@op(promotion=ARITHMETIC, inplace=True, saves="input, other", aliases="max")
-def maximum(input, other):
-    """The larger of two elements; equal ones share the gradient."""
-    return jnp.maximum(*broadcast(input, other))
-
-
-@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)))
-def where(condition: Kept, input: Either, other: Either):
-    """`input` where `condition` is true, `other` elsewhere."""
-    return jnp.where(condition, input, other)
