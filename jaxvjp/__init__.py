@@ -10,7 +10,7 @@ from __future__ import annotations
 from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, parts, random, special, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.creation import (
     FloatTensor,
     empty,

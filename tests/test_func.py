@@ -11,7 +11,7 @@ import pytest
 from oracle import agree, needs_torch
 
 import jaxvjp
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import transforming
 

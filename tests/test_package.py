@@ -20,8 +20,8 @@ READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
     ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex
     ops.linalg ops.view ops
-    core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
-    core.transforms core
+    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
+    core.pullback core.engine core.walks core.transforms core
     printing hooks publishing storage tensor application levels indexing parts signatures functions random creation
     linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function

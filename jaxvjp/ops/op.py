@@ -29,8 +29,9 @@ import inspect
 import typing
 from collections import namedtuple
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import jax
 
@@ -48,20 +49,44 @@ ABSTRACT_CACHE = 1 << 16
 REQUIRED: Any = inspect.Parameter.empty
 
 
-class Aval(NamedTuple):
-    """An abstract value: what is known of an array before it is computed.
+class Aval:
+    """An abstract value: what is known of an array before it is computed. Equal ones are the same object.
 
     `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
     are one program.
     """
 
+    __slots__ = ("__weakref__", "dtype", "number", "shape")
+
     shape: tuple[int, ...]
-    dtype: dtype
-    number: bool = False
+    dtype: Any  # a `dtype`, which is the name of this very attribute
+    number: bool
+
+    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False) -> Aval:
+        # One object per abstract value: every operation looks signatures up, and an identity is hashed in no time.
+        key = (shape, own, number)
+        known = _avals.get(key)
+        if known is None:
+            made = object.__new__(cls)
+            made.shape, made.dtype, made.number = key
+            known = _avals.setdefault(key, made)
+        return known
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(self.shape, self.dtype.numpy)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}{' number' if self.number else ''}"
+
+
+_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool], Aval] = WeakValueDictionary()
+
+
+@cache
+def number_aval(own: dtype) -> Aval:
+    """The abstract value of a Python number that meets operands of type `own`."""
+    return Aval((), own, True)
 
 
 class Parameter(NamedTuple):
