@@ -213,7 +213,7 @@ def _floating(name, input, dtype):
     return input
 
 
-@op(saves="input, result")
+@op(saves="x, result")
 def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
     return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, axes(dim, x.ndim), keepdim)
