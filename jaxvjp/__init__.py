@@ -1,13 +1,29 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
+are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
+`tensor`, `application`, `conversion`, `indexing`, `functions`, `creation`, `autograd`, `func`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, parts, random, special, testing, utils
+from jaxvjp import (
+    autograd,
+    conversion,
+    cuda,
+    dtypes,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    parts,
+    random,
+    special,
+    testing,
+    utils,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters
@@ -26,6 +42,7 @@ from jaxvjp.creation import (
     zeros,
     zeros_like,
 )
+from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
@@ -34,6 +51,7 @@ from jaxvjp.tensor import Size, Tensor
 __version__ = "0.1.0"
 
 functions.attach_methods()
+conversion.attach_methods()
 indexing.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
@@ -46,6 +64,8 @@ __all__ = [
     "Tensor",
     "autograd",
     "counters",
+    "cuda",
+    "device",
     "dtype",
     "empty",
     "empty_like",
@@ -53,6 +73,7 @@ __all__ = [
     "fft",
     "full",
     "func",
+    "get_default_device",
     "get_default_dtype",
     "inference_mode",
     "initial_seed",
@@ -71,6 +92,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "special",

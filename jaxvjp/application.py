@@ -12,9 +12,12 @@ import numpy as np
 from jaxvjp.core.graph import Node, items, record
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
+from jaxvjp.core.transfer import beside, moved
+from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import COMPARE, Aval, Op
+from jaxvjp.ops.op import COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -58,6 +61,8 @@ def tuple_of(operation: Op, node: Node) -> Any:
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
     nodes = tuple([operand_node(each) for each in operands])
+    if Placed.anywhere:
+        nodes = on_one_device(operation, nodes)
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
     if operation.structured:
@@ -67,6 +72,18 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
         return record(operation, nodes, static)
     return record(operation, promoted(operation.promotion, nodes), static)
+
+
+def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
+    if operation in (copy, assigned):
+        return (operands[0], *beside(operands[1:], operands[0].device))
+    nodes = [each for each in operands if isinstance(each, Node)]
+    if operation.promotion == KEEP or not nodes:
+        return operands
+    place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
+    free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
+    return tuple([moved(each, place) if each in free else each for each in operands])
 
 
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:

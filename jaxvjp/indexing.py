@@ -16,6 +16,7 @@ import numpy as np
 from jaxvjp.application import apply_in_place
 from jaxvjp.core.graph import Node, Number, leaf, record
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.transfer import beside
 from jaxvjp.dtypes import bool_, int32, int64, uint8
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.indexing import index, index_put
@@ -60,7 +61,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
     if not parsed.tensors:
         return plain
-    return wrap(record(index, (plain.node, *parsed.tensors), (parsed.pattern,)))
+    return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -86,7 +87,8 @@ def _put(part: Tensor, key: Key, value: Any, accumulate: bool) -> None:
         source: Node | Number = Number(value, part.dtype)
     else:
         source = converted(value.node, part.dtype)
-    part.write(record(index_put, (part.node, source, *key.tensors), (key.pattern, accumulate)))
+    beside_it = beside((source, *key.tensors), part.node.device)
+    part.write(record(index_put, (part.node, *beside_it), (key.pattern, accumulate)))
 
 
 def _parse(shape: tuple[int, ...], key: Any) -> Key:

@@ -240,7 +240,7 @@ class ExampleStep(Step):
 
     def read(self, node: Node) -> Node:
         shape = node.aval.shape
-        aval = Aval((*shape[: self.axis], *shape[self.axis + 1 :]), node.aval.dtype)
+        aval = node.aval.shaped((*shape[: self.axis], *shape[self.axis + 1 :]))
         shown = Node(example, (), (node,), aval, node.requires_grad)
         shown.edges = ()
         self.level.examples[shown] = node, self.axis
@@ -326,7 +326,9 @@ def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
     """The standard basis of all elements of `nodes` taken together: for each node, along a first axis, its part."""
     total, offset, parts = sum(_size(node) for node in nodes), 0, []
     for node in nodes:
-        parts.append(wrap(record(one_hot, (), (node.aval.shape, total, offset, node.aval.dtype))))
+        parts.append(
+            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), (node.aval.shape, total, offset)))
+        )
         offset += _size(node)
     return parts
 

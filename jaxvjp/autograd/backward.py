@@ -136,7 +136,7 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
     """
     count = outputs.numel()
-    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype)
+    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype, device=outputs.device)
     rows = grad(outputs, inputs, one_hot, True, create_graph, is_grads_batched=True, materialize_grads=True)
     shaped = tuple(row.reshape(*outputs.shape, *row.shape[1:]) for row in rows if row is not None)
     return shaped[0] if isinstance(inputs, Tensor) else shaped
@@ -277,6 +277,11 @@ def _roots_and_cotangents(
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)
+                if cotangent.device is not node.device:
+                    raise RuntimeError(
+                        f"invalid gradient at index {position} - expected device {root.device} but got "
+                        f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."
+                    )
                 _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
                 cotangent = converted(cotangent, root.dtype)
             if not node.requires_grad:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
 
 
@@ -58,7 +59,18 @@ class Executable:
                     leaves[position] = pack[index]
             return replay(program, leaves)
 
-        self.compiled = jax.jit(run)
+        self.compiled: Callable[..., Any] = jax.jit(run)
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            self.compiled = _on_device(jax_device(place), self.compiled)
+
+
+def _on_device(device: Any, compiled: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*operands: Any) -> Any:
+        with jax.default_device(device):
+            return compiled(*operands)
+
+    return call
 
 
 executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)

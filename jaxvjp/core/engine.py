@@ -182,7 +182,7 @@ class _Sweep:
 
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for alone, group in groupby(self.operations, lambda node: node.stands_alone):
+        for (alone, _), group in groupby(self.operations, lambda node: (node.stands_alone, node.device)):
             if not alone:
                 segments += runs(group, ends_run)
                 continue

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from jaxvjp.core.graph import Node
 from jaxvjp.core.plan import Memory, Plan, Survey, plan_of, survey
+from jaxvjp.devices import Placed
 
 plans: Memory[Plan] = Memory()
 
@@ -51,8 +52,14 @@ def evaluate(wanted: Iterable[Node]) -> None:
     Nodes on the way that the user still holds become known too; a long graph runs in pieces.
     """
     nodes = [node for node in wanted if node.value is None]
-    if not nodes:
-        return
+    if Placed.anywhere:  # no program spans two devices, and what is pending behind a node is on its own
+        for place in {node.device for node in nodes}:
+            _evaluate([node for node in nodes if node.device is place])
+    elif nodes:
+        _evaluate(nodes)
+
+
+def _evaluate(nodes: list[Node]) -> None:
     found = survey(nodes, nodes)
     plan = plans.get(found.key) or plans.learn(found.key, plan_of(found))
     values = [each.value for each in found.nodes]

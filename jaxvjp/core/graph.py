@@ -16,6 +16,7 @@ from weakref import ref
 
 from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
+from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract, number_aval
@@ -32,9 +33,9 @@ class Number:
     requires_grad = False
     inference = False
 
-    def __init__(self, value: complex, number_dtype: Any) -> None:
+    def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
-        self.aval = number_aval(number_dtype)
+        self.aval = number_aval(number_dtype, device)
 
 
 Cotangents = list["Node | None"]
@@ -72,11 +73,13 @@ class PythonBackward(Protocol):
     """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
 
     `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
-    has gone or brings none; `name` is what torch calls the node. `jvp` gives the tangents of the outputs from those of
+    has gone or brings none; `name` is what torch calls the node; `lifted` says that its value may be batched, for it
+    is a batch's already. `jvp` gives the tangents of the outputs from those of
     `operands`, which are kept while forward mode is on.
     """
 
     name: str
+    lifted: bool
     inputs: Sequence[Node]
     operands: list[Node | None]
 
@@ -174,8 +177,8 @@ class Node:
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or is
-            freed: what is remembered of graphs of the same structure does not apply.
+        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or
+            is freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
@@ -251,6 +254,12 @@ class Node:
     def avals_read(self) -> tuple[Aval, ...]:
         """The abstract values of the inputs, also once they are forgotten: what `grad_fn`'s name goes by."""
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
+
+    @property
+    def device(self) -> device | None:
+        """Where the value is, as an abstract value says it."""
+        place: device | None = (self.aval if type(self.aval) is Aval else self.aval[0]).device
+        return place
 
     @property
     def output_number(self) -> int:
@@ -395,7 +404,7 @@ def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = Non
 
 def known(number: complex, aval: Aval) -> Node:
     """A node filled with one number, computed inside whichever program uses it."""
-    return record(full, (Number(number, aval.dtype),), (aval.shape,))
+    return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
 
 
 def variable_of(node: Node) -> Node:
