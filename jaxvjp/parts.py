@@ -51,5 +51,5 @@ def _set_imag(input: Tensor, value: Tensor) -> None:
     imag(input).copy_(value)
 
 
-Tensor.real = property(real, _set_real)
-Tensor.imag = property(imag, _set_imag)
+setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 - hung on, as methods are
+setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010

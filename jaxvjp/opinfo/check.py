@@ -74,7 +74,7 @@ def counterpart(op: Any) -> Callable[..., Any]:
     found: Any = jaxvjp
     for part in op.name.split("."):
         found = getattr(found, part, None)
-    if found is None:
+    if found is None or isinstance(found, jaxvjp.dtype):
         found = getattr(jaxvjp.Tensor, op.name, None)
     if found is None:
         raise Missing(op.name)
@@ -92,13 +92,19 @@ def rebound(function: Any) -> Callable[..., Any]:
     names = {name: jaxvjp for name, value in function.__globals__.items() if getattr(value, "__name__", "") == "torch"}
     again = types.FunctionType(
         function.__code__,
-        {**function.__globals__, **names},
+        {**function.__globals__, **names, "wrapper_set_seed": _seeded},
         function.__name__,
         function.__defaults__,
         function.__closure__,
     )
     again.__kwdefaults__ = function.__kwdefaults__
     return again
+
+
+def _seeded(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What torch's wrappers of random ops do: the same seed for each call."""
+    jaxvjp.manual_seed(42)
+    return function(*arguments, **named)
 
 
 def differences(op: Any, dtypes: Sequence[str], count: int | None, errors: bool = True) -> list[Difference]:
@@ -362,8 +368,8 @@ class Conversion:
 
 
 def _mirrored(tensor: Any) -> Any:
-    if tensor.ndim > 64:  # of which NumPy and JAX have none
-        raise Unsupported(tensor.ndim)
+    if tensor.ndim > 64 or tensor.is_meta:  # NumPy and JAX have no more dimensions, and no array without values
+        raise Unsupported(tensor.shape)
     own = getattr(jaxvjp, repr(tensor.dtype).removeprefix("torch."), None)
     if own is None:
         raise Unsupported(tensor.dtype)

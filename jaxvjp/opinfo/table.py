@@ -14,6 +14,7 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (1e-2, 1e-2),
         "bfloat16": (2e-2, 2e-2),
     },
+    "cov": {"float64": (1e-5, 1e-6), "complex128": (1e-5, 1e-6)},  # the samples' weights are float32
     "logcumsumexp": {"float32": (1e-3, 1e-4)},  # torch's own running sum
 }
 """Relative and absolute, by op and dtype; integers and truth values have to be equal."""
@@ -28,6 +29,8 @@ OTHER_WORDS: dict[str, str] = {
     "amin": "as for amax",
     "aminmax": "as for amax",
     "complex": "as for amax",
+    "multinomial": "torch looks at a row's entries in another order",
+    "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
 }
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 

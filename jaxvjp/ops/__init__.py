@@ -14,5 +14,6 @@ from jaxvjp.ops import (  # noqa: F401
     logic,
     pointwise,
     reduction,
+    statistics,
     view,
 )

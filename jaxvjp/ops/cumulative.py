@@ -1,4 +1,4 @@
-"""Sums, products and differences along a dimension, one result per place; softmax. `reduction` comes before this room."""
+"""Running sums, products and differences along a dimension; softmax. `reduction` comes before this room."""
 
 from __future__ import annotations
 
@@ -39,7 +39,12 @@ def logcumsumexp(input, dim: Index):
     return jax.lax.cumlogsumexp(input, dim)
 
 
-@op(saves="")
+def _neighbours(array, dim):
+    """All but the first along `dim`, and all but the last."""
+    return jax.lax.slice_in_dim(array, 1, None, axis=dim), jax.lax.slice_in_dim(array, 0, -1, axis=dim)
+
+
+@op()
 def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
     """The differences of neighbours along `dim`, taken `n` times."""
     if input.ndim == 0:
@@ -52,7 +57,7 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
     array = jnp.concatenate([each for each in (prepend, input, append) if each is not None], dim)
     for _ in range(min(n, array.shape[dim])):
-        later, earlier = (jax.lax.slice_in_dim(array, *span, axis=dim) for span in ((1, None), (0, -1)))
+        later, earlier = _neighbours(array, dim)
         array = later ^ earlier if array.dtype == bool else later - earlier
     return array
 
@@ -60,7 +65,7 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
 def _strips(y, x, dx, dim):
     """The areas of the strips between neighbours along `dim`."""
     dim = wrap(dim, y.ndim)
-    later, earlier = (jax.lax.slice_in_dim(y, *span, axis=dim) for span in ((1, None), (0, -1)))
+    later, earlier = _neighbours(y, dim)
     if x is None:
         return (later + earlier) * (dx.astype(jnp.result_type(y, dx)) / 2), dim
     if x.ndim == 1 and x.shape[0] != y.shape[dim]:

@@ -5,7 +5,8 @@ would return for given shapes and dtypes (`abstract`) without computing anything
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
 torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
-program, such as `dim`; the others are the *operands*, arrays::
+program, such as `dim`; the others are the *operands*, arrays (one that is given by name alone is annotated too, as
+`Kept`)::
 
     @op(promotion=FLOAT, saves="input", inplace=True)
     def log(input):
