@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "name", nargs="?", help="an example to show in full, `bench` or `ops`; without it all examples run"
     )
     parser.add_argument("ops", nargs="*", metavar="op", help="after `ops`: torch's names of those to run")
+    parser.add_argument("--ops", dest="single", action="store_true", help="with `bench`: single operations")
     parser.add_argument("--full", action="store_true", help="with `ops`: every sample in every type")
     asked = parser.parse_args(arguments)
     name = asked.name
@@ -36,6 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from jaxvjp.opinfo.report import main as report
 
         return report(asked.ops, asked.full)
+    if name == "bench" and asked.single:
+        from jaxvjp.bench_ops import main as bench_ops
+
+        return bench_ops()
     if name == "bench":
         from jaxvjp.bench import main as bench  # only this command needs the workloads
 

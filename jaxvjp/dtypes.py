@@ -107,7 +107,8 @@ def set_default_dtype(d: dtype) -> None:
     """Makes `d` the default floating type; TypeError for any other kind. Counterpart of `torch.set_default_dtype`."""
     global _default
     if not (isinstance(d, dtype) and d.is_floating_point):
-        raise TypeError(f"only floating-point types are supported as the default type\nThat was {d!r}.")
+        kind = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(f"{kind}only floating-point types are supported as the default type\nThat was {d!r}.")
     _default = d
 
 
@@ -166,5 +167,6 @@ def result_type(dimensioned: Iterable[dtype], scalars: Iterable[dtype], numbers:
 def _outranked(higher: dtype, lower: dtype) -> dtype:
     if lower.category <= higher.category:
         return higher
-    # A complex number beside a real tensor keeps the tensor's precision: float64 with 1j is complex128.
-    return promote_types(higher, lower)
+    if higher.category == FLOATING:  # and the other complex: it takes the precision of the tensor
+        return complex128 if higher is float64 else complex64
+    return lower

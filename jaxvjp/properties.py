@@ -98,11 +98,12 @@ def nelement(self: Tensor) -> int:
 def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
     operands = []
-    for position, each in enumerate((tensor1, tensor2), 1):
+    for each in (tensor1, tensor2):
         if not isinstance(each, (Tensor, *NUMBERS)):
+            got = ", ".join(type(value).__name__ for value in (tensor1, tensor2))
             raise TypeError(
-                f"result_type(): argument 'tensor{position}' (position {position}) must be Tensor, not "
-                f"{type(each).__name__}"
+                f"result_type() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                "two tensors, two numbers, or one of each"
             )
         operands.append(each.node if isinstance(each, Tensor) else each)
     return common_dtype(operands)

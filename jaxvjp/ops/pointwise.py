@@ -284,7 +284,7 @@ def zero(input):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="", grad_fn="FillBackward0")
+@op(inplace=True, public="function", grad_fn="FillBackward0", out=False)
 def fill(input, value: Either):
     """One number in the place of all of `input`."""
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
