@@ -53,8 +53,16 @@ class Generator:
             return self.uniform(2 * count, part).view(own.numpy)
         if own is float64:
             return self._doubles(count)
-        digits = {2: 11 if own.name == "float16" else 8}.get(own.itemsize, 24)
-        return ((self._bits32(count) & np.uint32((1 << digits) - 1)) * 2.0**-digits).astype(own.numpy)
+        drawn = ((self._bits32(count) & np.uint32((1 << 24) - 1)) * 2.0**-24).astype(own.numpy)
+        return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # which a narrow type may round up to
+
+    def between(self, count: int, own: dtype, low: float, high: float) -> Array:
+        """`count` draws from `low` on, below `high`, as `uniform_` gives them."""
+        if own is float64:
+            return self._doubles(count) * (high - low) + low
+        drawn = _fused(self.uniform(count, float32), np.float32(high) - np.float32(low), np.float32(low))
+        narrow = drawn.astype(own.numpy)
+        return np.where(narrow == own.numpy.type(high), own.numpy.type(low), narrow)
 
     def doubles(self, count: int) -> Array:
         """`count` draws from [0, 1) of 53 bits, of which torch makes most other distributions."""
@@ -64,7 +72,7 @@ class Generator:
         """`count` draws from `low` on, below `high`: remainders of 32 bits, from a range of 2**28 on of 64."""
         span = high - low
         bits = self._bits32(count).astype(np.uint64) if span < 1 << 28 else self._bits64(count)
-        return (bits % np.uint64(span)).astype(np.int64) + low if span < 1 << 63 else bits.astype(np.int64) + low
+        return (bits % np.uint64(span)).astype(np.int64) + low
 
     def remainders(self, count: int, span: int) -> Array:
         """`count` draws below `span`, each of 32 bits."""
@@ -88,12 +96,13 @@ class Generator:
             return self.normal(2 * count, part, mean, std * math.sqrt(0.5)).view(own.numpy)
         if count < CHUNK:
             return np.array([self._one_normal() * std + mean for _ in range(count)], own.numpy)
-        computed = own if own.itemsize >= 4 else float32
-        uniform = self.uniform(count, computed)
+        narrow = own.itemsize < 4
         full = count - count % CHUNK
-        drawn = np.concatenate([_box_muller(uniform[:full], mean, std), uniform[full:]])
+        uniform = self.uniform(full if narrow else count, float32 if narrow else own)
+        drawn = np.empty(count, uniform.dtype)
+        drawn[:full] = _box_muller(uniform[:full], mean, std)
         if full < count:  # torch fills the last 16 anew, from fresh draws
-            drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, computed), mean, std)
+            drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
         return drawn.astype(own.numpy)
 
     def normals_one_by_one(self, count: int) -> Array:

@@ -130,7 +130,7 @@ def randperm(
 ) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
     if n < 0:
-        raise RuntimeError(f"n must be non-negative, got {n}")
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
 
     def made(shape: tuple[int, ...]) -> Tensor:
         source = generator or default_generator
@@ -191,7 +191,10 @@ def bernoulli(
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
     chances = np.asarray(input.detach().value)
     if ((chances < 0) | (chances > 1)).any():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)\nA probability is a number from 0 to 1."
+        )
     own = input.dtype
 
     def draw(source: Generator, count: int) -> Array:
@@ -304,9 +307,7 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
     low, high = given["from"], given["to"]
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    kind = part.numpy.type if part.itemsize >= 4 else np.float32
-    draws = source.uniform(count if part is own else 2 * count, part).astype(kind)
-    drawn: Array = draws * (kind(high) - kind(low)) + kind(low)
+    drawn = source.between(count if part is own else 2 * count, part, low, high)
     return drawn if part is own else drawn.view(own.numpy)
 
 

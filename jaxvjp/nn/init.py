@@ -62,20 +62,31 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, kept from `a` to `b`, by the inverse of its distribution; as `torch.nn.init.trunc_normal_`."""
+    """Normal, kept from `a` to `b`: what falls outside is drawn again; counterpart of `torch.nn.init.trunc_normal_`."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
             "incorrect.",
             stacklevel=2,
         )
-    low, high = ((1.0 + math.erf((each - mean) / std / math.sqrt(2.0))) / 2.0 for each in (a, b))
+    below = [(1.0 + math.erf((each - mean) / std / math.sqrt(2.0))) / 2.0 for each in (a, b)]
 
-    def fill(x: Tensor) -> None:
-        x.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        x.erfinv_().mul_(std * math.sqrt(2.0)).add_(mean).clamp_(min=a, max=b)
+    def likely(x: Tensor) -> None:
+        x.normal_(mean, std, generator=generator)
+        low, high = (x.new_tensor(each).item() for each in (a, b))
+        while (outside := (x < low) | (x > high)).any():
+            x.copy_(x.new_empty(x.shape).normal_(mean, std, generator=generator).where(outside, x))
 
-    return _filled(fill, tensor)
+    def unlikely(x: Tensor) -> None:
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        pending = x == x
+        while pending.any():
+            drawn = x.new_empty(x.shape).uniform_(a, b, generator=generator)
+            x.copy_(drawn.where(pending, x))
+            height = ((drawn - mean) / std).pow(2) * -0.5 - peak
+            pending = pending & (x.new_empty(x.shape).uniform_(generator=generator).log() > height)
+
+    return _filled(likely if below[1] - below[0] > 0.3 else unlikely, tensor)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
