@@ -15,7 +15,7 @@ import numpy as np
 from jaxvjp.conversion import converted_to
 from jaxvjp.core.graph import leaf
 from jaxvjp.devices import Device, place, put
-from jaxvjp.dtypes import INTEGRAL, default_complex_dtype, float32, get_default_dtype, int64, of_number
+from jaxvjp.dtypes import INTEGRAL, default_complex_dtype, fitted, float32, get_default_dtype, int64, of_number
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import from_numpy as dtype_of
 from jaxvjp.functions import write_out
@@ -219,7 +219,7 @@ def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None) -> tuple[Any
     """`fill_value` everywhere, by default in the number's own dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     own = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else of_number(value))
-    return np.full(sizes("full", (size,)), value, own.numpy), own
+    return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
 
 def _filled(fill_value: Any, size: Any, **named: Any) -> Tensor:

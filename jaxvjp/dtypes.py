@@ -123,6 +123,35 @@ def of_number(value: complex) -> dtype:
     return default_complex_dtype()
 
 
+C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float64": "double",
+}
+"""What torch calls its types where a number does not fit."""
+
+
+def fitted(number: Any, own: dtype) -> Any:
+    """A Python number as one of dtype `own`; RuntimeError, in torch's words, where it does not fit.
+
+    Of a float the integer part is taken, and unsigned integers count negative ones from their end.
+    """
+    overflows = isinstance(number, complex) and own.category < COMPLEX and number.imag != 0
+    if own.category == INTEGRAL and not overflows:
+        limits = np.iinfo(own.numpy)
+        overflows = number != number or abs(number) == float("inf") or not -limits.max <= number <= limits.max + 0
+        overflows = overflows and number != limits.min
+        if not overflows:
+            return int(number) % (limits.max + 1) if limits.min == 0 else int(number)
+    if overflows:
+        name = C_NAMES.get(own.name, "float" if own is float32 else own.name)
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return number
+
+
 def default_complex_dtype() -> dtype:
     """The type of `tensor(1j)`: as precise as the default floating type."""
     return complex128 if _default is float64 else complex64

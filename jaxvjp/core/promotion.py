@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.graph import Node, Number, record
-from jaxvjp.dtypes import FLOATING, dtype, float64, get_default_dtype, of_number, promote_types, result_type
+from jaxvjp.dtypes import (
+    FLOATING,
+    INTEGRAL,
+    dtype,
+    fitted,
+    float64,
+    get_default_dtype,
+    of_number,
+    promote_types,
+    result_type,
+)
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.op import DOUBLE, FLOAT, KEEP
 from jaxvjp.ops.pointwise import cast
@@ -59,6 +69,8 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
         common = promote_types(common, float64)
     if promotion == FLOAT and common.category < FLOATING:
         common = get_default_dtype()
+    if common.category == INTEGRAL:
+        operands = [each if type(each) is Node else fitted(each, common) for each in operands]
     return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
 
 

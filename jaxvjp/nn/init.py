@@ -79,7 +79,7 @@ def trunc_normal_(
 
     def unlikely(x: Tensor) -> None:
         peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
-        pending = x == x
+        pending: Any = x == x
         while pending.any():
             drawn = x.new_empty(x.shape).uniform_(a, b, generator=generator)
             x.copy_(drawn.where(pending, x))

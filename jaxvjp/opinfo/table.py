@@ -11,8 +11,8 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "complex128": (1e-7, 1e-9),
         "float32": (1e-4, 1e-5),
         "complex64": (1e-4, 1e-5),
-        "float16": (1e-2, 1e-2),
-        "bfloat16": (2e-2, 2e-2),
+        "float16": (2e-2, 2e-2),
+        "bfloat16": (1e-1, 5e-2),
     },
     "cov": {"float64": (1e-5, 1e-6), "complex128": (1e-5, 1e-6)},  # the samples' weights are float32
     "logcumsumexp": {"float32": (1e-3, 1e-4)},  # torch's own running sum
@@ -29,6 +29,8 @@ OTHER_WORDS: dict[str, str] = {
     "amin": "as for amax",
     "aminmax": "as for amax",
     "complex": "as for amax",
+    "cov": "whether weights are negative would have to be read",
+    "arange": "torch looks at the step before the dtype of `out`",
     "multinomial": "torch looks at a row's entries in another order",
     "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
 }

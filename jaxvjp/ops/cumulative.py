@@ -64,16 +64,18 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
 
 def _strips(y, x, dx, dim):
     """The areas of the strips between neighbours along `dim`."""
+    if not jnp.issubdtype(y.dtype, jnp.inexact):
+        y = y.astype("float32" if x is None else jnp.promote_types(x.dtype, "float32"))
     dim = wrap(dim, y.ndim)
     later, earlier = _neighbours(y, dim)
     if x is None:
-        return (later + earlier) * (dx.astype(jnp.result_type(y, dx)) / 2), dim
+        return (later + earlier) * (dx.astype(y.dtype) / 2), dim
     if x.ndim == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     width = jnp.diff(x) if x.ndim == 1 else jnp.diff(x, axis=wrap(dim - y.ndim, x.ndim))
     if x.ndim == 1:
         width = width.reshape([-1 if each == dim else 1 for each in range(y.ndim)])
-    return (later + earlier) * width / 2, dim
+    return (later + earlier) * width.astype(y.dtype) / 2, dim
 
 
 @op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False)

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, from_numpy
+from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 
@@ -208,7 +208,14 @@ def abs_(input):
     return input * jnp.where(jnp.isnan(input), 0, jax.lax.stop_gradient(jnp.sign(input)))
 
 
-@op(inplace=True, saves="mask")
+def _storable(row, operands, static):
+    """Refuses a number that the tensor cannot hold, which has to be seen before it becomes an operand."""
+    if isinstance(operands[2], int | float | complex):
+        fitted(operands[2], operands[0].aval.dtype)
+    return row, operands, static
+
+
+@op(inplace=True, saves="mask", rewrite=_storable)
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:

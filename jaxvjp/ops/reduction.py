@@ -168,6 +168,8 @@ def magnitude(input):
 
 def vector_norm(input, order, reduced, keepdims=False):
     """The norm of `order` over the axes `reduced`; where it is 0 so is its gradient, as in torch."""
+    if input.dtype.itemsize == 2:  # whose powers would not fit it
+        return vector_norm(input.astype("float32"), order, reduced, keepdims).astype(input.dtype)
     if order == 2:
         squares = input.real**2 + input.imag**2 if jnp.iscomplexobj(input) else input * input
         return root(jnp.sum(squares, reduced, keepdims=keepdims))
@@ -189,6 +191,8 @@ def vector_norm(input, order, reduced, keepdims=False):
 def shared(input, extreme, reduced, keepdims=False):
     """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
     constant = jax.lax.stop_gradient(input)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return extreme(input, reduced, keepdims=keepdims)
     largest = extreme(constant, reduced, keepdims=True)
     attaining = (constant == largest) | (jnp.isnan(constant) & jnp.isnan(largest))
     count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
