@@ -18,7 +18,7 @@ import numpy as np
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
@@ -257,6 +257,11 @@ class Tensor(Stored):
                     f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
                     "device\nMove it first: `x.grad = g.to(x.device)`."
                 )
+        self._take_grad(value)
+
+    def _take_grad(self, value: Tensor | None) -> None:
+        if staging.journal is not None:
+            staging.journal.takes(self)
         self._grad = value
 
     @property

@@ -22,13 +22,13 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core.transfer core
-    printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures functions
-    random creation sampling properties linalg fft special nn.functional
+    printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
+    functions random creation sampling properties linalg fft special nn.functional
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function_batch
     autograd.function autograd.forward_ad autograd.functional autograd.differences autograd.gradcheck autograd
     nn.init nn
-    func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench bench_ops
+    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench.operations bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

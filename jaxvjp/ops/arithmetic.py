@@ -429,7 +429,14 @@ def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
     return sub.function(input, alpha * other)
 
 
-@op(name="rsub.scaled", promotion=ARITHMETIC, grad_fn="RsubBackward0", out=False, arities=EITHER_OTHER)
+@op(
+    name="rsub.scaled",
+    promotion=ARITHMETIC,
+    public="function",
+    grad_fn="RsubBackward0",
+    out=False,
+    arities=EITHER_OTHER,
+)
 def rsub_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`other - alpha * input`."""
     return sub.function(other, alpha * input)

@@ -69,7 +69,7 @@ def sub(input, other: Either):
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", arities=(), rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="function", arities=(), rewrite=_refuse_masks)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
@@ -228,6 +228,8 @@ def masked_fill(input, mask, value: Either):
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(input):
+        fitted(1j, from_numpy(input.dtype))
     broadcast(input, mask)
     return jnp.where(mask, value.astype(input.dtype), input)
 

@@ -1,7 +1,7 @@
 """What recording one operation costs, beside torch's eager dispatch of it: `python -m jaxvjp bench --ops`, by hand.
 
 Nothing is computed here: jaxvjp records, torch computes on tensors of a few elements. Both are timed in rounds that
-alternate, and the medians are compared. `bench` comes before this room.
+alternate, and the medians are compared. Every public name comes before this room.
 """
 
 from __future__ import annotations
