@@ -29,6 +29,7 @@ from jaxvjp import (
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters, set_choosing
+from jaxvjp.core.history import explain_program, recompiles
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -72,6 +73,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "explain_program",
     "fft",
     "full",
     "func",
@@ -95,6 +97,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "recompiles",
     "set_choosing",
     "set_default_device",
     "set_default_dtype",

@@ -17,9 +17,10 @@ from weakref import ref
 
 import numpy as np
 
+from jaxvjp.core.evaluation import heavy
 from jaxvjp.core.graph import Node, Number, Versions, detached, record, variable_of
 from jaxvjp.core.modes import grad_mode, recording, staging, transforming
-from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.view import function_view, put
 
@@ -135,6 +136,8 @@ class Stored:
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
             new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
+            if new.value is None and new.operation is variable:
+                heavy.add(new)
             self.versions.written(new.where)
             storage.node = new
             storage.version += 1

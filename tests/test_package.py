@@ -20,8 +20,8 @@ READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
     ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex ops.statistics
     ops.linalg ops.view ops
-    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
-    core.pullback core.engine core.walks core.transforms core.transfer core
+    core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
+    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
     functions random creation sampling properties linalg fft special nn.functional
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function_batch

@@ -27,6 +27,7 @@ row. No op has a derivative rule: `jax.vjp` differentiates the function.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections import namedtuple
 from collections.abc import Callable, Iterable
@@ -82,6 +83,11 @@ class Aval:
     def on(self, place: Device | None) -> Aval:
         """The same on another device."""
         return Aval(self.shape, self.dtype, self.number, place)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the array takes."""
+        return math.prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
