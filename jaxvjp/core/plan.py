@@ -115,7 +115,7 @@ def survey(
             if node.special:
                 regular = (
                     regular
-                    and not node.hooks
+                    and (operation is variable or not node.hooks)
                     and _tells_all(node)
                     and all(each in node.inputs for each in node.edges or ())
                 )
