@@ -18,7 +18,10 @@ from jaxvjp import (
     indexing,
     linalg,
     nn,
+    parts,  # noqa: F401 - publishes its functions, as `sampling` does
+    properties,  # noqa: F401
     random,
+    sampling,  # noqa: F401
     special,
     testing,
     utils,
@@ -26,6 +29,7 @@ from jaxvjp import (
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters, set_choosing
+from jaxvjp.core.history import explain_program, recompiles
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -33,10 +37,6 @@ from jaxvjp.creation import (
     full,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randn,
-    randn_like,
     tensor,
     zeros,
     zeros_like,
@@ -45,6 +45,7 @@ from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.sampling import rand, rand_like, randn, randn_like
 from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Size, Tensor
 
@@ -72,6 +73,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "explain_program",
     "fft",
     "full",
     "func",
@@ -95,6 +97,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "recompiles",
     "set_choosing",
     "set_default_device",
     "set_default_dtype",

@@ -17,10 +17,11 @@ from weakref import ref
 
 import numpy as np
 
+from jaxvjp.core.evaluation import heavy
 from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, recording, staging, transforming
 from jaxvjp.dtypes import int64
-from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, zero
 from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
@@ -154,6 +155,8 @@ class Stored:
             old = self._node
             new.hooks, new.step_hooks = (old.hooks, old.step_hooks) if new.is_leaf else (None, None)
             new.retains, old.retains = old.retains and not new.is_leaf, False
+            if new.value is None and new.operation is variable:
+                heavy.add(new)
             self.versions.written(new.where)
             storage.node = new
             storage.version += 1

@@ -9,14 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import staging
+from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
 from jaxvjp.devices import Placed
 
 plans: Memory[Plan] = Memory()
+HEAVY = 1 << 20
+"""Bytes from which on a leaf is large."""
 
 
 class Computed(NamedTuple):
@@ -72,6 +74,32 @@ class Deferred(threading.local):
 
 
 deferred = Deferred()
+
+
+class Heavy(threading.local):
+    """Large leaves of this thread whose new contents are pending: `w -= 0.1 * w.grad`.
+
+    They are computed before the next backward pass and not together with it: its program would have the old contents,
+    the old gradients, the new contents and the new gradients in memory at the same time.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[ref[Node]] = []
+
+    def add(self, node: Node) -> None:
+        """Notes a leaf that was written, if it is large."""
+        if node.aval.nbytes >= HEAVY and not transforming.depth:
+            self.nodes.append(ref(node))
+
+    def settle(self) -> None:
+        """Computes those that are still wanted."""
+        if self.nodes:
+            nodes = [node for each in self.nodes if (node := each()) is not None and node.held]
+            self.nodes.clear()
+            evaluate(nodes)
+
+
+heavy = Heavy()
 
 
 def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:

@@ -15,6 +15,7 @@ import jax
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
+from jaxvjp.core.history import history
 from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
@@ -222,6 +223,9 @@ def plan_of(found: Survey, unseen: bool = False) -> Plan:
         compiled = executable(program)
         if unseen:
             compiled.may_run_eagerly()
+        elif not compiled.known:
+            compiled.known = True
+            history.compiled(max(piece, key=recording_order).where, compiled)
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
-from jaxvjp.core.evaluation import Computed, deferred
+from jaxvjp.core.evaluation import Computed, deferred, heavy
 from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
@@ -66,6 +66,7 @@ class Question:
         batch: int | None = None,
     ) -> None:
         deferred.settle()
+        heavy.settle()
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
