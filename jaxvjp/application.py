@@ -107,13 +107,21 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
-    check_writable(operation, target, operands)
-    return written(operation, target, operands, recorded(operation, (target, *operands), static))
+    if operation is not assigned:  # of which torch first looks at the shapes
+        check_writable(operation, target, operands)
+    result = recorded(operation, (target, *operands), static)
+    if operation is assigned:
+        check_writable(operation, target, operands)
+    return written(operation, target, operands, result)
 
 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
-    """RuntimeError where `operation` must not write `target`: a leaf, or not one's own inside a transform."""
+    """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
+    transform."""
     target.check_writable()
+    for each in operands:
+        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+            target.check_overlap(each)
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
 

@@ -396,13 +396,3 @@ def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name
             "`tensor([2.5])`."
         )
     return empty(*data, dtype=float32) if data else empty(0, dtype=float32)
-
-
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:  # noqa: N802 - torch's name
-    """torch's old wrapper: a leaf that shares the storage of `data`; today `tensor(..., requires_grad=True)`."""
-    if not isinstance(data, Tensor):
-        raise TypeError(
-            f"Variable data has to be a tensor, but got {type(data).__name__}\n`Variable(tensor({data!r}))`, or today "
-            f"`tensor({data!r}, requires_grad=True)`."
-        )
-    return data.detach().requires_grad_(requires_grad)

@@ -58,6 +58,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
     parsed = _parse(self.shape, key)
+    if isinstance(key, slice) and all(step.operation is alias for step in parsed.steps):
+        return _cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
     plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
     if not parsed.tensors:
         return plain
@@ -67,7 +69,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Writes `value`, expanded and converted, into the part of the tensor that `key` names."""
     parsed = _parse(self.shape, key)
-    part = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
+    whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
+    part = self if whole else view(self, *parsed.steps)
     if not parsed.tensors:
         apply_in_place(assigned, part, (value,))
     else:
@@ -154,6 +157,8 @@ def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
         elif part is not None and part is not ...:
             consumed += 1
     if consumed > len(shape):
+        if not shape and any(isinstance(part, slice) for part in parts):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.\n`x[None][:1]` gives it a dimension first.")
         if not shape:
             raise IndexError(SCALAR)
         raise IndexError(

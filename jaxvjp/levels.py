@@ -257,9 +257,11 @@ class Batch:
     Attributes:
         randomness: what a random tensor made inside is: "error", the "same" or a "different" one for each example.
         first: its place in the order of recording: what is recorded inside comes after.
+        of_function: whether it is a transform of the user's function, or of a backward pass.
     """
 
-    def __init__(self, size: int, randomness: str, chunk: int | None) -> None:
+    def __init__(self, size: int, randomness: str, chunk: int | None, of_function: bool = True) -> None:
+        self.of_function = of_function
         self.size = size
         self.randomness = randomness
         self.chunk = chunk
@@ -267,13 +269,13 @@ class Batch:
         self.examples: dict[Node, tuple[Node, int]] = {}
 
     def __enter__(self) -> Batch:
-        transforming.depth += 1
+        transforming.depth += self.of_function
         transforming.batches.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         transforming.batches.pop()
-        transforming.depth -= 1
+        transforming.depth -= self.of_function
 
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""

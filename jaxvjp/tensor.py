@@ -69,6 +69,7 @@ class Tensor(Stored):
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
     grad_fn: Any  # hung on by `autograd.graph`
+    output_nr: Any
     to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
     cpu: Callable[..., Tensor]
     cuda: Callable[..., Tensor]
@@ -216,7 +217,7 @@ class Tensor(Stored):
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf and not self.node.retains:
+        if self._grad is None and not self.is_leaf and not self.gradient_node.retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -279,7 +280,7 @@ class Tensor(Stored):
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
         self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
-        self._node.hooks = old.hooks
+        self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -322,7 +323,7 @@ class Tensor(Stored):
         The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
         Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        node = self.node
+        node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
@@ -343,11 +344,11 @@ class Tensor(Stored):
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self.node.retains = not self.is_leaf
+        self.gradient_node.retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
-        return self.node.retains
+        return self.gradient_node.retains
 
     # Reading the value computes it.
 

@@ -23,11 +23,11 @@ READING_ORDER = """
     core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
     core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
-    functions random creation sampling properties linalg fft special nn.functional
-    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function_batch
-    autograd.function autograd.forward_ad autograd.functional autograd.differences autograd.gradcheck autograd
-    nn.init nn
-    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    functions random creation sampling properties autograd.variable linalg fft special nn.functional
+    autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
+    autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
+    autograd.gradcheck autograd nn.init nn
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
     utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench.operations bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """

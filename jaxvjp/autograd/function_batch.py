@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, reachable, record
+from jaxvjp.core.graph import Node, gradient_edges, reachable, record
 from jaxvjp.core.modes import transforming
 from jaxvjp.levels import Batch
 from jaxvjp.ops.reduction import expandable, sum_to

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, grad
-from jaxvjp.core.engine import gradient_edges, pull_back
-from jaxvjp.core.graph import Node, detached, known, reachable, record, variable_of
+from jaxvjp.core.engine import pull_back
+from jaxvjp.core.graph import Node, detached, gradient_edges, known, reachable, record, variable_of
 from jaxvjp.core.modes import recording
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.transforms import between, pushforward

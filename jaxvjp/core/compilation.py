@@ -138,6 +138,7 @@ class Executable:
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
         known: whether `history` has been told of it.
+        device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
         repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
@@ -156,6 +157,11 @@ class Executable:
         if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             usual = _on_device(jax_device(place), usual)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
+        self.device: Any = None
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            self.device = jax_device(place)
+            self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
         self.known = False
 
@@ -190,7 +196,7 @@ class Executable:
             return pack
         if array is None:
             with jax.enable_x64(True):
-                array = jax.device_put(pack)
+                array = jax.device_put(pack, self.device)
             self.repeated[place] = (data, array)
         return array
 

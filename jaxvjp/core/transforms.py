@@ -15,8 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, Number, items, reachable
+from jaxvjp.core.graph import Node, Number, gradient_edges, items, reachable
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
