@@ -28,8 +28,10 @@ from jaxvjp.creation import (
 )
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
+from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
-from jaxvjp.tensor import Size, Tensor
+from jaxvjp.size import Size
+from jaxvjp.tensor import Tensor
 
 __version__ = "0.1.0"
 
@@ -70,6 +72,7 @@ __all__ = [
     "random",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_printoptions",
     "tensor",
     "testing",
     "utils",

@@ -25,6 +25,7 @@ from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
+from jaxvjp.size import Size
 from jaxvjp.storage import Step, Stored
 
 Array = np.ndarray[Any, Any]
@@ -34,22 +35,6 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
-
-
-class Size(tuple[int, ...]):
-    """A shape, as `torch.Size`: a tuple with torch's name and `numel()`."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        product = 1
-        for each in self:
-            product *= each
-        return product
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
 
 
 class Tensor(Stored):
@@ -366,7 +351,9 @@ class Tensor(Stored):
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 else format(repr(self), spec)
+        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is written in full, in torch too
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __repr__(self) -> str:
         node = self.node

@@ -20,7 +20,8 @@ from jaxvjp.core.promotion import converted
 from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.tensor import Size, Tensor, wrap
+from jaxvjp.size import Size
+from jaxvjp.tensor import Tensor, wrap
 
 Tensors = Tensor | Sequence[Tensor]
 accumulation = threading.RLock()
