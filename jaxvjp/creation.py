@@ -45,7 +45,10 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     if isinstance(data, Tensor):
         array: Any = np.asarray(data.value)
         own = data.dtype
-    elif isinstance(data, np.ndarray | np.generic | jax.Array):
+    elif isinstance(data, np.ndarray | np.generic):
+        array = np.array(data)  # JAX may go on reading the memory that it is given, which the caller may change
+        own = from_numpy(array.dtype)
+    elif isinstance(data, jax.Array):
         array = np.asarray(data)
         own = from_numpy(array.dtype)
     else:
