@@ -2,12 +2,12 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
+`application`, `indexing`, `functions`, `creation`, `crossing`, `autograd`, `func`, `nn`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, func, functions, indexing, random, testing, utils
+from jaxvjp import autograd, crossing, dtypes, func, functions, indexing, nn, random, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.evaluation import counters
@@ -26,6 +26,7 @@ from jaxvjp.creation import (
     zeros,
     zeros_like,
 )
+from jaxvjp.crossing import as_tensor, from_dlpack, from_numpy, from_torch
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.printing import set_printoptions
@@ -37,6 +38,7 @@ __version__ = "0.1.0"
 
 functions.attach_methods()
 indexing.attach_methods()
+crossing.attach_methods()
 globals().update(functions.public_functions())
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
@@ -46,12 +48,16 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "as_tensor",
     "autograd",
     "counters",
     "dtype",
     "empty",
     "empty_like",
     "enable_grad",
+    "from_dlpack",
+    "from_numpy",
+    "from_torch",
     "full",
     "func",
     "get_default_dtype",
@@ -61,6 +67,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "manual_seed",
+    "nn",
     "no_grad",
     "ones",
     "ones_like",

@@ -370,7 +370,8 @@ class Tensor(Stored):
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
+        length: int = self.shape[0]
+        return length
 
     def __contains__(self, element: Any) -> bool:
         return bool((np.asarray(self.value) == np.asarray(element)).any())

@@ -21,11 +21,11 @@ READING_ORDER = """
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
     core.transforms core
-    printing size hooks storage tensor application levels indexing functions random creation
+    printing size hooks storage tensor application levels indexing functions random creation crossing
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench __main__
+    nn.parameter nn utils.checkpoint utils testing __init__ lessons terminal bench __main__
 """
 
 

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from oracle import agree, live, needs_torch
-
-import jaxvjp
+from oracle import agree, needs_torch
 
 EXPRESSIONS = [
     "torch.tensor([2., 4.], requires_grad=True) * 2",
@@ -45,7 +43,8 @@ EXPRESSIONS = [
     "torch.tensor([1e300, 1e-300], dtype=torch.float64)",
     "torch.ones(2).shape",
     "torch.ones(2, 3).size(), torch.Size([1, 2]), torch.ones(2).dtype, torch.ones(2, 3).size(1)",
-    "torch.Size([1, 2, 3])[1:], torch.Size(), torch.Size([1]) + (2,), (2,) + torch.Size([1]), 2 * torch.Size([2]) * 2",
+    "torch.Size([1, 2, 3])[1:], torch.Size(), torch.Size([1]) + (2,), (2,) + torch.Size([1])",
+    "2 * torch.Size([2]) * 2",
     "torch.Size([torch.tensor(2), 3]), torch.Size((2, 3)).numel(), torch.Size([3])[0]",
     "torch.Size([1.5])",
     "torch.Size([1]) + [2]",
@@ -61,7 +60,9 @@ def test_prints_as_torch(expression):
 
 @needs_torch
 def test_formats_as_torch():
-    agree(lambda torch: f"{torch.tensor(3.14159):.2f} {torch.tensor([1.0, 2.0])} {torch.tensor(2)} {torch.ones(2, 2)!s}")
+    agree(
+        lambda torch: f"{torch.tensor(3.14159):.2f} {torch.tensor([1.0, 2.0])} {torch.tensor(2)} {torch.ones(2, 2)!s}"
+    )
     agree(lambda torch: f"{torch.tensor([1.0, 2.0]):.2f}")
     agree(lambda torch: f"{torch.tensor([1.0, 2.0]):>30}")
 
@@ -104,7 +105,9 @@ def tensors(draw):
     dtype = draw(st.sampled_from(list(ELEMENTS)))
     held = {"float16": np.float32, "bfloat16": np.float32}.get(dtype, dtype)
     shape = draw(SHAPES)
-    array = draw(arrays.arrays(held, shape, elements=ELEMENTS[dtype], fill=st.nothing() if np.prod(shape) < 60 else None))
+    array = draw(
+        arrays.arrays(held, shape, elements=ELEMENTS[dtype], fill=st.nothing() if np.prod(shape) < 60 else None)
+    )
     return dtype, array, draw(st.integers(0, 2)) if array.dtype.kind in "fc" else 0
 
 
@@ -130,7 +133,12 @@ def test_options_stay_until_set_again_but_for_the_notation():
     def program(torch):
         x, texts = torch.tensor([0.123456, 2000.0]), []
         try:
-            for options in ({"precision": 2, "sci_mode": True}, {"linewidth": 12}, {"profile": "short"}, {"profile": "?"}):
+            for options in (
+                {"precision": 2, "sci_mode": True},
+                {"linewidth": 12},
+                {"profile": "short"},
+                {"profile": "?"},
+            ):
                 torch.set_printoptions(**options)
                 texts.append(repr(x))
         finally:
