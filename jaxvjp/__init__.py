@@ -7,6 +7,9 @@ are the public names and nothing else. The rooms in reading order: `dtypes`, `op
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from jaxvjp import autograd, crossing, dtypes, func, functions, indexing, nn, random, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
@@ -49,7 +52,9 @@ __all__ = [
     "Size",
     "Tensor",
     "as_tensor",
+    "as_torch",
     "autograd",
+    "compare",
     "counters",
     "dtype",
     "empty",
@@ -87,3 +92,16 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
+"""Names whose rooms are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
+    from jaxvjp.scripts.names import advice
+
+    told = "" if name.startswith("__") else advice("torch", name)
+    raise AttributeError(f"module 'jaxvjp' has no attribute '{name}'{told}")

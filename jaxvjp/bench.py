@@ -7,11 +7,12 @@ this room.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -159,8 +160,9 @@ def _by_hand(workload: Workload) -> Step:
     return lambda: step(*arrays)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Prints the table."""
+    argparse.ArgumentParser(prog="jaxvjp bench", description="Measures a warm step.").parse_args(arguments)
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
     if torch is None:
         print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")

@@ -126,15 +126,16 @@ def _dlpack_device(self: Tensor) -> Any:
     return value.__dlpack_device__()
 
 
-def _rebuilt(kind: type[Tensor], array: Any, own: Dtype, requires_grad: bool) -> Tensor:
+def _rebuilt(array: Any, own: Dtype, requires_grad: bool, kind: type[Tensor] | None = None) -> Tensor:
     tensor = creation.tensor(array, dtype=own, requires_grad=requires_grad)
-    tensor.__class__ = kind
+    tensor.__class__ = kind or Tensor
     return tensor
 
 
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
-    return _rebuilt, (type(self), np.asarray(self.value), self.dtype, self.requires_grad)
+    kind = () if type(self) is Tensor else (type(self),)
+    return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *kind)
 
 
 def _copied(self: Tensor) -> Tensor:
@@ -148,9 +149,9 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """What `copy.deepcopy` gives: a leaf of its own with the same value, and the same `.grad`."""
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-            "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001\n"
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001\n"
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import jax
@@ -55,9 +55,12 @@ class Tensor(Stored):
     grad_fn: Any  # hung on by `autograd.graph`
     to: Callable[..., Tensor]  # hung on by `functions`
 
-    if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
+    def __getattr__(self, name: str) -> Any:
+        # Most methods are hung on by `functions`; what is not found there is missing.
+        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
 
-        def __getattr__(self, name: str) -> Any: ...
+        told = "" if name.startswith("__") else advice("torch.Tensor", name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'{told}")
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")

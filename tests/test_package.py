@@ -25,7 +25,8 @@ READING_ORDER = """
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
-    nn.parameter nn utils.checkpoint utils testing __init__ lessons terminal bench __main__
+    nn.parameter nn utils.checkpoint utils testing __init__
+    scripts.names scripts.stand_in scripts.check scripts.run scripts lessons terminal bench __main__
 """
 
 
