@@ -26,7 +26,10 @@ READING_ORDER = """
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
     nn.parameter nn utils.checkpoint utils testing __init__
-    scripts.names scripts.stand_in scripts.check scripts.run scripts lessons terminal bench __main__
+    scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
+    comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
+    comparison.terminal_view comparison.page comparison.functions comparison comparison.command
+    lessons bench __main__
 """
 
 
