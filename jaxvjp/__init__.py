@@ -10,10 +10,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from jaxvjp import autograd, crossing, dtypes, func, functions, indexing, nn, random, testing, utils
+from jaxvjp import (
+    autograd,
+    crossing,
+    dtypes,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    random,
+    special,
+    testing,
+    utils,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -42,7 +56,7 @@ __version__ = "0.1.0"
 functions.attach_methods()
 indexing.attach_methods()
 crossing.attach_methods()
-globals().update(functions.public_functions())
+globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
 
@@ -60,6 +74,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "fft",
     "from_dlpack",
     "from_numpy",
     "from_torch",
@@ -71,6 +86,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "linalg",
     "manual_seed",
     "nn",
     "no_grad",
@@ -85,6 +101,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",
+    "special",
     "tensor",
     "testing",
     "utils",

@@ -19,6 +19,7 @@ from jaxvjp.lessons import Answer, Run, lessons
 
 COMMANDS = {
     "bench": ("jaxvjp.bench", "measure a warm step"),
+    "ops": ("jaxvjp.opinfo.report", "compare every op with torch's"),
     "run": ("jaxvjp.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
     "compare": ("jaxvjp.comparison.command", "run torch scripts under both and compare line by line"),
 }

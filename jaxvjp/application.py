@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.graph import Node, record
+from jaxvjp.core.graph import Node, items, record
 from jaxvjp.core.modes import transforming
-from jaxvjp.core.promotion import converted, promoted
+from jaxvjp.core.promotion import converted, promoted, promoted_by_role
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import COMPARE, Op
+from jaxvjp.ops.op import COMPARE, Aval, Op
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -24,14 +24,19 @@ def operand_node(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.node
     if value is None:
-        return None  # an operand left out, which the row's `rewrite` deals with
+        return None  # an operand left out
+    if type(value) is tuple:
+        return tuple([operand_node(each) for each in value])
     if isinstance(value, (*NUMBERS, np.number, np.bool_)):
         return value.item() if isinstance(value, np.generic) else value
     raise TypeError(type(value).__name__)
 
 
-def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
-    """Records `operation` on `operands` (tensors and Python numbers) and wraps the result."""
+def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
+    """Records `operation` on `operands` and wraps the result: a tensor, or a tuple of them where it returns several.
+
+    Operands are tensors and Python numbers; for a structured op also None and tuples of tensors.
+    """
     if operation.write is not None:
         try:
             return view(operands[0], Step(operation, static))
@@ -40,7 +45,14 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
-    return wrap(recorded(operation, operands, static))
+    node = recorded(operation, operands, static)
+    return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
+
+
+def tuple_of(operation: Op, node: Node) -> Any:
+    """The results of an op that returns several arrays, in torch's named tuple where it has one."""
+    tensors = tuple([wrap(each) for each in items(node)])
+    return tensors if operation.returns is None else operation.returns(*tensors)
 
 
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
@@ -48,6 +60,12 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     nodes = tuple([operand_node(each) for each in operands])
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
+    if operation.structured:
+        nodes, form = operation.flattened(nodes)
+        static = (*static, form)
+    if operation.mixed:
+        nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
+        return record(operation, nodes, static)
     return record(operation, promoted(operation.promotion, nodes), static)
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp import terminal
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 
 ROUNDS = 30
 ROUND_SECONDS = 0.01

@@ -19,6 +19,22 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.random import Generator, default_generator
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
+__all__ = [
+    "FloatTensor",
+    "empty",
+    "empty_like",
+    "full",
+    "ones",
+    "ones_like",
+    "rand",
+    "rand_like",
+    "randn",
+    "randn_like",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
 
 def _leaf(array: Any, own: Dtype, requires_grad: bool = False) -> Tensor:
     if requires_grad and not own.differentiable:

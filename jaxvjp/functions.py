@@ -1,19 +1,22 @@
 """From a registry row to what the user calls: torch's function, method, in-place form and operators.
 
-`tensor` comes before this room. Nothing here knows an op by name; a new row in `ops` is enough.
+`signatures` comes before this room. Nothing here knows an op by name; a new row in `ops` is enough.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place
+from jaxvjp.application import apply, apply_in_place, castable
+from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
-from jaxvjp.indexing import CUTS
-from jaxvjp.ops.arguments import size
-from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
+from jaxvjp.ops.op import COMPARE, REGISTRY, Op
+from jaxvjp.publishing import PUBLISHED, names
+from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
 OPERATORS = {
@@ -35,43 +38,72 @@ COMMUTING = frozenset(["+", "*", "**", "@"])
 OPERANDS = (Tensor, *NUMBERS)
 
 
-def function_of(row: Op) -> Callable[..., Any]:
-    """torch's function for a row: `jaxvjp.sum(x, dim=0)`."""
+@cache
+def overloads() -> dict[tuple[str, str], list[Op]]:
+    """The rows at each place of torch's ("function", "method", "linalg", ...) under each name, as declared."""
+    found: dict[tuple[str, str], list[Op]] = {}
+    for row in REGISTRY.values():
+        for place in names(sorted(row.public), row.short_name, row.aliases):
+            found.setdefault(place, []).append(row)
+    return found
 
-    def function(*arguments: Any, **named: Any) -> Tensor:
-        operands, static = bind(row, arguments, named)
-        for position, (name, operand) in enumerate(zip(row.operands, operands, strict=True), 1):
-            allowed = isinstance(operand, NUMBERS) or (operand is None and name in row.optional)
-            if not isinstance(operand, Tensor) and (position == 1 or not allowed):
-                raise TypeError(
-                    f"{row.name}(): argument '{name}' (position {position}) must be Tensor, not "
-                    f"{type(operand).__name__}\nMake one of it first: `jaxvjp.tensor({operand!r})`."
-                )
+
+def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Callable[..., Any]:
+    """torch's function for the rows that share a name: `jaxvjp.sum(x, dim=0)`."""
+    signatures = [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
+    module = "torch" if place == "function" else f"torch.{place}"
+    if place == "nn.functional" and any(row.inplace for row in rows):
+        return _documented(_with_inplace(signatures), rows[0], name, f"{module}.{name}")
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        if "out" in named and place != "nn.functional":
+            return _into(named.pop("out"), signatures, arguments, named)
+        row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(function, row, row.name, f"torch.{row.name}")
+    return _documented(function, rows[0], name, f"{module}.{name}")
 
 
-def method_of(row: Op) -> Callable[..., Any]:
-    """torch's method for a row, `x.sum(0)`: the function, whose first operand is the tensor."""
-    return _documented(function_of(row), row, row.name, f"torch.Tensor.{row.name}")
+def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
+    """A function of `torch.nn.functional` whose last parameter is `inplace`."""
+
+    def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
+        last = max(each.positional for each in signatures)
+        if len(arguments) > last:
+            arguments, inplace = arguments[:last], arguments[last]
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply_in_place(row, operands[0], operands[1:], static) if inplace else apply(row, operands, static)
+
+    return function
 
 
-def in_place_of(row: Op) -> Callable[..., Any]:
-    """torch's in-place method for a row: `x.mul_(2)`."""
+def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
+    """torch's method for the rows that share a name: `x.sum(0)`."""
+    signatures = [Signature(row, name, method=True) for row in rows]
 
-    def method(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
-        operands, static = bind(row, (self, *arguments), named)
-        return apply_in_place(row, self, operands[1:], static)
+    def method(*arguments: Any, **named: Any) -> Any:
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply(row, operands, static)
 
-    return _documented(method, row, row.name + "_", f"torch.Tensor.{row.name}_", "In place: ")
+    return _documented(method, rows[0], name, f"torch.Tensor.{name}")
+
+
+def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
+    """torch's in-place method for the rows that share a name: `x.mul_(2)`."""
+    signatures = [Signature(row, name + "_", method=True) for row in rows]
+
+    def method(*arguments: Any, **named: Any) -> Tensor:
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply_in_place(row, operands[0], operands[1:], static)
+
+    return _documented(method, rows[0], name + "_", f"torch.Tensor.{name}_", "In place: ")
 
 
 def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     """Python's special methods for a row with an operator: `__mul__`, `__rmul__`, `__imul__`."""
     assert row.operator is not None
     if len(row.operands) == 1:
-        return {f"__{row.operator}__": method_of(row)}
+        return {f"__{row.operator}__": method_of([row], row.torch_name)}
     reflects = row.operator.startswith("r")
     name = OPERATORS[row.operator.removeprefix("r")]
 
@@ -92,40 +124,60 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     return {name: _documented(method, row, name, f"torch.Tensor.{name}") for name, method in methods.items()}
 
 
-def bind(row: Op, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The operands and static values of a call, by torch's positional order; TypeError where they do not fit.
+def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The result of a call written into `out`: `torch.add(x, y, out=z)`, which returns z.
 
-    Sizes may be spread out (`x.permute(1, 0)`), as in torch.
+    RuntimeError where a gradient would be asked of it, or where its dtype cannot hold the result.
     """
-    count = len(row.operands)
-    if not row.statics:
-        if len(arguments) == count and not named:
-            return arguments, ()
-    elif len(arguments) > count + 1 and row.statics[0].converter is size and hasattr(arguments[count], "__index__"):
-        arguments = (*arguments[:count], arguments[count:])
-    names = (*row.operands, *row.static_names)
-    if len(arguments) > len(names):
-        raise TypeError(
-            f"{row.name}() takes from 1 to {len(names)} positional arguments but {len(arguments)} were given"
+    row, (operands, static) = chosen(signatures, arguments, named)
+    name = signatures[0].name
+    if not row.out:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+    if out is None:
+        return apply(row, operands, static)
+    targets = (out,) if isinstance(out, Tensor) else tuple(out)
+    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *_tensors(operands))):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
+            "`with jaxvjp.no_grad():`."
         )
-    given = dict(zip(names, arguments, strict=False))
-    for name, value in named.items():
-        if name not in names or name in given:
-            problem = "multiple values for" if name in given else "an unexpected keyword"
-            raise TypeError(f"{row.name}() got {problem} argument '{name}'\nIt takes {', '.join(names)}.")
-        given[name] = value
-    values: list[Any] = []
-    for name in row.operands:
-        if name not in given and name not in row.optional:
-            raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
-        values.append(given[name] if name in given else row.optional[name])
-    static = []
-    for each in row.statics:
-        value = given.get(each.name, each.default)
-        if value is REQUIRED:
-            raise TypeError(f'{row.name}() missing 1 required positional arguments: "{each.name}"')
-        static.append(value if each.converter is None else each.converter(value))
-    return tuple(values), tuple(static)
+    results = apply(row, operands, static)
+    results = results if isinstance(results, tuple) else (results,)
+    for target, result in zip(targets, results, strict=True):
+        write_out(target, result)
+    if isinstance(out, Tensor):
+        return out
+    return targets if row.returns is None else row.returns(*targets)
+
+
+def write_out(target: Tensor, result: Tensor) -> Tensor:
+    """Writes `result` into `target`, which is resized where it has another shape, and returns it."""
+    if not castable(result.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
+            f"The tensor given as `out` is {target.dtype}; make it with dtype={result.dtype}."
+        )
+    node = converted(result.node, target.dtype)
+    if target.shape == result.shape:
+        target.write(node)
+        return target
+    if target.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    target.data = wrap(node)
+    return target
+
+
+def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
+    flat = [inner for each in operands for inner in (each if type(each) is tuple else (each,))]
+    return [each for each in flat if isinstance(each, Tensor)]
 
 
 def _documented(
@@ -137,9 +189,10 @@ def _documented(
     return function
 
 
-def public_functions() -> dict[str, Callable[..., Any]]:
-    """Every function of the registry by torch's name, and those that cut a tensor up."""
-    return CUTS | {row.name: function_of(row) for row in REGISTRY.values() if "function" in row.public}
+def functions_in(place: str) -> dict[str, Callable[..., Any]]:
+    """Every function that torch has at a place: "function" (torch itself), "linalg", "nn.functional", ..."""
+    own = {name: function_of(rows, name, place) for (where, name), rows in overloads().items() if where == place}
+    return own | {name: function for (where, name), function in PUBLISHED.items() if where == place}
 
 
 def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
@@ -163,11 +216,20 @@ def attach_methods() -> None:
     Tensor.to = to
     for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
         setattr(Tensor, name, conversion_to(name, target))
+    for (place, name), function in PUBLISHED.items():
+        if place == "method":
+            setattr(Tensor, name, function)
+    in_place: dict[str, list[Op]] = {}
+    for (place, name), rows in overloads().items():
+        if place == "method":
+            setattr(Tensor, name, method_of(rows, name))
+            in_place[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if "method" in row.public:
-            setattr(Tensor, row.name, method_of(row))
-        if row.inplace:
-            setattr(Tensor, row.name + "_", in_place_of(row))
+        if row.inplace and "method" not in row.public and not row.namespace:
+            in_place.setdefault(row.torch_name, []).append(row)
         if row.operator:
             for name, method in operators_of(row).items():
                 setattr(Tensor, name, method)
+    for name, rows in in_place.items():
+        if rows:
+            setattr(Tensor, name + "_", in_place_of(rows, name))

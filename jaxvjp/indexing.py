@@ -8,7 +8,7 @@ program for every i. Tensors and masks among the parts gather (`index`) from tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from jaxvjp.ops.indexing import index, index_put
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, select, slice_, split_one, unbind_one, unsqueeze
+from jaxvjp.publishing import public
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -72,6 +73,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         _put(part, parsed, value, accumulate=False)
 
 
+@public("method")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
     _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
@@ -208,6 +210,7 @@ def _together(positions: list[Node | None]) -> list[Node | None]:
 # The views that cut a tensor up along one dimension.
 
 
+@public(name="select")
 def select_method(self: Tensor, dim: int, index: int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
     dim = wrap_dim(dim, self.ndim)
@@ -218,6 +221,7 @@ def select_method(self: Tensor, dim: int, index: int) -> Tensor:
     return view(self, Step(select, (dim,), (Number(index % self.shape[dim], int32),)))
 
 
+@public()
 def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
     dim = wrap_dim(dim, self.ndim)
@@ -232,12 +236,14 @@ def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
     return _cut(self, slice_, dim, start, length)
 
 
+@public()
 def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
     dim = wrap_dim(dim, self.ndim)
     return tuple(view(self, Step(unbind_one, (dim,), (Number(each, int32),))) for each in range(self.shape[dim]))
 
 
+@public()
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
     dim = wrap_dim(dim, self.ndim)
@@ -259,6 +265,7 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     return tuple(_cut(self, split_one, dim, sum(lengths[:place]), length) for place, length in enumerate(lengths))
 
 
+@public()
 def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
     if chunks <= 0:
@@ -271,12 +278,14 @@ def _cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tens
     return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
 
 
+@public("method")
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
     viewed: Tensor = self.view(other.shape)
     return viewed
 
 
+@public("method")
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
     viewed: Tensor = self.expand(other.shape)
@@ -290,18 +299,7 @@ def iterate(self: Tensor) -> Any:
     return iter(unbind(self))
 
 
-CUTS: dict[str, Callable[..., Any]] = {
-    "select": select_method,
-    "narrow": narrow,
-    "unbind": unbind,
-    "split": split,
-    "chunk": chunk,
-}
-"""Those that torch has both as a method and as a function."""
-
-
 def attach_methods() -> None:
-    """Hangs indexing, iteration and the cuts on `Tensor`."""
-    methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "index_put_": index_put_}
-    for name, method in {**methods, **CUTS, "view_as": view_as, "expand_as": expand_as}.items():
+    """Hangs indexing and iteration on `Tensor`."""
+    for name, method in {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate}.items():
         setattr(Tensor, name, method)

@@ -66,22 +66,13 @@ class Storage:
 class Stored:
     """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does."""
 
-    __slots__ = (
-        "__weakref__",
-        "_base_tensor",
-        "_node",
-        "_seen",
-        "_steps",
-        "_storage",
-        "_versions",
-    )
-
+    # A tensor of its own, without aliases, is what each operation makes: it has these from the class.
     _node: Node
-    _storage: Storage | None
-    _seen: int
-    _base_tensor: Any  # another tensor, or None
-    _steps: tuple[Step, ...]
-    _versions: Versions | None
+    _storage: Storage | None = None
+    _seen = 0
+    _base_tensor: Any = None  # another tensor
+    _steps: tuple[Step, ...] = ()
+    _versions: Versions | None = None
 
     # The node that this tensor shows.
 

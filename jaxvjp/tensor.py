@@ -44,12 +44,11 @@ class Tensor(Stored):
     it; `backward` runs `jax.vjp` of the program that the graph is.
     """
 
-    __slots__ = ("_after_accumulation", "_grad")
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    _grad: Tensor | None
-    _after_accumulation: dict[int, Callable[[Tensor], None]] | None
+    _grad: Tensor | None = None
+    _after_accumulation: dict[int, Callable[[Tensor], None]] | None = None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
     grad_fn: Any  # hung on by `autograd.graph`
@@ -410,15 +409,8 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
 
 def blank(node: Node) -> Tensor:
     """A tensor that shows `node` without claiming it: another one may be its holder."""
-    tensor = object.__new__(Tensor)
+    tensor: Tensor = object.__new__(Tensor)
     tensor._node = node
-    tensor._storage = None
-    tensor._seen = 0
-    tensor._base_tensor = None
-    tensor._steps = ()
-    tensor._grad = None
-    tensor._versions = None
-    tensor._after_accumulation = None
     return tensor
 
 

@@ -7,7 +7,7 @@ import pytest
 from oracle import agreement_of, live, needs_torch
 
 import jaxvjp
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 
 PROGRAMS = []
 

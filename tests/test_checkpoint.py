@@ -6,8 +6,8 @@ import pytest
 from oracle import agreement_of
 
 import jaxvjp
-from jaxvjp.core import evaluation
-from jaxvjp.core.evaluation import Executable
+from jaxvjp.core import plan
+from jaxvjp.core.compilation import Executable
 from jaxvjp.utils.checkpoint import checkpoint, checkpoint_sequential
 
 PROGRAMS = []
@@ -302,7 +302,7 @@ def test_the_peak_of_memory_falls(monkeypatch):
 
             self.compiled = measuring
 
-    monkeypatch.setattr(evaluation, "executable", Measured)
+    monkeypatch.setattr(plan, "executable", Measured)
     plain = chain(lambda segment, h: segment(h))
     kept = chain(lambda segment, h: called(jaxvjp, segment, h))
     without, with_checkpoints = temporary

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oracle import live, needs_torch
 
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.lessons import lessons
 
 LESSONS = lessons()

@@ -11,7 +11,7 @@ import pytest
 from oracle import agree, needs_torch
 
 import jaxvjp
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import transforming
 
@@ -731,7 +731,7 @@ def conversions_and_mixed_dtypes(torch):
 
 
 def affine(torch):
-    base = getattr(torch, "nn", None)
+    base = torch.nn if hasattr(torch.nn, "Module") else None
     Base = base.Module if base else object  # noqa: N806 - a class
 
     def parameter(value):

@@ -6,7 +6,7 @@ import pytest
 from oracle import agree, needs_torch
 
 import jaxvjp
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core.compilation import counters
 
 PROGRAMS = []
 

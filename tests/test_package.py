@@ -19,17 +19,18 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
     ops.linalg ops.view ops
-    core.places core.modes core.graph core.program core.evaluation core.promotion core.pullback core.engine
-    core.transforms core
-    printing size hooks storage tensor application levels indexing functions random creation crossing
+    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
+    core.pullback core.engine core.walks core.transforms core
+    printing size hooks publishing storage tensor application levels indexing signatures functions random creation
+    crossing linalg fft special nn.functional nn.parameter nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
-    nn.parameter nn utils.checkpoint utils testing __init__
+    utils.checkpoint utils testing __init__
     scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench __main__
+    lessons bench opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 
 
@@ -59,9 +60,9 @@ def test_every_row_has_a_docstring_and_its_forms():
     for row in REGISTRY.values():
         assert row.function.__doc__, row
         if "function" in row.public:
-            assert f"torch.{row.name}" in getattr(jaxvjp, row.name).__doc__
-        assert hasattr(x, row.name) or "method" not in row.public
-        assert hasattr(x, row.name + "_") or not row.inplace
+            assert f"torch.{row.torch_name}" in getattr(jaxvjp, row.torch_name).__doc__
+        assert hasattr(x, row.torch_name) or "method" not in row.public
+        assert hasattr(x, row.torch_name + "_") or not row.inplace
         named = {each.lstrip("*") for each in row.operands}
         assert {each.name for each in row.saves} <= {*named, "result", "residuals"}
         assert {each.needed_for for each in row.saves} <= {*named, None}

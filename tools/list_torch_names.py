@@ -1,7 +1,7 @@
 """Writes `jaxvjp/scripts/torch_names.txt`: the public names of the installed torch, one line for each of its modules.
 
-Run it where torch is installed, when the torch that jaxvjp follows changes: `python tools/list_torch_names.py`. With
-the list a name can be told to be torch's where no torch is.
+Run it where torch is installed, when the torch that jaxvjp follows changes: `python tools/list_torch_names.py`
+(`--print` to look first). With the list a name can be told to be torch's where no torch is.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -66,7 +67,7 @@ def _owned(owner: Any, name: str) -> bool:
         return True
     value = getattr(owner, name, None)
     if inspect.ismodule(value):
-        return value.__name__ == f"{owner.__name__}.{name}"
+        return False  # it has a line of its own; here it is only once it was imported
     return str(getattr(value, "__module__", None) or "torch").partition(".")[0] == "torch"
 
 
@@ -96,4 +97,7 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    TARGET.write_text(text(), encoding="utf-8")
+    if sys.argv[1:] == ["--print"]:
+        print(text(), end="")
+    else:
+        TARGET.write_text(text(), encoding="utf-8")

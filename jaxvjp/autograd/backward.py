@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.engine import pull_back, release
-from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.engine import Walk, pull_back, release
+from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Node, known, record
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
@@ -65,23 +66,10 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
-    found = pull_back(nodes, cotangents, targets, create_graph)
-    with accumulation:
-        sums = [
-            (holder, _accumulated(holder, gradient, create_graph))
-            for node, gradient in {**found.gradients, **found.retained}.items()
-            if (holder := node.tensor) is not None
-        ]
-        if not create_graph:
-            _compute([node for _, node in sums], found.values)
-        for receiver, node in sums:
-            if receiver._grad is None or create_graph:
-                receiver._grad = wrap(node)
-            else:
-                receiver._grad.write(node)
+    receivers, walked = _accumulated(nodes, cotangents, targets, create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(found.nodes)
-    for receiver, _ in sums:
+        release(walked)
+    for receiver in receivers:
         for hook in list((receiver._after_accumulation or {}).values()):
             hook(receiver)
 
@@ -115,24 +103,21 @@ def grad(
         )
     gradients = _gradients(grad_outputs, roots)
     nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
-    batch = cotangents[0].aval.shape[0] if is_grads_batched else None
+    batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
-    found = pull_back(nodes, cotangents, targets, create_graph, batch)
+    pulled, walked = _gradients_of(nodes, cotangents, targets, create_graph, batch)
     for position, node in enumerate(targets):
-        if node not in found.gradients and not (allow_unused or materialize_grads):
+        if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(
                 f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior.\n"
                 "Its gradient would be None, not zero: no output was computed from it."
             )
-    if not create_graph:
-        _compute(list(found.gradients.values()), found.values)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(found.nodes)
+        release(walked)
     missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
     return tuple(
-        wrap(found.gradients[node]) if node in found.gradients else missing.get(each)
-        for each, node in zip(wanted, targets, strict=True)
+        wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
     )
 
 
@@ -158,19 +143,82 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     return shaped[0] if isinstance(inputs, Tensor) else shaped
 
 
-def _compute(gradients: list[Node], values: dict[Node, Node]) -> None:
-    """One dispatch for the gradients and, as the same program has them, the values of roots not yet known."""
-    shown = {root: value for root, value in values.items() if root.held}
-    evaluate([*gradients, *shown.values()])
+def _accumulated(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
+) -> tuple[list[Tensor], list[Node]]:
+    """Adds the gradients to the `grad` of their tensors. Returns those, and the operations walked through."""
+    with accumulation:
+        question = None if create_graph else Question(roots, cotangents, targets, _added_to)
+        answer = None if question is None else question.recalled()
+        if answer is not None:
+            for node, sum_ in answer.gradients:
+                _receive(node.tensor, sum_, False)
+            return [node.tensor for node, _ in answer.gradients], answer.walked
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
+    with accumulation, recording(create_graph):
+        sums: dict[Node, Node] = {}
+        for node, gradient in {**found.gradients, **found.retained}.items():
+            into = _added_to(node)
+            if isinstance(into, Node):
+                sums[node] = record(add, (into, gradient))
+            elif into == FRESH:
+                sums[node] = gradient
+        _compute(question, found, sums)
+        receivers = [node.tensor for node in sums]
+        for receiver, sum_ in zip(receivers, sums.values(), strict=True):
+            _receive(receiver, sum_, create_graph)
+    return receivers, found.operations
+
+
+FRESH, NOBODY = "fresh", "nobody"
+
+
+def _added_to(node: Node) -> Node | str:
+    """What the gradient of a leaf is added to: its tensor's `grad`, nothing (FRESH), or no tensor is left (NOBODY)."""
+    tensor = node.tensor
+    if tensor is None:
+        return NOBODY
+    return FRESH if tensor._grad is None else tensor._grad.node
+
+
+def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
+    if receiver._grad is None or create_graph:
+        receiver._grad = wrap(gradient)
+    else:
+        receiver._grad.write(gradient)
+
+
+def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) -> None:
+    """One dispatch for the results and, as the same program has them, the values of roots not yet known.
+
+    Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
+    """
+    if question is None:
+        return
+    shown = {root: value for root, value in found.values.items() if root.held}
+    with watching() as computed:
+        evaluate([*results.values(), *shown.values()])
     for root, value in shown.items():
         root.value = value.value
+    question.learn(found, results, computed)
 
 
-def _accumulated(tensor: Tensor, gradient: Node, create_graph: bool) -> Node:
-    if tensor._grad is None:
-        return gradient
-    with recording(create_graph):
-        return record(add, (tensor._grad.node, gradient))
+def _gradients_of(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
+) -> tuple[dict[Node, Node], list[Node]]:
+    """The gradients of those of `targets` that have one, and the operations walked through."""
+    question = None if create_graph else Question(roots, cotangents, targets, batch=batch)
+    answer = None if question is None else question.recalled()
+    if answer is not None:
+        return dict(answer.gradients), answer.walked
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
+    _compute(question, found, found.gradients)
+    return found.gradients, found.operations
+
+
+def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
+    """The cotangents, 1 where there is none."""
+    return [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
@@ -208,9 +256,10 @@ def _roots_and_cotangents(
     create_graph: bool,
     broadcast: bool,
     batched: bool = False,
-) -> tuple[list[Node], list[Node]]:
-    """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents."""
-    nodes, cotangents = [], []
+) -> tuple[list[Node], list[Node | None]]:
+    """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents; None stands for 1."""
+    nodes: list[Node] = []
+    cotangents: list[Node | None] = []
     with recording(create_graph):
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
             node = root.node
@@ -219,9 +268,13 @@ def _roots_and_cotangents(
                     raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 if node.requires_grad and root.numel() != 1:
                     raise RuntimeError(_not_scalar(root))
-                cotangent = known(1, node.aval)
+                cotangent = None
             else:
                 cotangent = gradient.node
+                if cotangent.aval is node.aval and node.requires_grad and not batched:  # as nearly always
+                    nodes.append(node)
+                    cotangents.append(cotangent)
+                    continue
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)

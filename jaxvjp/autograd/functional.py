@@ -21,6 +21,7 @@ from jaxvjp.creation import tensor
 from jaxvjp.levels import columns, rows
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
+from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]
@@ -312,7 +313,7 @@ def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
 
 def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
     """One output's blocks of the Jacobian, zeros for None."""
-    avals = [output.node.aval._replace(shape=(*output.shape, *each.shape)) for each in inputs]
+    avals = [Aval((*output.shape, *each.shape), output.dtype) for each in inputs]
     return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
 
 
@@ -343,7 +344,7 @@ def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | 
             return None
         pulled.append(row.node)
     with recording(create_graph):
-        stacked = record(stack, tuple(pulled), (0,))
+        stacked = record(stack, tuple(pulled), (0, (len(pulled),)))
         return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record
+from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
@@ -56,13 +56,13 @@ class Walk(NamedTuple):
         gradients: the cotangent of every leaf that was reached, or of every target that was.
         retained: the cotangents of intermediate nodes whose tensors retain theirs.
         values: for each root that was not known yet, a node that gives its value from the same program.
-        nodes: those that the walk went through, for `release`.
+        operations: those that the walk went through, for `release`.
     """
 
     gradients: dict[Node, Node]
     retained: dict[Node, Node]
     values: dict[Node, Node]
-    nodes: list[Node]
+    operations: list[Node]
 
 
 def pull_back(
@@ -84,17 +84,22 @@ def pull_back(
     for node in operations:
         if node.freed:
             raise freed_error(node)
-    if operations and Versions.last_write > operations[0].serial:
-        for node in operations:
-            changed = node.changed_in_place()
-            if changed is not None:
-                raise changed_error(node, changed)
+    check_unchanged(operations)
     if batch is not None:
         for node in nodes:
             if node.hooks or node.stands_alone:
                 raise batched_error(node)
     with recording(create_graph):
         return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+
+
+def check_unchanged(operations: Sequence[Node]) -> None:
+    """RuntimeError where one of `operations` saved what was since written in place."""
+    if operations and Versions.last_write > min(map(recording_order, operations)):
+        for node in operations:
+            changed = node.changed_in_place()
+            if changed is not None:
+                raise changed_error(node, changed)
 
 
 def gradient_edges(node: Node) -> Iterable[Any]:
@@ -165,7 +170,7 @@ class _Sweep:
         # torch hands out the gradient of an intermediate target as it came in, that of a leaf after its hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
         retained = {node: self.arrived[node] for node in self.operations if node.retains and node in self.arrived}
-        return Walk(gradients, retained, values, self.nodes)
+        return Walk(gradients, retained, values, self.operations)
 
     def segments(self) -> list[list[Node]]:
         """The operations, cut as the module's docstring says."""
@@ -266,28 +271,28 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
             )
 
 
-def release(nodes: Iterable[Node]) -> None:
+def release(operations: Iterable[Node]) -> None:
     """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op.
 
     What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
     """
-    walked = [node for node in nodes if not node.is_leaf]
-    for node in walked:
-        node.free()
+    kept: list[Node] = []
+    for node in operations:
+        if not node.free() and node.value is not None and node.held:
+            kept.append(node)
     if transforming.forward:
         return
     stripped: dict[Node, Node] = {}
-    pending = [node for node in walked if not node.freed and node.value is not None and node.held]
-    while pending:
-        node = pending.pop()
+    while kept:
+        node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if isinstance(each, Node) and each.requires_grad and not each.is_leaf and each.python is None:
+            if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
                 if each not in stripped:
                     stripped[each] = each.stripped()
                     if not each.freed:
-                        pending.append(each)
+                        kept.append(each)
                 each = stripped[each]
             inputs.append(each)
         stripped.get(node, node).inputs = tuple(inputs)

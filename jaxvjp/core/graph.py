@@ -18,7 +18,7 @@ from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
-from jaxvjp.ops.op import Aval, Op, abstract
+from jaxvjp.ops.op import Aval, Op, abstract, number_aval
 
 next_serial = count().__next__
 """The next place in the order of recording."""
@@ -34,7 +34,7 @@ class Number:
 
     def __init__(self, value: complex, number_dtype: Any) -> None:
         self.value = value
-        self.aval = Aval((), number_dtype, True)
+        self.aval = number_aval(number_dtype)
 
 
 Cotangents = list["Node | None"]
@@ -133,6 +133,30 @@ class Overwritten(NamedTuple):
     where: Where
 
 
+class Rare(property):
+    """An attribute that few nodes have. To set it makes a node `special`: what is remembered of graphs of the same
+    structure does not apply to it."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        hidden = f"_{name}"
+
+        def assign(node: Node, value: Any) -> None:
+            if value is not self.default:
+                node.special = True
+            setattr(node, hidden, value)
+
+        setattr(owner, hidden, self.default)
+        super().__init__(attrgetter(hidden), assign)
+
+
+def rare(default: Any = None) -> Any:
+    """`Rare`, for the eyes of a type checker of the attribute's own type."""
+    return Rare(default)
+
+
 class Node:
     """One recorded operation, or a leaf.
 
@@ -150,6 +174,8 @@ class Node:
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
+        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or is
+            freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
@@ -157,29 +183,20 @@ class Node:
         where: code object and instruction of the user's line that recorded it.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "aval",
-        "edges",
-        "freed",
-        "holder",
-        "hooks",
-        "in_place",
-        "inference",
-        "input_avals",
-        "inputs",
-        "operation",
-        "overwritten",
-        "packed",
-        "python",
-        "requires_grad",
-        "retains",
-        "serial",
-        "static",
-        "step_hooks",
-        "value",
-        "where",
-    )
+    # What few nodes have is looked up on the class: setting it on each would double what recording one costs.
+    edges: tuple[Node, ...] | None = rare()
+    python: PythonBackward | None = rare()
+    hooks: dict[int, Hook] | None = rare()
+    packed: Packed | None = rare()
+    step_hooks: StepHooks | None = rare()
+    retains: bool = rare(False)
+    special = False
+    freed = False
+    in_place = False
+    inference = False
+    holder: ref[Any] | None = None
+    input_avals: tuple[Aval, ...] | None = None
+    overwritten: Overwritten | None = None
 
     def __init__(
         self,
@@ -189,6 +206,7 @@ class Node:
         aval: Any,
         requires_grad: bool = False,
         value: Any = None,
+        where: Where = None,
     ) -> None:
         self.operation = operation
         self.static = static
@@ -196,20 +214,10 @@ class Node:
         self.aval = aval
         self.requires_grad = requires_grad
         self.value = value
-        self.edges: tuple[Node, ...] | None = None
-        self.python: PythonBackward | None = None
-        self.freed = False
         self.serial = next_serial()
-        self.holder: ref[Any] | None = None
-        self.input_avals: tuple[Aval, ...] | None = None
-        self.hooks: dict[int, Hook] | None = None
-        self.packed: Packed | None = None
-        self.retains = False
-        self.in_place = False
-        self.inference = grad_mode.inference
-        self.step_hooks: StepHooks | None = None
-        self.overwritten: Overwritten | None = None
-        self.where = user_line(sys._getframe(1))
+        self.where = user_line(sys._getframe(1)) if where is None else where
+        if grad_mode.inference:
+            self.inference = True
 
     @property
     def is_leaf(self) -> bool:
@@ -224,7 +232,9 @@ class Node:
     @property
     def held(self) -> bool:
         """Whether the user may still read this node."""
-        tensor = self.tensor
+        if self.holder is None:
+            return False
+        tensor = self.holder()
         return tensor is not None and tensor.shows(self)
 
     @property
@@ -275,14 +285,15 @@ class Node:
             return []
         places: list[int | None] = []
         for name, needed_for in operation.saves:
-            if needed_for is not None and not self.inputs[operation.operands.index(needed_for)].requires_grad:
+            count = len(self.inputs)
+            if needed_for is not None and not any(
+                self.inputs[place].requires_grad for place in operation.places(needed_for, self.static, count)
+            ):
                 continue
             if name == "result":
                 places.append(None)
-            elif name in operation.operands:
-                places.append(operation.operands.index(name))
-            elif "*" + name in operation.operands:
-                places += range(operation.operands.index("*" + name), len(self.inputs))
+            elif name != "residuals":
+                places += operation.places(name, self.static, count)
         return list(dict.fromkeys(places))
 
     def changed_in_place(self) -> Node | None:
@@ -308,20 +319,25 @@ class Node:
             node = node.inputs[0]
         return None
 
-    def free(self) -> None:
-        """Gives up the residuals after a backward without `retain_graph`; an op that saved none stays usable."""
-        if self.python is not None:
+    def free(self) -> bool:
+        """Gives up the residuals after a backward without `retain_graph`, and says whether that leaves it unusable: an
+        op that saved none may be walked again."""
+        if self.special and self.python is not None:
             self.python.free()
-        elif self.operation is not None and self.operation.saves:
-            self.freed = True
+            return False
+        if self.operation is None or not self.operation.saves:
+            return False
+        self.freed = self.special = True
+        if self.value is not None:
             self.forget()
+        return True
 
     def stripped(self) -> Node:
         """This step of the backward graph without what its value is computed from."""
-        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad)
-        copy.serial, copy.where = self.serial, self.where
-        copy.freed = self.freed
+        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, where=self.where)
+        copy.serial = self.serial
         if self.freed:  # what was not gets inputs, stripped ones
+            copy.freed = True
             copy.input_avals = self.avals_read()
         return copy
 
@@ -349,12 +365,16 @@ def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
         return False
     for each in inputs:
         if each.requires_grad:
-            if aval.dtype.differentiable:
+            if _differentiable(aval):
                 if operation.saves:
                     check_savable(inputs)
                 return True
             return False
     return False
+
+
+def _differentiable(aval: Any) -> bool:
+    return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
 
 
 def check_savable(inputs: Iterable[Node | Number]) -> None:
@@ -368,9 +388,9 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
             )
 
 
-def leaf(value: Any, aval: Aval, requires_grad: bool = False) -> Node:
-    """A node whose value is given."""
-    return Node(None, (), (), aval, requires_grad, value)
+def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
+    """A node whose value is given; `where` is the user's line, if it is known already."""
+    return Node(None, (), (), aval, requires_grad, value, where)
 
 
 def known(number: complex, aval: Aval) -> Node:
@@ -406,13 +426,16 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
             if each not in seen and type(each) is Node:
                 seen.add(each)
                 pending.append(each)
-    return sorted(seen, key=_recording_order)
+    return sorted(seen, key=recording_order)
 
 
-_recording_order = attrgetter("serial")
+recording_order = attrgetter("serial")
 
 
 def items(node: Node) -> list[Node]:
     """One node for each array that `node`, whose op returns a tuple, gives."""
     tracked = node.requires_grad
-    return [Node(item, (index,), (node,), aval, tracked) for index, aval in enumerate(node.aval)]
+    return [
+        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
+        for index, aval in enumerate(node.aval)
+    ]

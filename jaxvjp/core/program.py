@@ -124,6 +124,19 @@ def runs(nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: 
     return result
 
 
+def read_across(pieces: list[list[Node]]) -> set[Node]:
+    """The nodes that a piece other than their own reads."""
+    if len(pieces) == 1:
+        return set()
+    piece_of = {node: number for number, piece in enumerate(pieces) for node in piece}
+    return {
+        each
+        for node, number in piece_of.items()
+        for each in node.inputs
+        if type(each) is Node and piece_of.get(each, number) != number
+    }
+
+
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The outputs of `program` for one array per leaf; traceable, so `jax.vjp` and `jax.jit` apply to it."""
     results: list[Any] = []

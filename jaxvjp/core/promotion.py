@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.graph import Node, Number, record
-from jaxvjp.dtypes import FLOATING, dtype, get_default_dtype, of_number, result_type
+from jaxvjp.dtypes import FLOATING, dtype, float64, get_default_dtype, of_number, promote_types, result_type
+from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.op import FLOAT, KEEP
 from jaxvjp.ops.pointwise import cast
 
@@ -54,3 +55,21 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
     if promotion == FLOAT and common.category < FLOATING:
         common = get_default_dtype()
     return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
+
+
+def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:
+    """As `promoted`, where some operands take no part: those that are KEPT, and numbers such as `alpha` (SCALAR).
+
+    Such a number is computed with in the type of the others; in its own where that could not hold it.
+    """
+    taking = [each for each, role in zip(operands, roles, strict=True) if role not in (SCALAR, KEPT)]
+    rest = iter(promoted(promotion, taking))
+    result: list[Any] = [next(rest) if role not in (SCALAR, KEPT) else None for role in roles]
+    common = next(each.aval.dtype for each in (*result, *operands) if each is not None)
+    for place, each in enumerate(operands):
+        if type(each) is Node:
+            result[place] = result[place] or each
+        elif result[place] is None:
+            own = of_number(each)
+            result[place] = Number(each, common if common.category >= own.category else promote_types(own, float64))
+    return tuple(result)

@@ -1,7 +1,6 @@
-"""torch's name for the place where `Parameter` lives, `torch.nn`. `tensor` comes before this room."""
+"""torch's `nn`, as far as it is functions, and `Parameter`. `functional` and `parameter` come before this room."""
 
-from __future__ import annotations
-
+from jaxvjp.nn import functional
 from jaxvjp.nn.parameter import Parameter
 
-__all__ = ["Parameter"]
+__all__ = ["Parameter", "functional"]

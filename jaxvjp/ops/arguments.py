@@ -1,20 +1,43 @@
-"""The kinds of static argument that an op can take, each with its converter to a hashable value.
+"""The kinds of argument that an op can take: an op annotates its parameters with them.
 
-An op annotates a keyword-only parameter with one of them (`dim: Dims = None`), and every front of the op (method,
-function, in-place form) then accepts what torch accepts there. Converters also tell apart what hashes alike, such as
-2, 2.0 and True, so that one program never answers for another. Only `dtypes` comes before this room.
+`dim: Dims = None` makes a *static* argument, a Python value that selects a program. Its kind has torch's word for it,
+for the error, and a converter to a hashable value, so every front of the op (method, function, in-place form) accepts
+what torch accepts there. Converters also tell apart what hashes alike, such as 2, 2.0 and True, so that one program
+never answers for another. A parameter without a kind is an *operand*, a tensor; the kinds at the end of the list make
+operands of other sorts. A default of None means that the argument may be left out. Only `dtypes` comes before this
+room.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
 
 from jaxvjp.dtypes import dtype
 
 
+class Kind(NamedTuple):
+    """What a parameter takes: torch's word for it, and the way to a hashable value, which raises TypeError.
+
+    For an operand there is no converter, and `role` says what it is.
+    """
+
+    word: str
+    convert: Callable[[Any], Any] | None
+    role: str = ""
+
+
+TENSOR, EITHER, SCALAR, KEPT, TENSORS, SPREAD = "tensor", "either", "scalar", "kept", "tensors", "spread"
+"""What an operand may be: a tensor; a tensor or a number; a number; a tensor that takes no part in promotion; a
+sequence of tensors; such a sequence that may also be spread out in the call."""
+
+
 def index(value: Any) -> int:
+    if isinstance(value, bool | float):
+        raise TypeError(value)
     return int(operator.index(value))
 
 
@@ -27,14 +50,32 @@ def dims(value: Any) -> tuple[int, ...] | int | None:
     return index(value)
 
 
-def optional_dtype(value: Any) -> dtype | None:
-    if value is None or isinstance(value, dtype):
-        return value
-    raise TypeError(f"argument 'dtype' must be torch.dtype, not {type(value).__name__}")
-
-
 def size(value: Any) -> tuple[int, ...]:
     return (index(value),) if hasattr(value, "__index__") else tuple(index(each) for each in value)
+
+
+def flag(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(value)
+    return bool(value)
+
+
+def real(value: Any) -> float:
+    if isinstance(value, str):
+        raise TypeError(value)
+    return float(value)
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def type_(value: Any) -> dtype:
+    if not isinstance(value, dtype):
+        raise TypeError(value)
+    return value
 
 
 def tagged(value: Any) -> Any:
@@ -42,13 +83,21 @@ def tagged(value: Any) -> Any:
     return type(value).__name__, value
 
 
-Index = Annotated[int, index]
-Dims = Annotated[tuple[int, ...] | int | None, dims]
-Flag = Annotated[bool, bool]
-Type = Annotated[dtype | None, optional_dtype]
-TypeGiven = Annotated[dtype, optional_dtype]
-Shape = Annotated[tuple[int, ...], size]
-Exponent = Annotated[tuple[str, float], tagged]
+Index = Annotated[int, Kind("int", index)]
+Dims = Annotated[tuple[int, ...] | int | None, Kind("tuple of ints", dims)]
+Shape = Annotated[tuple[int, ...], Kind("tuple of ints", size)]
+Flag = Annotated[bool, Kind("bool", flag)]
+Real = Annotated[float, Kind("float", real)]
+Text = Annotated[str, Kind("str", text)]
+Type = Annotated[dtype, Kind("torch.dtype", type_)]
+Exact = Annotated[tuple[str, Any], Kind("Number", tagged)]
+"""A number that becomes part of the program, with its type: `("int", 2)`."""
+Either = Annotated[Any, Kind("Tensor", None, EITHER)]
+Scalar = Annotated[Any, Kind("Number", None, SCALAR)]
+"""A number that is given anew at each call, so that other values of it make no other program (`alpha=0.1`)."""
+Kept = Annotated[Any, Kind("Tensor", None, KEPT)]
+Tensors = Annotated[Any, Kind("tuple of Tensors", None, TENSORS)]
+Spread = Annotated[Any, Kind("tuple of Tensors", None, SPREAD)]
 
 
 def wrap(dim: int, ndim: int) -> int:

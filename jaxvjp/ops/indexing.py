@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Flag
+from jaxvjp.ops.arguments import Flag, Kind
 from jaxvjp.ops.op import op
 
-Pattern = Annotated[tuple[bool, ...], tuple]
+Pattern = Annotated[tuple[bool, ...], Kind("tuple of bools", tuple)]
 """For each dimension whether positions are given for it; the others are taken whole."""
 
 

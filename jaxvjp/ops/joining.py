@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Index
+from jaxvjp.ops.arguments import Index, Tensors
 from jaxvjp.ops.op import op
 
 
-@op(public="")
-def stack(*tensors, dim: Index = 0):
+@op(public="function")
+def stack(tensors: Tensors, dim: Index = 0):
     """Arrays of one shape, side by side along a new dimension."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
     return jnp.stack(tensors, dim)

@@ -53,7 +53,7 @@ def _matrix(array, position):
         )
 
 
-@op(saves="input for mat2, mat2 for input")
+@op(saves="input for mat2, mat2 for input", arities=((2, 3), (3, 4)))
 def mm(input, mat2):
     """The matrix product of an n×k and a k×m matrix."""
     _matrix(input, "self")

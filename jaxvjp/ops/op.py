@@ -1,60 +1,109 @@
 """What an op is: a pure JAX function and one row about it.
 
 In this room one can declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
-would return for given shapes and dtypes (`abstract`) without computing anything. `dtypes` comes before it.
+would return for given shapes and dtypes (`abstract`) without computing anything. `arguments` comes before it.
 
-A row is declared by decorating the function. Its positional parameters are the operands (arrays), its keyword-only
-parameters are static (Python values that select a program, such as `dim`), each with a converter as its annotation::
+A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
+torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
+program, such as `dim`; the others are the *operands*, arrays::
 
     @op(promotion=FLOAT, saves="input", inplace=True)
     def log(input):
         return jnp.log(input)
 
-The function, the method, the in-place form, the operator, the errors and `grad_fn`'s name all follow from that row.
-No op has a derivative rule: `jax.vjp` differentiates the function.
+    @op(saves="index")
+    def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
+        ...
+
+    @op(returns=("values", "indices"), grad_fn="MaxBackward0")
+    def max_dim(input, dim: Index, keepdim: Flag = False):
+        ...
+
+The function, the method, the in-place form, the operator, `out=`, the errors and `grad_fn`'s name all follow from that
+row. No op has a derivative rule: `jax.vjp` differentiates the function.
 """
 
 from __future__ import annotations
 
 import inspect
+import typing
+from collections import namedtuple
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import jax
 
 from jaxvjp.dtypes import dtype, from_numpy
+from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
 KEEP, ARITHMETIC, FLOAT, COMPARE = "keep", "arithmetic", "float", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
 so, for an op whose own result is boolean."""
 
+NAMESPACES = ("linalg", "fft", "special")
+"""A row named `linalg_norm` is torch's `linalg.norm`."""
+
 ABSTRACT_CACHE = 1 << 16
 REQUIRED: Any = inspect.Parameter.empty
 
 
-class Aval(NamedTuple):
-    """An abstract value: what is known of an array before it is computed.
+class Aval:
+    """An abstract value: what is known of an array before it is computed. Equal ones are the same object.
 
     `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
     are one program.
     """
 
+    __slots__ = ("__weakref__", "dtype", "number", "shape")
+
     shape: tuple[int, ...]
-    dtype: dtype
-    number: bool = False
+    dtype: Any  # a `dtype`, which is the name of this very attribute
+    number: bool
+
+    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False) -> Aval:
+        # One object per abstract value: every operation looks signatures up, and an identity is hashed in no time.
+        key = (shape, own, number)
+        known = _avals.get(key)
+        if known is None:
+            made = object.__new__(cls)
+            made.shape, made.dtype, made.number = key
+            known = _avals.setdefault(key, made)
+        return known
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(self.shape, self.dtype.numpy)
 
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}{list(self.shape)}{' number' if self.number else ''}"
 
-class Static(NamedTuple):
-    """One static parameter of an op: its name, the converter to a hashable value, its default."""
+
+_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool], Aval] = WeakValueDictionary()
+
+
+@cache
+def number_aval(own: dtype) -> Aval:
+    """The abstract value of a Python number that meets operands of type `own`."""
+    return Aval((), own, True)
+
+
+class Parameter(NamedTuple):
+    """One parameter of an op, in torch's order.
+
+    Attributes:
+        kind: what it takes, and for a static one its converter to a hashable value; None where only the house calls.
+        role: what an operand may be, "" for a static.
+        default: REQUIRED where there is none.
+        positional: False for one that can only be given by name.
+    """
 
     name: str
-    converter: Callable[[Any], Any] | None
+    kind: Kind | None
+    role: str
     default: Any
+    positional: bool
 
 
 class Saved(NamedTuple):
@@ -65,49 +114,73 @@ class Saved(NamedTuple):
 
 
 class Op:
-    """One row of the registry.
+    """One row of the registry. The keywords of `@op` are the columns; the rest follows from the function.
 
-    Attributes:
-        name: torch's name of it.
-        function: arrays and keyword statics to an array (or a tuple of arrays); pure and traceable.
-        operands: names of the array parameters; a name that starts with `*` takes any number.
-        optional: the defaults of those operands that may be left out; the row's `rewrite` deals with them.
-        statics: the static parameters, in torch's positional order.
+    Columns:
+        name: torch's name of it, by default the function's; `max.dim` is one of several rows that share the name
+            `max`, as torch overloads it: a call goes to the first of them, in the order of declaration, that it fits.
+        aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
+        public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
+            default a method and a function, or in a namespace that its name begins with (`linalg_norm`) a function.
         promotion: KEEP, ARITHMETIC, FLOAT or COMPARE.
         saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
             differentiated again after its graph was freed; what it saves must not be changed in place before.
         grad_fn: the name that torch prints, or a function from (statics, avals) to it.
+        arities: how many arguments, `out` included, each of torch's signatures takes at least and at most, where those
+            are not one per row; its words for a call that fits none depend on it.
+        returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
+            it is a plain tuple.
+        out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
-        inplace: whether `name_` exists.
+        inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
-        public: "method", "function", both or neither: where torch has it.
-        carries_program: whether a static argument may be a whole program, as that of a pullback is.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
+
+    Attributes:
+        function: arrays and statics to an array or a tuple of arrays; pure and traceable.
+        parameters: all of them, in torch's order.
+        operands: names of the array parameters; a name that starts with `*` takes any number.
+        roles: what each operand may be.
+        statics: the static parameters; their values, in this order, are a node's `static`.
+        structured: whether operands may be left out or come as sequences. The static values then end with the *form*:
+            per operand None where it is left out, () for one array, n for a sequence of n; and `inputs` has but what
+            is there.
+        by_name: whether `call` hands the operands over by name.
+        mixed: whether some operands take no part in promotion.
+        carries_program: whether a static argument may be a whole program, as that of a pullback is.
     """
 
     __slots__ = (
+        "aliases",
+        "arities",
+        "by_name",
         "carries_program",
         "differentiable",
         "function",
         "grad_fn",
         "inplace",
         "layout",
+        "mixed",
         "name",
         "operands",
         "operator",
-        "optional",
+        "out",
+        "parameters",
         "promotion",
         "public",
+        "returns",
         "rewrite",
+        "roles",
         "saves",
         "several",
         "static_names",
         "statics",
+        "structured",
         "write",
     )
 
@@ -116,59 +189,144 @@ class Op:
         function: Callable[..., Any],
         *,
         name: str | None = None,
+        aliases: str = "",
+        public: str | None = None,
         promotion: str = KEEP,
         saves: str = "",
         grad_fn: str | Callable[..., str] | None = None,
+        arities: tuple[tuple[int, int], ...] | None = None,
+        returns: tuple[str, ...] = (),
+        out: bool | None = None,
         operator: str | None = None,
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
         several: bool = False,
         rewrite: Callable[..., Any] | None = None,
-        public: str = "method function",
         differentiable: bool = True,
     ) -> None:
         self.function = function
         self.name = name or function.__name__.rstrip("_")
+        self.aliases = tuple(aliases.split())
+        if public is None:
+            public = self.namespace or "method function"
+        self.public = frozenset(public.split())
         self.promotion = promotion
         self.saves = tuple(Saved(*each.split(" for ")) for each in saves.split(", ") if each)
-        self.grad_fn = grad_fn or backward_name(self.name)
+        self.grad_fn = grad_fn or backward_name(self.torch_name)
+        self.returns = return_type(self.torch_name, returns) if returns else None
+        self.arities = arities
+        self.out = write is None if out is None else out
         self.operator = operator
         self.inplace = inplace
         self.write = write
         self.layout = layout
         self.several = several
         self.rewrite = rewrite
-        self.public = frozenset(public.split())
         self.differentiable = differentiable and promotion != COMPARE
-        operands: list[str] = []
-        statics: list[Static] = []
-        self.optional: dict[str, Any] = {}
-        for parameter in inspect.signature(function, eval_str=True).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                # `Annotated[type, converter]`; an op that only the house calls may leave the converter out.
-                converter = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
-                statics.append(Static(parameter.name, converter, parameter.default))
-            elif parameter.kind is parameter.VAR_POSITIONAL:
-                operands.append("*" + parameter.name)
-            else:
-                operands.append(parameter.name)
-                if parameter.default is not REQUIRED:
-                    self.optional[parameter.name] = parameter.default
-        self.operands = tuple(operands)
-        self.statics = tuple(statics)
-        self.static_names = tuple(each.name for each in statics)
-        self.carries_program = any(each.converter is None for each in statics)
+        self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
+        taking = [each for each in self.parameters if each.role]
+        self.operands = tuple(each.name for each in taking)
+        self.roles = tuple(each.role for each in taking)
+        self.statics = tuple(each for each in self.parameters if not each.role)
+        self.static_names = tuple(each.name for each in self.statics)
+        self.structured = any(each.default is None or each.role in (TENSORS, SPREAD) for each in taking)
+        # Statics are handed over by name; so are the operands, unless they are the first parameters.
+        leading = [each for each in self.parameters[: len(taking)] if each.positional]
+        self.by_name = self.structured or leading != taking
+        self.mixed = any(each.role in (SCALAR, KEPT) for each in taking)
+        self.carries_program = any(each.kind is None for each in self.statics)
+
+    @property
+    def torch_name(self) -> str:
+        """The name that torch's messages have: `linalg_norm` for `linalg.norm`, `max` for each overload of it."""
+        return self.name.partition(".")[0]
+
+    @property
+    def namespace(self) -> str:
+        """`linalg` for `linalg_norm`, "" for most."""
+        head = self.name.partition("_")[0]
+        return head if head in NAMESPACES else ""
+
+    @property
+    def short_name(self) -> str:
+        """The name inside its namespace: `norm` for `linalg_norm`."""
+        return self.torch_name.removeprefix(self.namespace + "_") if self.namespace else self.torch_name
 
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
-        return self.function(*operands, **dict(zip(self.static_names, static, strict=True)))
+        if not self.by_name:
+            return self.function(*operands, **dict(zip(self.static_names, static, strict=True)))
+        if self.structured:
+            rest = iter(operands)
+            operands = [
+                None if each is None else next(rest) if each == () else [next(rest) for _ in range(each)]
+                for each in static[-1]
+            ]
+            static = static[:-1]
+        by_name = zip((*self.operands, *self.static_names), (*operands, *static), strict=True)
+        return self.function(**dict(by_name))
+
+    def flattened(self, operands: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The operands of a structured op that are there, one by one, and their form."""
+        flat: list[Any] = []
+        form: list[Any] = []
+        for each in operands:
+            if type(each) is tuple:
+                flat += each
+                form.append(len(each))
+            elif each is None:
+                form.append(None)
+            else:
+                flat.append(each)
+                form.append(())
+        return tuple(flat), tuple(form)
+
+    def places(self, name: str, static: tuple[Any, ...], count: int) -> range:
+        """Where among the `count` inputs of a node the operand `name` is."""
+        if "*" + name in self.operands:
+            return range(self.operands.index("*" + name), count)
+        position = self.operands.index(name)
+        if not self.structured:
+            return range(position, position + 1)
+        lengths = [0 if each is None else 1 if each == () else each for each in static[-1]]
+        start = sum(lengths[:position])
+        return range(start, start + lengths[position])
+
+    def roles_of(self, static: tuple[Any, ...], count: int) -> list[str]:
+        """What each of the `count` inputs of a node may be."""
+        roles = [""] * count
+        for name, role in zip(self.operands, self.roles, strict=True):
+            for place in self.places(name.lstrip("*"), static, count):
+                roles[place] = role
+        return roles
 
     def gradient_name(self, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> str:
         return self.grad_fn if isinstance(self.grad_fn, str) else self.grad_fn(static, avals)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def _parameter(parameter: inspect.Parameter) -> Parameter:
+    """What a parameter of an op's function is, by its annotation: `Annotated[type, Kind]`, or that `| None`."""
+    annotations = (parameter.annotation, *typing.get_args(parameter.annotation))
+    marks = [each for annotation in annotations for each in getattr(annotation, "__metadata__", ())]
+    kind = next((each for each in marks if isinstance(each, Kind)), None)
+    keyword_only = parameter.kind is parameter.KEYWORD_ONLY
+    role = kind.role if kind is not None else "" if keyword_only else TENSOR
+    name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
+    return Parameter(name, kind, role, parameter.default, not keyword_only)
+
+
+def return_type(name: str, fields: tuple[str, ...]) -> Any:
+    """torch's named tuple for the results of an op, `torch.return_types.max`."""
+
+    def told(self: Any) -> str:
+        shown = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{shown})"
+
+    return type(name, (namedtuple(name, fields),), {"__repr__": told, "__slots__": ()})
 
 
 REGISTRY: dict[str, Op] = {}

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
 from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, from_numpy
-from jaxvjp.ops.arguments import Exponent, TypeGiven, tagged
+from jaxvjp.ops.arguments import Either, Exact, Kept, Scalar, Type, tagged
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, FLOAT, op
 
 
@@ -30,8 +30,8 @@ def broadcast(input, other):
     return input, other
 
 
-@op(promotion=ARITHMETIC, operator="+", inplace=True)
-def add(input, other):
+@op(promotion=ARITHMETIC, operator="+", inplace=True, arities=())
+def add(input, other: Either):
     """`input + other`."""
     input, other = broadcast(input, other)
     return jnp.add(input, other)
@@ -55,34 +55,34 @@ def _refuse_masks(row, operands, static):
 
 
 @op(promotion=ARITHMETIC, operator="-", inplace=True, rewrite=_refuse_masks)
-def sub(input, other):
+def sub(input, other: Either):
     """`input - other`."""
     input, other = broadcast(input, other)
     return jnp.subtract(input, other)
 
 
 @op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="", rewrite=_refuse_masks)
-def rsub(input, other):
+def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
 
 
 @op(promotion=ARITHMETIC, operator="*", inplace=True, saves="other for input, input for other")
-def mul(input, other):
+def mul(input, other: Either):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
 @op(promotion=FLOAT, operator="/", inplace=True, saves="other, input for other")
-def div(input, other):
+def div(input, other: Either):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
 
 
 @op(promotion=FLOAT, operator="r/", saves="input", grad_fn="MulBackward0", public="")
-def rdiv(input, other):
+def rdiv(input, other: Either):
     """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
     return jnp.multiply(1 / input, other)
 
@@ -105,7 +105,7 @@ def neg(input):
 
 
 @op(saves="input", grad_fn="PowBackward0", public="")
-def power(input, *, exponent: Exponent):
+def power(input, *, exponent: Exact):
     """`input ** exponent` for a fixed exponent: `x ** 2` is `x * x`, with a derivative that is right at zero."""
     _, value = exponent
     if jnp.issubdtype(input.dtype, jnp.integer) and value < 0:
@@ -118,7 +118,7 @@ def power(input, *, exponent: Exponent):
 
 
 FIXED_EXPONENTS = frozenset([0.5, -0.5, *range(-8, 9)]) - {1}
-"""Exponents that become part of the program; a loop that varies others does not compile at each step.
+"""Exacts that become part of the program; a loop that varies others does not compile at each step.
 
 Not 1: JAX makes x of `x ** 1`, whose derivative is a constant, and torch's second derivative is zeros and not None.
 """
@@ -169,8 +169,9 @@ def _power_name(static, avals):
     saves="exponent, input, result for exponent",
     grad_fn=_power_name,
     rewrite=_fixed_power,
+    arities=((2, 3), (2, 3), (2, 3)),
 )
-def pow_(input, exponent):
+def pow_(input: Either, exponent: Either):
     """`input ** exponent`."""
     input, exponent = broadcast(input, exponent)
     if input.dtype == bool:
@@ -242,7 +243,7 @@ def abs_(input):
 
 
 @op(inplace=True, saves="mask")
-def masked_fill(input, mask, value):
+def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:
         long = {"int64": "long int", "int32": "int", "float32": "float", "uint8": "unsigned char"}
@@ -267,26 +268,17 @@ def _bounded(within, input, bound):
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, min")
-def clamp_min(input, min):
+def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, min = broadcast(input, min)
     return _bounded(jnp.greater_equal, input, min)
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, max")
-def clamp_max(input, max):
+def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, max = broadcast(input, max)
     return _bounded(jnp.less_equal, input, max)
-
-
-def _given_bounds(row, operands, static):
-    input, lower, upper = operands
-    if lower is None and upper is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    if lower is None:
-        return clamp_max, (input, upper), static
-    return (clamp_min, (input, lower), static) if upper is None else (row, operands, static)
 
 
 def _clamp_name(static, avals):
@@ -296,20 +288,27 @@ def _clamp_name(static, avals):
 clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, rewrite=_given_bounds)
-def clamp(input, min=None, max=None):
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, arities=((1, 4), (1, 4)))
+def clamp(input, min: Either = None, max: Either = None):
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
-    return clamp_max.function(clamp_min.function(input, min), max)
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    input = input if min is None else clamp_min.function(input, min)
+    return input if max is None else clamp_max.function(input, max)
 
 
-@op(promotion=COMPARE, operator="==", inplace=True)
-def eq(input, other):
+EITHER_OTHER = ((2, 3), (2, 3))
+"""torch has one signature for a tensor as `other` and one for a number."""
+
+
+@op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)
+def eq(input, other: Either):
     """Whether the elements are equal."""
     return jnp.equal(*broadcast(input, other))
 
 
-@op(promotion=COMPARE, operator="!=", inplace=True)
-def ne(input, other):
+@op(promotion=COMPARE, operator="!=", inplace=True, arities=EITHER_OTHER)
+def ne(input, other: Either):
     """Whether the elements differ."""
     return jnp.not_equal(*broadcast(input, other))
 
@@ -324,32 +323,32 @@ def _ordered(name, input, other):
     return broadcast(input, other)
 
 
-@op(promotion=COMPARE, operator="<", inplace=True)
-def lt(input, other):
+@op(promotion=COMPARE, operator="<", inplace=True, arities=EITHER_OTHER)
+def lt(input, other: Either):
     """Whether the elements of `input` are smaller."""
     return jnp.less(*_ordered("lt", input, other))
 
 
-@op(promotion=COMPARE, operator="<=", inplace=True)
-def le(input, other):
+@op(promotion=COMPARE, operator="<=", inplace=True, arities=EITHER_OTHER)
+def le(input, other: Either):
     """Whether the elements of `input` are smaller or equal."""
     return jnp.less_equal(*_ordered("le", input, other))
 
 
-@op(promotion=COMPARE, operator=">", inplace=True)
-def gt(input, other):
+@op(promotion=COMPARE, operator=">", inplace=True, arities=EITHER_OTHER)
+def gt(input, other: Either):
     """Whether the elements of `input` are larger."""
     return jnp.greater(*_ordered("gt", input, other))
 
 
-@op(promotion=COMPARE, operator=">=", inplace=True)
-def ge(input, other):
+@op(promotion=COMPARE, operator=">=", inplace=True, arities=EITHER_OTHER)
+def ge(input, other: Either):
     """Whether the elements of `input` are larger or equal."""
     return jnp.greater_equal(*_ordered("ge", input, other))
 
 
 @op(grad_fn="ToCopyBackward0", public="")
-def cast(input, *, dtype: TypeGiven):
+def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, a float to an integer is cut off."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
         input = jnp.real(input)
@@ -363,13 +362,13 @@ def zero(input):
 
 
 @op(inplace=True, public="", grad_fn="FillBackward0")
-def fill(input, value):
+def fill(input, value: Either):
     """One number in the place of all of `input`."""
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 
 @op(inplace=True, public="", grad_fn="CopyBackwards")
-def copy(input, src):
+def copy(input, src: Either):
     """`src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`: `x.copy_(src)`."""
     input, src = broadcast(input, src)
     shape = jnp.broadcast_shapes(input.shape, src.shape)  # the caller refuses one that is not input's
@@ -377,7 +376,7 @@ def copy(input, src):
 
 
 @op(public="", grad_fn="CopyBackwards")
-def assigned(input, src):
+def assigned(input, src: Either):
     """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)
     if len(own) > len(sizes):
@@ -392,3 +391,22 @@ def assigned(input, src):
                 f"non-singleton dimension {len(sizes) - dim}.  Target sizes: {sizes}.  Tensor sizes: {own}"
             )
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), input.shape)
+
+
+@op(name="add.scaled", promotion=ARITHMETIC, inplace=True, arities=((2, 4), (4, 4)), grad_fn="AddBackward0")
+def add_scaled(input, other: Either, *, alpha: Scalar = 1):
+    """`input + alpha * other`."""
+    input, other = broadcast(input, other)
+    return jnp.add(input, alpha * other)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, other", aliases="max")
+def maximum(input, other):
+    """The larger of two elements; equal ones share the gradient."""
+    return jnp.maximum(*broadcast(input, other))
+
+
+@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)))
+def where(condition: Kept, input: Either, other: Either):
+    """`input` where `condition` is true, `other` elsewhere."""
+    return jnp.where(condition, input, other)

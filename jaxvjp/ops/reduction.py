@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
-from jaxvjp.ops.arguments import Dims, Flag, Shape, Type, axes
+from jaxvjp.ops.arguments import Dims, Flag, Index, Shape, Type, axes, wrap
 from jaxvjp.ops.op import op
 
 
@@ -15,16 +15,16 @@ def _numbered_by_dim(name):
     return lambda static, avals: f"{name}Backward{0 if static[0] is None else 1}"
 
 
-@op(grad_fn=_numbered_by_dim("Sum"))
-def sum_(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
+@op(grad_fn=_numbered_by_dim("Sum"), arities=((1, 2), (2, 5)))
+def sum_(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The sum over `dim` (all dimensions by default); of integers an int64."""
     if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
         dtype = int64
     return jnp.sum(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
 
 
-@op(grad_fn=_numbered_by_dim("Mean"))
-def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
+@op(grad_fn=_numbered_by_dim("Mean"), arities=((1, 2), (2, 5)))
+def mean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The mean over `dim` (all dimensions by default) of a floating or complex tensor."""
     result = dtype or from_numpy(input.dtype)
     if not result.differentiable:
@@ -40,8 +40,8 @@ def mean(input, *, dim: Dims = None, keepdim: Flag = False, dtype: Type = None):
     return undefined + jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim)
 
 
-@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", public="method function")
-def norm(input, *, dim: Dims = None, keepdim: Flag = False):
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result")
+def norm(input, dim: Dims = None, keepdim: Flag = False):
     """The Euclidean norm over `dim` (all dimensions by default).
 
     Where it is zero so is its gradient, as in torch: the square root is taken of a value that is never zero.
@@ -67,3 +67,26 @@ def sum_to(input, *, size: Shape):
     leading = input.ndim - len(size)
     repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1)
     return jnp.sum(input, (*range(leading), *repeated), keepdims=True).reshape(size)
+
+
+def _shared(input, extreme, reduced):
+    """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
+    constant = jax.lax.stop_gradient(input)
+    largest = extreme(constant, reduced, keepdims=True)
+    attaining = (constant == largest) | (jnp.isnan(constant) & jnp.isnan(largest))
+    count = jnp.sum(attaining, reduced, keepdims=True)
+    return jnp.sum(jnp.where(attaining, input / count.astype(input.dtype), 0), reduced)
+
+
+@op(grad_fn="MaxBackward1", saves="input, result")
+def max_(input):
+    """The largest element; elements that are equally large share the gradient."""
+    return _shared(input, jnp.max, tuple(range(input.ndim)))
+
+
+@op(name="max.dim", returns=("values", "indices"), grad_fn="MaxBackward0")
+def max_dim(input, dim: Index, keepdim: Flag = False):
+    """The largest elements along `dim`, and where they are."""
+    position = jnp.argmax(input, wrap(dim, input.ndim), keepdims=True)
+    values = jnp.take_along_axis(input, position, wrap(dim, input.ndim))
+    return (values, position) if keepdim else (values.squeeze(dim), position.squeeze(dim))

@@ -90,7 +90,7 @@ def function_view(input, *, several):
 
 
 @op(write=_put_reshaped, layout=lambda array, *, dim: np.expand_dims(array, wrap(dim, array.ndim + 1)))
-def unsqueeze(input, *, dim: Index):
+def unsqueeze(input, dim: Index):
     """A dimension of size 1 more, at `dim`."""
     return jnp.expand_dims(input, wrap(dim, input.ndim + 1))
 
@@ -108,7 +108,7 @@ def _squeeze_name(static, avals):
     layout=lambda array, *, dim: np.squeeze(array, _single(array, dim)),
     grad_fn=_squeeze_name,
 )
-def squeeze(input, *, dim: Dims = None):
+def squeeze(input, dim: Dims = None):
     """Without the dimensions of size 1, or without those among `dim` that are."""
     return jnp.squeeze(input, _single(input, dim))
 
@@ -135,7 +135,7 @@ def _resolved(shape, numel):
     layout=lambda array, *, size: np.reshape(array, _resolved(size, array.size), copy=False),
     public="method",
 )
-def view(input, *, size: Shape):
+def view(input, size: Shape):
     """The same elements, in order, in another shape; one size may be -1. Never a copy."""
     return jnp.reshape(input, _resolved(size, input.size))
 
@@ -171,7 +171,7 @@ def _expanded(shape, size):
     layout=lambda array, *, size: np.broadcast_to(array, _expanded(array.shape, size)),
     public="method",
 )
-def expand(input, *, size: Shape):
+def expand(input, size: Shape):
     """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
     if len(size) < input.ndim:
         raise RuntimeError(
@@ -207,7 +207,7 @@ def _diagonal(array, offset, dim1, dim2):
 
 
 @op(write=_put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
-def diagonal(input, *, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
+def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """The diagonal of two dimensions, as the last dimension."""
     return _diagonal(input, offset, dim1, dim2)
 
@@ -218,7 +218,7 @@ def _put_permuted(base, new, *, dims):
 
 
 @op(write=_put_permuted, layout=lambda array, *, dims: np.transpose(array, axes(dims, array.ndim)))
-def permute(input, *, dims: Shape):
+def permute(input, dims: Shape):
     """The dimensions in another order."""
     if len(dims) != input.ndim:
         raise RuntimeError(
@@ -240,7 +240,7 @@ def _swapped(input, dim0, dim1):
     write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
     layout=lambda array, *, dim0, dim1: _swapped(array, dim0, dim1),
 )
-def transpose(input, *, dim0: Index, dim1: Index):
+def transpose(input, dim0: Index, dim1: Index):
     """Two dimensions exchanged."""
     return _swapped(input, dim0, dim1)
 

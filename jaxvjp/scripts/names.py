@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-TABLE = "`python -m jaxvjp run --check` prints the table of what is covered (docs/scripts.md)"
+TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 TENSOR = "torch.Tensor"
 ANOTHER_THING = {"torch.storage", "torch.Tensor.storage"}
 """Names of torch's that are ours for something else."""

@@ -16,10 +16,9 @@ import jax
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.evaluation import read_across
 from jaxvjp.core.graph import Node, items, leaf, reachable
 from jaxvjp.core.modes import grad_mode
-from jaxvjp.core.program import Program, freeze, replay, runs
+from jaxvjp.core.program import Program, freeze, read_across, replay, runs
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor import Tensor

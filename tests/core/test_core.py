@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import evaluation, program, pullback, transforms
-from jaxvjp.core.evaluation import counters
+from jaxvjp.core import compilation, program, pullback, transforms
+from jaxvjp.core.compilation import counters
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
 from jaxvjp.ops import op
@@ -252,7 +252,7 @@ def test_a_training_loop_does_not_grow():
 
 
 def test_every_cache_has_a_bound():
-    for cache in (program.intern, evaluation.executable, pullback.dependences, transforms._sources, op.abstract):
+    for cache in (program.intern, compilation.executable, pullback.dependences, transforms._sources, op.abstract):
         assert cache.cache_parameters()["maxsize"]
 
 

@@ -1,0 +1,208 @@
+"""How a graph is computed, found out once per structure and remembered.
+
+In this room one can look a graph over (`survey`), which gives a key that is equal for equal structures, and plan its
+computation (`Plan`): which programs to dispatch, on what, in which order. `compilation` comes before it. From the
+second time on a structure costs one walk over its nodes and one look-up.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import jax
+import numpy as np
+
+from jaxvjp.core.compilation import Executable, counters, executable
+from jaxvjp.core.graph import Node, Number, recording_order
+from jaxvjp.core.program import freeze, read_across, runs
+from jaxvjp.ops.identity import variable
+
+MEMORY = 1 << 21
+"""How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+KEPT, KEPT_AND_TRACKED = 2, 3
+"""What a key says of an operation whose value is to be kept; of the others, whether they require a gradient."""
+Remembered = TypeVar("Remembered")
+
+
+class Memory(Generic[Remembered]):
+    """What was found out per structure. Bounded: what was learned first is forgotten first."""
+
+    def __init__(self, bound: int = MEMORY) -> None:
+        self.bound = bound
+        self.size = 0
+        self.known: dict[tuple[Any, ...], Remembered] = {}
+        self.changing = threading.Lock()
+        self.get = self.known.get
+
+    def learn(self, key: tuple[Any, ...], value: Remembered) -> Remembered:
+        """Remembers `value`; of two threads that learn the same, both get what the first one put there."""
+        with self.changing:
+            if key in self.known:
+                return self.known[key]
+            self.known[key] = value
+            self.size += len(key)
+            while self.size > self.bound and len(self.known) > 1:
+                oldest = next(iter(self.known))
+                del self.known[oldest]
+                self.size -= len(oldest)
+        return value
+
+
+class Survey(NamedTuple):
+    """A graph looked over, from its results back to what is there already.
+
+    Attributes:
+        nodes: all of it, each once, in the order in which it was met; a node's place here is its number.
+        number: the number of each.
+        operations: those of the nodes that have to be computed or differentiated; the others are leaves.
+        kept: the numbers of the operations whose values are to be kept.
+        key: equal for graphs of equal structure of which the same is kept.
+        regular: whether the key tells all: no hook, no Python step, nothing freed.
+    """
+
+    nodes: list[Any]
+    number: dict[Node | Number, int]
+    operations: list[Node]
+    kept: list[int]
+    key: tuple[Any, ...]
+    regular: bool
+
+
+def survey(
+    start: Iterable[Node],
+    wanted: Iterable[Node],
+    question: Iterable[Any] = (),
+    added_to: Callable[[Node], Node | str] | None = None,
+    differentiated: bool = False,
+) -> Survey:
+    """Looks over what `start` is computed from, as far as its value is not known; where the graph is `differentiated`,
+    also as far as a gradient goes.
+
+    Kept are the values of `wanted` and of what the user holds. `question` is whatever else tells two keys apart.
+    `added_to` is asked for each leaf that requires a gradient, and what it answers belongs to the graph: a node, or a
+    word.
+    """
+    wanted = set(wanted)
+    nodes: list[Any] = list(dict.fromkeys(start))
+    number: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
+    operations: list[Node] = []
+    kept: list[int] = []
+    key: list[Any] = [*question]
+    regular = True
+    add, number_of, found = key.append, number.get, nodes.append
+    for place, node in enumerate(nodes):  # which grows meanwhile
+        if type(node) is Number:
+            add(node.aval)
+            continue
+        operation = node.operation
+        tracked = differentiated and node.requires_grad
+        if node.special:
+            regular = False
+        if operation is not None and (node.value is None or (tracked and operation is not variable)):
+            operations.append(node)
+            add(operation)
+            add(node.static)
+            for each in node.inputs:
+                read = number_of(each)
+                if read is None:
+                    read = number[each] = len(nodes)
+                    found(each)
+                add(read)
+            if node.value is None and (node in wanted or node.held):
+                kept.append(place)
+                add(KEPT_AND_TRACKED if tracked else KEPT)
+            else:
+                add(tracked)
+            if operation is not variable:
+                continue
+        else:
+            add(node.aval)
+        if tracked:
+            into = "" if added_to is None else added_to(node)
+            if isinstance(into, Node):
+                if into not in number:
+                    number[into] = len(nodes)
+                    found(into)
+                add(number[into])
+            else:
+                add(into)
+    return Survey(nodes, number, operations, kept, tuple(key), regular)
+
+
+class Dispatch(NamedTuple):
+    """One call of a compiled program. Places are those in a table of values, which it reads and adds to.
+
+    Attributes:
+        executable: what is called.
+        arrays, packs: the places of its operands: of each array, and of the numbers of each pack with their dtype.
+        gives: the places where its results go.
+        last_reads: the places that nothing reads any more.
+    """
+
+    executable: Executable
+    arrays: tuple[int, ...]
+    packs: tuple[tuple[Any, tuple[int, ...]], ...]
+    gives: tuple[int, ...]
+    last_reads: tuple[int, ...]
+
+    def moved(self, to: Callable[[int], int]) -> Dispatch:
+        """The same on another table, in which `to` tells where each place is."""
+
+        def all_of(places: Iterable[int]) -> tuple[int, ...]:
+            return tuple([to(each) for each in places])
+
+        packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
+        return Dispatch(self.executable, all_of(self.arrays), packs, all_of(self.gives), all_of(self.last_reads))
+
+
+class Plan(NamedTuple):
+    """How to compute what is to be kept of a surveyed graph: one dispatch, or of a long graph one per piece.
+
+    Attributes:
+        dispatches: in the order in which they are made.
+        outputs: the numbers of the nodes whose values they are for.
+    """
+
+    dispatches: tuple[Dispatch, ...]
+    outputs: tuple[int, ...]
+
+    def moved(self, to: Callable[[int], int]) -> Plan:
+        """The same on another table, in which `to` tells where each place is."""
+        return Plan(tuple([each.moved(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs]))
+
+    def run(self, values: list[Any]) -> None:
+        """Fills a table, which has at each leaf's number its value, with the values of `outputs`."""
+        for dispatch in self.dispatches:
+            operands = [values[each] for each in dispatch.arrays]
+            for dtype, places in dispatch.packs:
+                operands.append(np.array([values[each] for each in places], dtype))
+            counters.dispatches += 1
+            with jax.enable_x64(True):
+                results = dispatch.executable.compiled(*operands)
+            for place, result in zip(dispatch.gives, results, strict=True):
+                values[place] = result
+            for place in dispatch.last_reads:
+                values[place] = None
+
+
+def plan_of(found: Survey) -> Plan:
+    """The plan for a graph that was looked over without a derivative in mind."""
+    number = found.number
+    kept = {found.nodes[each] for each in found.kept}
+    pieces = runs(sorted(found.operations, key=recording_order))
+    needed = read_across(pieces) | kept
+    dispatches: list[Dispatch] = []
+    dying = {number[node] for node in needed - kept}
+    for piece in reversed(pieces):
+        outputs = [node for node in piece if node in needed]
+        program, leaves = freeze(piece, outputs)
+        compiled = executable(program)
+        reads = [number[each] for each in leaves]
+        last = dying.intersection(reads)
+        dying -= last
+        arrays = tuple([reads[each] for each in compiled.arrays])
+        packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in compiled.packs.items()])
+        dispatches.append(Dispatch(compiled, arrays, packs, tuple([number[each] for each in outputs]), tuple(last)))
+    return Plan(tuple(reversed(dispatches)), tuple(found.kept))

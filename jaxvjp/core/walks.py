@@ -1,0 +1,131 @@
+"""Walks back, remembered by the structure that was walked.
+
+In this room one can ask whether a graph like this one was walked back before (`Question`), and so get its gradients
+by one look-up and the same dispatches, without recording a pullback anew. `engine` comes before it; it stays the one
+place that knows how a walk goes, for what is remembered here is which programs a walk of the engine's came to.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from jaxvjp.core.engine import Walk, anomaly, check_unchanged
+from jaxvjp.core.evaluation import Computed
+from jaxvjp.core.graph import Node, Number, leaf
+from jaxvjp.core.modes import transforming
+from jaxvjp.core.places import user_line
+from jaxvjp.core.plan import Memory, Plan, survey
+
+
+class Remembered(NamedTuple):
+    """What a walk came to, in the numbers of the graph that was walked.
+
+    Attributes:
+        plan: what computes its results, on a table of the graph's values, then `constants`, then the plan's own.
+        constants: Python numbers that the walk itself brought in.
+        own: how many places the plan needs for itself.
+        gradients: the number of each leaf or target, and the place of its gradient in the table.
+        values: the number of each node that became known on the way, and the place of its value.
+        walked: the numbers of the operations that the gradients went through.
+    """
+
+    plan: Plan
+    constants: list[Any]
+    own: list[None]
+    gradients: tuple[tuple[int, int], ...]
+    values: tuple[tuple[int, int], ...]
+    walked: tuple[int, ...]
+
+
+class Answer(NamedTuple):
+    """The gradient of each leaf or target, with what it was added to, and the operations walked through."""
+
+    gradients: list[tuple[Node, Node]]
+    walked: list[Node]
+
+
+memory: Memory[Remembered] = Memory()
+
+
+class Question:
+    """Which gradients `roots` have, given `cotangents` (None for 1), of `targets` or of every leaf.
+
+    `added_to` says what a gradient will be added to: a node, or a word that tells the cases apart in which it is none.
+    `batch` is how many cotangents each of `cotangents` holds, if they are batched.
+    """
+
+    def __init__(
+        self,
+        roots: Sequence[Node],
+        cotangents: Sequence[Node | None],
+        targets: Sequence[Node] | None,
+        added_to: Callable[[Node], Node | str] | None = None,
+        batch: int | None = None,
+    ) -> None:
+        start = [*roots, *[each for each in cotangents if each is not None]]
+        question: list[Any] = [batch, len(roots), *[each is None for each in cotangents]]
+        if targets is not None:
+            sums = [] if added_to is None else [added_to(each) for each in targets]
+            start += [*targets, *[each for each in sums if isinstance(each, Node)]]
+            question += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
+            added_to = None
+        # Where one node is asked for twice, the graph has fewer starts than the question.
+        first = {node: place for place, node in enumerate(dict.fromkeys(start))}
+        question += [first[each] for each in start]
+        self.survey = survey(start, (), question, added_to, differentiated=True)
+        self.regular = self.survey.regular and not (anomaly.enabled or transforming.depth or transforming.forward)
+
+    def recalled(self) -> Answer | None:
+        """The answer, where such a walk is remembered; computed, and every node known that became known then.
+
+        RuntimeError where what was saved has been written in place since.
+        """
+        remembered = memory.get(self.survey.key) if self.regular else None
+        if remembered is None:
+            return None
+        nodes = self.survey.nodes
+        walked = [nodes[each] for each in remembered.walked]
+        check_unchanged(walked)
+        values = [each.value for each in nodes] + remembered.constants + remembered.own
+        remembered.plan.run(values)
+        for number, place in remembered.values:
+            node = nodes[number]
+            node.value = values[place]
+            node.forget()
+        where = user_line(sys._getframe(1))
+        gradients = []
+        for number, place in remembered.gradients:
+            node = nodes[number]
+            gradients.append((node, leaf(values[place], node.aval, where=where)))
+        return Answer(gradients, walked)
+
+    def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
+        """Remembers what a walk of the engine's came to, if one evaluation gave its `results` from this graph alone."""
+        if not self.regular or len(computed) != 1:
+            return
+        ((inner, plan),) = computed
+        number = dict(self.survey.number)
+        inside = set(inner.operations)
+        leaves = [each for each in inner.nodes if each not in inside]
+        constants: list[Any] = [each for each in leaves if isinstance(each, Number) and each not in number]
+        if any(each not in number for each in leaves if isinstance(each, Node)):
+            return  # something came from elsewhere, such as what a hook keeps
+        for each in [*constants, *inner.operations]:
+            number.setdefault(each, len(number))
+        outputs = {inner.nodes[each] for each in plan.outputs}
+        values = {**{node: node for node in outputs if node in self.survey.number}, **walk.values}
+        if not outputs.issuperset(results.values()) or any(each not in self.survey.number for each in walk.operations):
+            return
+        memory.learn(
+            self.survey.key,
+            Remembered(
+                plan.moved(lambda place: number[inner.nodes[place]]),
+                [each.value for each in constants],
+                [None] * (len(number) - len(self.survey.nodes) - len(constants)),
+                tuple((number[node], number[result]) for node, result in results.items()),
+                tuple((number[node], number[value]) for node, value in values.items() if value in outputs),
+                tuple(number[node] for node in walk.operations),
+            ),
+        )

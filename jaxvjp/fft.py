@@ -1,0 +1,5 @@
+"""torch's `fft`: Fourier transforms, one row of `ops` each. `functions` comes before this room."""
+
+from jaxvjp.functions import functions_in
+
+globals().update(functions_in("fft"))

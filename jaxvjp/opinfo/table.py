@@ -1,0 +1,32 @@
+"""What is to be known about single ops beside their rows: tolerances, and where jaxvjp deliberately differs.
+
+Names are those of torch's database. Nothing comes before this room.
+"""
+
+from __future__ import annotations
+
+TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
+    "*": {
+        "float64": (1e-7, 1e-9),
+        "complex128": (1e-7, 1e-9),
+        "float32": (1e-4, 1e-5),
+        "complex64": (1e-4, 1e-5),
+        "float16": (1e-2, 1e-2),
+        "bfloat16": (2e-2, 2e-2),
+    },
+}
+"""Relative and absolute, by op and dtype; integers and truth values have to be equal."""
+
+UNDEFINED_VALUES = frozenset(
+    ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
+)
+"""Those that hand out memory as it is."""
+
+DIFFERS: dict[str, str] = {}
+"""The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
+
+NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
+"""Those about sparse tensors, CUDA kernels or torch's own internals, which do not count as missing."""
+
+WHAT_IT_TAKES: dict[str, str] = {}
+"""For ops that are missing and take more than a row: what."""

@@ -1,0 +1,51 @@
+"""Every op that torch's database and jaxvjp both have, on torch's sample inputs, under both.
+
+`pytest tests/ops/test_opinfo.py -k "softmax"` runs some; `pytest -m long` runs every sample of every dtype. Tolerances
+and deliberate differences are in `jaxvjp/opinfo/table.py`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.opinfo.check import EVERY, FLOATING, Missing, counterpart, database, differences, title
+from jaxvjp.opinfo.table import DIFFERS
+
+pytest.importorskip("torch")
+pytest.importorskip("expecttest", reason="torch's database needs it: pip install 'jaxvjp[test]'")
+
+
+def ops():
+    for op in database():
+        try:
+            counterpart(op)
+        except Missing:
+            continue
+        marks = [pytest.mark.xfail(reason=DIFFERS[title(op)], strict=True)] if title(op) in DIFFERS else []
+        yield pytest.param(op, id=title(op), marks=marks)
+
+
+OPS = list(ops())
+
+
+def check(op, *arguments):
+    try:
+        found = differences(op, *arguments)
+    except Missing as missing:
+        pytest.skip(str(missing))
+    assert not found, "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_a_few_samples(op):
+    check(op, FLOATING, 3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("op", OPS)
+def test_every_sample_in_every_type(op):
+    check(op, EVERY, None)
+
+
+def test_what_differs_is_in_the_database():
+    assert set(DIFFERS) <= {title(op) for op in database()}

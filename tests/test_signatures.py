@@ -1,0 +1,129 @@
+"""How a call finds its row: overloads, argument forms, `out=`, named tuples, torch's words for what does not fit."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from oracle import agree, agreement_of, live, needs_torch, programs_of
+
+import jaxvjp
+
+CALLS = """
+torch.max(m); torch.max(m, 1); torch.max(m, dim=0, keepdim=True); torch.max(m, m.t()); m.max(1)[0]; m.max(-1).indices
+m.max(1).values; torch.max(input=m, dim=1); torch.max(m, axis=1); torch.sum(m, axis=0, keepdims=True)
+torch.sum(x=m, axis=0); torch.add(m, 1, alpha=0.5); torch.add(m, m, alpha=2); m.add(m, alpha=2); i.add(i, alpha=2)
+i.add(m, alpha=0.5); torch.clamp(m, min=m.t()); m.clamp(max=2); torch.pow(2, m); torch.pow(m, 2.0)
+torch.where(m > 2, m, 0); torch.where(m > 2, 1.0, m); m.where(m > 2, 0); torch.where(m > 2, i, m)
+torch.stack([m, m]); torch.stack((m, m), 1); torch.stack(tensors=[m, m], dim=-1); m.permute(1, 0)
+m.view(4); m.view((2, 2))
+torch.sum(m, (0, 1)); torch.mean(m, dtype=torch.float64); torch.maximum(m, m.t())
+"""
+
+MISTAKES = """
+torch.max(); torch.max(m, 'a'); torch.max(m, 1, 2); torch.max(m, dim='a'); torch.max(m, foo=1); torch.max([1.0])
+m.max(dim=1.5); torch.add(m, 'a'); torch.add(m, m, beta=1); torch.log(m, m); torch.log()
+torch.log(input='a'); torch.log(m, input=m)
+torch.stack(m); torch.stack([m, 1]); torch.stack([]); torch.stack([m, m], 1.5)
+m.log(1); torch.maximum(m, 2); torch.where(m > 2, 'a', m); m.transpose(0); m.transpose(0, 1, 2); m.transpose(0, 'a')
+m.unsqueeze(); m.unsqueeze(dim=[1]); m.unsqueeze(dim=True); torch.mean(m, dtype=3)
+m.sum(dtype='float'); torch.pow(2, 3); torch.max(m, 5); torch.max(m, 1, keepdim=1); m.clamp('a'); torch.mm(m, 2)
+torch.mm(m); torch.mm(m, m, m); torch.mm(m, other=m); m.mm(mat2='a'); m.mul_('a'); m.mul_(); torch.exp(3)
+"""
+
+
+def lines(text):
+    return [each.strip() for each in text.replace("\n", ";").split(";") if each.strip()]
+
+
+def call(line):
+    def program(torch):
+        m = torch.tensor([[1.0, 3.0], [3.0, 2.0]], requires_grad=True)
+        result = eval(line, {"torch": torch, "m": m, "i": torch.tensor([[1, 2], [3, 4]])})
+        first = result[0] if isinstance(result, tuple) else result
+        gradient = torch.autograd.grad(first.sum(), m)[0] if first.requires_grad else None
+        return result, gradient, str(first.grad_fn).partition(" object")[0].partition(".")[0] == "" or None
+
+    return program
+
+
+@needs_torch
+@pytest.mark.parametrize("line", lines(CALLS))
+def test_the_call_is_torchs(line):
+    assert agree(call(line)).error is None
+
+
+@needs_torch
+@pytest.mark.parametrize("line", lines(MISTAKES))
+def test_the_error_is_torchs(line):
+    assert agree(call(line)).error is not None
+
+
+def out_of_its_shape(torch):
+    x, out = torch.tensor([1.0, 2.0]), torch.zeros(2)
+    same = torch.add(x, 1, out=out)
+    return same is out, out
+
+
+def out_of_another_dtype(torch):
+    out = torch.zeros(2, dtype=torch.float64)
+    return torch.add(torch.tensor([1, 2]), 1, out=out)
+
+
+def out_that_is_empty(torch):
+    out = torch.empty(0)
+    torch.exp(torch.tensor([1.0, 2.0]), out=out)
+    return out
+
+
+def out_that_cannot_hold_it(torch):
+    return torch.add(torch.tensor([1.5]), 1, out=torch.zeros(1, dtype=torch.int64))
+
+
+def out_of_several(torch):
+    values, indices = torch.zeros(2), torch.zeros(2, dtype=torch.int64)
+    result = torch.max(torch.tensor([[1.0, 3.0], [4.0, 2.0]]), 1, out=(values, indices))
+    return result.values is values, values, indices
+
+
+def out_beside_a_gradient(torch):
+    return torch.add(torch.tensor([1.0], requires_grad=True), 1, out=torch.zeros(1))
+
+
+def out_that_requires_a_gradient(torch):
+    return torch.add(torch.tensor([1.0]), 1, out=torch.zeros(1, requires_grad=True))
+
+
+def out_of_a_view(torch):
+    base = torch.zeros(2, 2)
+    torch.add(torch.tensor([1.0, 2.0]), 1, out=base[0])
+    return base
+
+
+test_out_agrees_with_torch = agreement_of(programs_of(globals(), lines, call))
+
+
+@needs_torch
+def test_out_is_resized_with_torchs_warning():
+    told = []
+    for torch in (live, jaxvjp):
+        out = torch.zeros(3)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.exp(torch.tensor([0.0, 0.0]), out=out)
+        assert out.tolist() == [1.0, 1.0]
+        told.append(str(caught[0].message).partition(" (Triggered")[0])
+    assert told[0].partition(".")[0] == told[1].partition(".")[0]
+
+
+@needs_torch
+def test_a_named_tuple_prints_as_torchs():
+    shown = [repr(torch.max(torch.tensor([[1.0, 3.0]]), 1)) for torch in (live, jaxvjp)]
+    assert shown[0] == shown[1]
+
+
+def test_integer_results_require_no_gradient():
+    found = jaxvjp.tensor([1.0, 3.0], requires_grad=True).max(0)
+    assert found.values.requires_grad
+    assert not found.indices.requires_grad
+    assert found.indices.grad_fn is None
