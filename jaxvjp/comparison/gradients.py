@@ -60,6 +60,7 @@ class CallPair(NamedTuple):
     leaves: tuple[Leaf, ...]
     verdict: str
     note: str = ""
+    one_sided: bool = False
 
 
 def decoded(record: dict[str, Any]) -> Call:
@@ -141,7 +142,7 @@ def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: floa
     pairs = [_compare_call(*each, tolerance) for each in zip(torch, jaxvjp, strict=False)]
     shorter = min(len(torch), len(jaxvjp))
     for side, calls in (("torch", torch[shorter:]), ("jaxvjp", jaxvjp[shorter:])):
-        pairs += [CallPair(each.kind, each.line, (), DIFFERENT, f"only under {side}") for each in calls]
+        pairs += [CallPair(each.kind, each.line, (), DIFFERENT, f"only under {side}", True) for each in calls]
     return pairs
 
 

@@ -25,12 +25,16 @@ LOWEST = 1e-9
 """Where the plot puts what is equal."""
 
 STYLE = """
-.jaxvjp { color-scheme: light dark; --text: #1f2328; --faint: #656d76; --line: #d0d7de; --page: #ffffff;
-  --raised: #f6f8fa; --close: #0969da; --different: #c4320a; --close-back: #ddf4ff; --different-back: #ffe8df;
+.jaxvjp { color-scheme: light dark;
+  --text: #1f2328; --faint: #656d76; --line: #d0d7de; --page: #ffffff;
+  --raised: #f6f8fa; --equal: #1a7f37; --close: #0969da; --different: #c4320a;
+  --close-back: #ddf4ff; --different-back: #ffe8df;
   font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 1100px; margin: auto;
   padding: 16px; }
-@media (prefers-color-scheme: dark) { .jaxvjp { --text: #e6edf3; --faint: #8d96a0; --line: #3d444d; --page: #0d1117;
-  --raised: #161b22; --close: #4493f8; --different: #ff8a65; --close-back: #12283f; --different-back: #40200f; }
+@media (prefers-color-scheme: dark) { .jaxvjp {
+  --text: #e6edf3; --faint: #8d96a0; --line: #3d444d; --page: #0d1117;
+  --raised: #161b22; --equal: #3fb950; --close: #4493f8; --different: #ff8a65;
+  --close-back: #12283f; --different-back: #40200f; }
   body { background: #0d1117; } }
 body { margin: 0; }
 .jaxvjp h2 { margin: 32px 0 8px; font-size: 20px; } .jaxvjp h3 { margin: 24px 0 8px; font-size: 16px; }
@@ -45,7 +49,7 @@ body { margin: 0; }
 .jaxvjp tr.close { background: var(--close-back); } .jaxvjp tr.different { background: var(--different-back); }
 .jaxvjp mark { background: none; color: inherit; font-weight: 700; text-decoration: underline; }
 .jaxvjp tr.close mark { color: var(--close); } .jaxvjp tr.different mark { color: var(--different); }
-.jaxvjp .verdict { font-weight: 700; } .jaxvjp .verdict.equal { color: #1a7f37; }
+.jaxvjp .verdict { font-weight: 700; } .jaxvjp .verdict.equal { color: var(--equal); }
 .jaxvjp .verdict.different { color: var(--different); }
 .jaxvjp details { margin: 4px 0; } .jaxvjp summary { cursor: pointer; color: var(--faint); }
 .jaxvjp svg { max-width: 100%; height: auto; } .jaxvjp svg text { fill: var(--faint); font-size: 12px; }
@@ -196,7 +200,7 @@ def _plot(report: Report) -> str:
         drawn.append(f'<text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
     y = up(report.tolerance)
     drawn.append(f'<line class="bound" x1="{LEFT}" x2="{WIDTH - 12}" y1="{y:.1f}" y2="{y:.1f}"/>')
-    drawn.append(f'<text x="{WIDTH - 14}" y="{y - 5:.1f}" text-anchor="end">tolerance</text>')
+    drawn.append(f'<text x="{LEFT + 4}" y="{y - 5:.1f}">tolerance</text>')
     for number in sorted({1, len(report.calls)}):
         drawn.append(f'<text x="{across(number):.1f}" y="{HEIGHT - 14}" text-anchor="middle">{number}</text>')
     drawn.append(f'<text x="{(LEFT + WIDTH) / 2}" y="{HEIGHT - 2}" text-anchor="middle">backward pass</text>')

@@ -133,6 +133,8 @@ class _Reader:
     def text(self) -> str:
         """What was read."""
         self._thread.join(timeout=5)  # longer only where a process that was not stopped holds the pipe
+        if not self._thread.is_alive():
+            self._pipe.close()
         return bytes(self._bytes).decode("utf-8", "replace")
 
 

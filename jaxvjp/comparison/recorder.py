@@ -50,6 +50,7 @@ class Recorder:
         self.overhead = 0.0
         self._write = write
         self._within = threading.local()
+        self._alone = _alone(module)
         self._bytes = 0
         self._places = [(module.Tensor, "backward"), (module.autograd, "backward"), (module.autograd, "grad")]
         self._originals: list[Any] = []
@@ -74,7 +75,7 @@ class Recorder:
             record = {"event": "call", "kind": kind, "line": frame.f_lineno}
             try:
                 with self._uncounted():
-                    leaves = _leaves(kind, original, arguments, named)
+                    leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
                 try:
                     result = original(*arguments, **named)
@@ -145,8 +146,19 @@ def _library(frame: FrameType) -> bool:
     return name.partition(".")[0] in ("torch", "jaxvjp")
 
 
-def _leaves(kind: str, original: Callable[..., Any], arguments: Any, named: Any) -> list[Any]:
-    """The tensors that a call gives gradients to: its `inputs`, or the leaves that its roots lead back to."""
+def _alone(module: Any) -> int:
+    """How many references a leaf has that the graph alone holds; here it is None then."""
+    with module.enable_grad():
+        ((step, _),) = module.ones(1, requires_grad=True).sum().grad_fn.next_functions
+    leaf = step.variable
+    return 0 if leaf is None else sys.getrefcount(leaf)
+
+
+def _leaves(original: Callable[..., Any], arguments: Any, named: Any, alone: int) -> list[Any]:
+    """The tensors that a call gives gradients to: its `inputs`, or the leaves that its roots lead back to.
+
+    Of leaves those that user code holds, for a gradient that nobody can read is not compared.
+    """
     try:
         bound = inspect.signature(original).bind(*arguments, **named).arguments
     except TypeError:
@@ -172,7 +184,8 @@ def _leaves(kind: str, original: Callable[..., Any], arguments: Any, named: Any)
         steps += 1
         if "AccumulateGrad" in step.name():
             leaf = step.variable
-            found[id(leaf)] = leaf
+            if leaf is not None and sys.getrefcount(leaf) > alone:
+                found[id(leaf)] = leaf
         else:
             stack += [following for following, _ in reversed(step.next_functions)]
     return list(found.values())

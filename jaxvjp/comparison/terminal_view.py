@@ -99,7 +99,8 @@ def _show_lines(lines: list[Line]) -> None:
 def _show_calls(calls: list[CallPair]) -> None:
     """Backward passes one by one, or, of many, those of one line as one, but for the first that differ."""
     differing = [number for number, each in enumerate(calls) if each.verdict == DIFFERENT][: ENDS[DIFFERENT]]
-    apart = differing if len(calls) > FEW_CALLS else range(len(calls))
+    apart = differing if len(calls) > FEW_CALLS else list(range(len(calls)))
+    apart = [number for number in apart if not calls[number].one_sided]
     shown = [(f"{number + 1}: {_place(calls[number])}", calls[number], calls[number].leaves) for number in apart]
     together: dict[str, list[CallPair]] = {}
     for number, call in enumerate(calls):
