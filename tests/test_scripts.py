@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from jaxvjp.__main__ import main
 from jaxvjp.scripts import names
 from jaxvjp.scripts.check import names_used
 
+ROOT = Path(__file__).parent.parent
 SCRIPT = """
 import sys
 import torch
@@ -53,10 +55,9 @@ def write(tmp_path, text, name="script.py"):
 def test_the_list_of_names_is_that_of_the_installed_torch():
     if live.__version__.partition("+")[0] != names.torch_names().version:
         pytest.skip("the list is of another version")
-    root = Path(__file__).parent.parent
-    command = [sys.executable, str(root / "tools" / "list_torch_names.py"), "--print"]
+    command = [sys.executable, str(ROOT / "tools" / "list_torch_names.py"), "--print"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed == (root / "jaxvjp" / "scripts" / "torch_names.txt").read_text(encoding="utf-8")
+    assert printed == (ROOT / "jaxvjp" / "scripts" / "torch_names.txt").read_text(encoding="utf-8")
 
 
 def test_every_form_of_import_gives_jaxvjp_and_then_what_was_there():
@@ -196,7 +197,7 @@ def run_process(*arguments, **options):
 def test_a_script_runs_as_python_would_run_it(tmp_path):
     (tmp_path / "beside.py").write_text("number = 41\n")
     text = SCRIPT + "    from beside import number\n    print(number + int(input()), __file__)\n    sys.exit(7)\n"
-    done = run_process(write(tmp_path, text), "--rate", "3", cwd=Path(__file__).parent.parent, input="1\n")
+    done = run_process(write(tmp_path, text), "--rate", "3", cwd=ROOT, input="1\n")
     assert done.returncode == 7, done.stderr
     first, second = done.stdout.splitlines()
     assert first.startswith("['--rate', '3'] Parameter <class 'torch.Tensor'> tensor([")
@@ -218,3 +219,12 @@ def test_no_torch_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["run", write(tmp_path, SCRIPT)]) == 0
     assert sys.modules["torch"] is None
+
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+@needs_torch
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_python_block_of_the_documentation_runs(block):
+    exec(compile(block, "docs/scripts.md", "exec"), {"__name__": "documentation"})

@@ -71,7 +71,8 @@ def backward(
         release(walked)
     for receiver in receivers:
         for hook in list((receiver._after_accumulation or {}).values()):
-            hook(receiver)
+            if hook(receiver) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def grad(
