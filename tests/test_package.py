@@ -27,7 +27,7 @@ READING_ORDER = """
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func
     utils.checkpoint utils testing __init__
-    scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
+    scripts.program scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
     lessons bench opinfo.table opinfo.check opinfo.report opinfo __main__

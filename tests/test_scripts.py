@@ -215,6 +215,43 @@ def test_an_error_is_told_from_the_script_on(tmp_path):
     assert done.stderr.splitlines()[-1] == "SyntaxError: '(' was never closed"
 
 
+CAUGHT = """
+import torch
+class Own(Exception): pass
+def message(action):
+    try:
+        action()
+    except (RuntimeError, Own) as error:
+        return f"{error}|{error!r}|{getattr(error, '__notes__', None)}"
+print(message(lambda: torch.ones(2).backward()))
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 1
+    @staticmethod
+    def backward(ctx, g): raise Own("mine\\nand more")
+x = torch.ones(2, requires_grad=True)
+print(message(lambda: F.apply(x).sum().backward()))
+try:
+    try:
+        x.backward()
+    except RuntimeError as error:
+        raise
+except RuntimeError as error:
+    assert error.__notes__ and "\\n" not in str(error)
+x.backward()
+"""
+
+
+def test_a_caught_error_says_what_torch_says(tmp_path):
+    done = run_process(write(tmp_path, CAUGHT))
+    first, second, third = done.stdout.splitlines()
+    sentence = "element 0 of tensors does not require grad and does not have a grad_fn"
+    assert first.startswith(f"{sentence}|RuntimeError('{sentence}')|['Nothing that")
+    assert (second, third) == ("mine", "and more|Own('mine\\nand more')|None")
+    assert "y.backward(jaxvjp.ones([2]))" in done.stderr  # what nobody caught keeps its advice
+    assert "line 24, in <module>" in done.stderr
+
+
 def test_no_torch_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["run", write(tmp_path, SCRIPT)]) == 0

@@ -257,7 +257,11 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()
         try:
-            runpy.run_path(script, run_name="__main__")
+            library.manual_seed(0)  # for a script that sets none
+            if module == "jaxvjp":
+                importlib.import_module("jaxvjp.scripts.program").run_as_main(script)
+            else:
+                runpy.run_path(script, run_name="__main__")
         except SystemExit as error:
             if error.code is not None and not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)

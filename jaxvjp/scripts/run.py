@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from types import TracebackType
 from jaxvjp import terminal
 from jaxvjp.scripts.check import names_used
 from jaxvjp.scripts.names import TABLE, table
+from jaxvjp.scripts.program import run_as_main
 from jaxvjp.scripts.stand_in import as_torch
 
 
@@ -70,7 +70,7 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
     sys.path[0] = str(script.resolve().parent)  # in the place of where `python -m jaxvjp` was called
     try:
         with as_torch():
-            runpy.run_path(str(script), run_name="__main__")
+            run_as_main(str(script))
     except SystemExit:
         raise
     except BaseException as error:
