@@ -86,7 +86,8 @@ def run_side(
     side = Side(module)
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
-        command = [sys.executable, "-u", str(RECORDER), str(records), module, str(RECORDER.parents[2])]
+        # -u: what was printed before a crash arrives. -P: this folder is not where the script's imports are looked for.
+        command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[2])]
         process = subprocess.Popen(
             [*command, str(script), *arguments],
             stdin=subprocess.PIPE if given else subprocess.DEVNULL,

@@ -135,9 +135,9 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _of_user(frame: FrameType) -> bool:
-    """Whether a frame is neither a library's nor this room's."""
-    own = frame.f_globals is globals() or frame.f_globals.get("__name__") == "runpy"
-    return not own and not _library(frame)
+    """Whether a frame is neither a library's nor of what starts the script."""
+    starts = frame.f_globals is globals() or frame.f_globals.get("__name__") in ("runpy", "ast")
+    return not starts and not _library(frame)
 
 
 def _library(frame: FrameType) -> bool:
@@ -245,7 +245,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
                 file.flush()
 
         start = time.perf_counter()
-        sys.path[0] = os.path.dirname(os.path.abspath(script))
+        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
         if module == "jaxvjp":
             sys.path.append(folder)
         library = importlib.import_module(module)
