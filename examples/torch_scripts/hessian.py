@@ -4,6 +4,7 @@ import torch
 from torch.autograd.functional import hessian, hvp, jacobian, vhp
 
 torch.manual_seed(0)
+torch.set_default_dtype(torch.float64)  # Newton's first steps here multiply every rounding error by a thousand
 
 
 def rosenbrock(p):

@@ -20,7 +20,7 @@ def unrolled(sequence):
     return torch.stack(states)
 
 
-for step in range(40):
+for step in range(60):
     sequence = torch.rand(steps, batch) - 0.5
     wanted = sequence.cumsum(0)
     states = unrolled(sequence)
@@ -30,9 +30,9 @@ for step in range(40):
     scale = min(1.0, 1.0 / (norm.item() + 1e-6))
     with torch.no_grad():
         for each in weights.values():
-            each.sub_(each.grad * scale, alpha=0.3)
+            each.sub_(each.grad * scale, alpha=0.05)
             each.grad.zero_()
-    if step % 8 == 0:
+    if step % 12 == 0:
         print(f"{step:3d}: loss {loss.item():.5f}, norm {norm.item():.4f}")
 
 for name, each in weights.items():
