@@ -108,6 +108,16 @@ def test_differences_of_gradients():
     assert (empty.verdict, empty.absolute, empty.ulps) == (SAME, 0.0, 0)
 
 
+def test_a_vanishing_gradient_is_measured_by_what_it_was():
+    def calls(*gradients):
+        return [Call("backward", 1, (("w", values([each])),), None) for each in gradients]
+
+    first, later = compare_calls(calls(1000.0, 1.0), calls(1000.0, 1.001), 1e-5)
+    assert (first.verdict, later.verdict) == (SAME, CLOSE)
+    assert later.leaves[0].scaled == pytest.approx(1e-6, rel=1e-2)
+    assert [each.verdict for each in compare_calls(calls(1.0, 1000.0), calls(1.001, 1000.0), 1e-5)] == [DIFFERENT, SAME]
+
+
 def test_what_is_not_numbers_is_named():
     one = values([1.0])
     for torch, given, note in (

@@ -5,7 +5,7 @@ from torch.func import grad, vmap
 
 torch.manual_seed(0)
 x = torch.randn(5, 4)
-y = torch.randn(5)
+y = torch.rand(5) + 2
 w = torch.randn(4, requires_grad=True)
 b = torch.tensor(0.5, requires_grad=True)
 

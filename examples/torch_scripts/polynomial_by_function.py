@@ -20,14 +20,14 @@ class LegendrePolynomial3(Function):
         return gradient * 1.5 * (5 * x**2 - 1)
 
 
-x = torch.linspace(-math.pi, math.pi, 100)
+x = torch.linspace(-1, math.pi, 100)
 y = torch.sin(x)
 a = torch.full((), 0.0, requires_grad=True)
 b = torch.full((), -1.0, requires_grad=True)
 c = torch.full((), 0.0, requires_grad=True)
 d = torch.full((), 0.3, requires_grad=True)
 
-rate = 5e-6
+rate = 1e-4
 for step in range(150):
     prediction = a + b * LegendrePolynomial3.apply(c + d * x)
     loss = (prediction - y).pow(2).sum()

@@ -28,8 +28,9 @@ class Leaf(NamedTuple):
     """One tensor of both sides by the name that the user gives it, with the largest differences of its numbers.
 
     `absolute` is |a - b|, `relative` that over the larger of |a| and |b|, `ulps` how many numbers of the dtype lie from
-    one to the other, and `scaled` the largest `absolute` over the largest number of the tensor, which is what the
-    tolerance bounds; None where there is nothing to subtract, and `note` says why.
+    one to the other, and `scaled` the largest `absolute` over the largest number of the tensor or, for a gradient, of
+    any before it of this leaf, which is what the tolerance bounds; None where there is nothing to subtract, and `note`
+    says why.
     """
 
     name: str
@@ -78,8 +79,13 @@ def _values(encoded: dict[str, Any] | None) -> Values | None:
     return Values(shape, encoded["dtype"], array)
 
 
-def compare_values(name: str, torch: Values | None, jaxvjp: Values | None, tolerance: float) -> Leaf:
-    """One tensor of both sides. Half-precision ones may differ by two of their own steps, whatever `tolerance` is."""
+def compare_values(
+    name: str, torch: Values | None, jaxvjp: Values | None, tolerance: float, scale: float = 0.0
+) -> Leaf:
+    """One tensor of both sides; `tolerance` is relative to its largest number, or to `scale` if that is larger.
+
+    Half-precision ones may differ by two of their own steps, whatever `tolerance` is.
+    """
     if torch is None or jaxvjp is None:
         known = torch or jaxvjp
         note = "" if known is None else "None under " + ("torch" if torch is None else "jaxvjp")
@@ -94,11 +100,17 @@ def compare_values(name: str, torch: Values | None, jaxvjp: Values | None, toler
     a, b = torch.array, jaxvjp.array
     absolute, relative = _differences(a, b)
     same = bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
-    largest = max([float(np.abs(each[np.isfinite(each)]).max(initial=0)) for each in (a, b)])
-    scaled = absolute / max(largest, FLOOR)
+    scaled = absolute / max(_largest(torch), _largest(jaxvjp), scale, FLOOR)
     near = torch.dtype in EPSILON and scaled <= max(tolerance, 2 * EPSILON[torch.dtype])
     verdict = SAME if same else CLOSE if near else DIFFERENT
     return Leaf(name, torch.shape, torch.dtype, verdict, absolute, relative, _ulps(a, b, torch.dtype), scaled)
+
+
+def _largest(values: Values | None) -> float:
+    """The largest finite number by magnitude."""
+    if values is None or values.array is None:
+        return 0.0
+    return float(np.abs(values.array[np.isfinite(values.array)]).max(initial=0))
 
 
 def _differences(a: Array, b: Array) -> tuple[float, float]:
@@ -138,15 +150,20 @@ def _verdict(same: bool) -> str:
 
 
 def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: float) -> list[CallPair]:
-    """The calls of two sides, one after the other."""
-    pairs = [_compare_call(*each, tolerance) for each in zip(torch, jaxvjp, strict=False)]
+    """The calls of two sides, one after the other.
+
+    Close to an optimum a gradient is the small sum of large terms: its rounding error is as large as it ever was. So a
+    leaf's difference is measured by the largest gradient that it has had up to there.
+    """
+    scales: dict[str, float] = {}
+    pairs = [_compare_call(*each, tolerance, scales) for each in zip(torch, jaxvjp, strict=False)]
     shorter = min(len(torch), len(jaxvjp))
     for side, calls in (("torch", torch[shorter:]), ("jaxvjp", jaxvjp[shorter:])):
         pairs += [CallPair(each.kind, each.line, (), DIFFERENT, f"only under {side}", True) for each in calls]
     return pairs
 
 
-def _compare_call(torch: Call, jaxvjp: Call, tolerance: float) -> CallPair:
+def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str, float]) -> CallPair:
     notes = []
     if (torch.kind, torch.line) != (jaxvjp.kind, jaxvjp.line):
         notes.append(f"under jaxvjp it is {jaxvjp.kind} in line {jaxvjp.line}")
@@ -154,7 +171,11 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float) -> CallPair:
     if errors[0] != errors[1]:
         notes.append(f"torch: {errors[0] or 'no error'}; jaxvjp: {errors[1] or 'no error'}")
     ours = dict(jaxvjp.leaves)
-    leaves = [compare_values(name, values, ours.get(name), tolerance) for name, values in torch.leaves if name in ours]
+    leaves = []
+    for name, values in torch.leaves:
+        if name in ours:
+            leaves.append(compare_values(name, values, ours[name], tolerance, scales.get(name, 0.0)))
+            scales[name] = max(scales.get(name, 0.0), _largest(values))
     names = [name for name, _ in torch.leaves]
     for side, only in (
         ("torch", [each for each in names if each not in ours]),
