@@ -118,7 +118,9 @@ LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
 def __getattr__(name: str) -> Any:
     if name in LATER:
         return getattr(import_module(LATER[name]), name)
+    sentence = f"module 'jaxvjp' has no attribute '{name}'"
+    if name.startswith("__"):
+        raise AttributeError(sentence)
     from jaxvjp.scripts.names import advice
 
-    told = "" if name.startswith("__") else advice("torch", name)
-    raise AttributeError(f"module 'jaxvjp' has no attribute '{name}'{told}")
+    raise AttributeError(sentence + advice("torch", name))

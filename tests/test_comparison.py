@@ -22,6 +22,7 @@ from jaxvjp.comparison.gradients import Call, Values, compare_calls, compare_val
 from jaxvjp.comparison.process import Input, run_side
 from jaxvjp.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
 from jaxvjp.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
+from jaxvjp.scripts.check import names_used
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples" / "torch_scripts").glob("*.py"))
 
@@ -258,6 +259,9 @@ def write(tmp_path, text, name="script.py"):
 @needs_torch
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_the_scripts_compare_equal(script, capsys):
+    lacking = [each.qualified for each in names_used(script.read_text(encoding="utf-8")) if not each.covered]
+    if lacking:
+        pytest.skip(f"jaxvjp does not cover {', '.join(lacking)}")
     status = main(["compare", str(script)])
     assert status == 0, capsys.readouterr().out
 

@@ -2,7 +2,8 @@
 
 A name is followed through the script's imports (`import torch.nn.functional as F`) and plain assignments
 (`relu = torch.relu`). What type an object has is not known without running, so that every attribute that is a method of
-torch's `Tensor` counts as one, but on the script's other imports, on `self` and on literals.
+torch's `Tensor` counts as one, but on the script's other imports, on `self` and on literals, and but for those that are
+as likely another object's (`values` of a dict, `name` of a `grad_fn`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from jaxvjp.scripts.names import TENSOR, covers, is_module, nearest, torch_names
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
+OTHERS_TOO = {"name", *[name for kind in (str, list, dict, set, int, float) for name in dir(kind)]}
+"""Attributes that say nothing of whose they are."""
 
 
 class Use(NamedTuple):
@@ -112,7 +115,7 @@ class _Reader(ast.NodeVisitor):
         not_a_tensor = isinstance(node.value, Literal) or (
             isinstance(node.value, ast.Name) and node.value.id in NOT_TENSORS
         )
-        if not not_a_tensor and node.attr in torch_names().modules[TENSOR]:
+        if not not_a_tensor and node.attr not in OTHERS_TOO and node.attr in torch_names().modules[TENSOR]:
             self.found.setdefault((TENSOR, node.attr), set()).add(node.lineno)
 
     def meaning(self, node: ast.expr) -> str | None:
