@@ -17,7 +17,7 @@ from oracle import live, needs_torch
 import jaxvjp
 from jaxvjp import terminal
 from jaxvjp.__main__ import main
-from jaxvjp.comparison import Report, process
+from jaxvjp.comparison import Report, process, recorder
 from jaxvjp.comparison.gradients import Call, Values, compare_calls, compare_values
 from jaxvjp.comparison.process import Input, run_side
 from jaxvjp.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
@@ -130,7 +130,7 @@ def test_what_is_not_numbers_is_named():
         found = compare_values("w", torch, given, 1e-5)
         assert (found.verdict, found.note) == (DIFFERENT, note)
     assert compare_values("w", None, None, 1e-5).verdict == SAME
-    assert "too large" in compare_values("w", Values((1,), "float32", None), one, 1e-5).note
+    assert "not recorded" in compare_values("w", Values((1,), "float32", None), one, 1e-5).note
 
     def call(*leaves, kind="backward", line=1, error=None):
         return Call(kind, line, leaves, error)
@@ -184,6 +184,27 @@ def test_a_function_is_compared():
     report.raise_if_different()
     assert "equal, 1 of 1 lines agree, 2 of 2 backward passes agree, 5 of 5 results agree" in str(report)
     assert live.Tensor.backward.__module__ == "torch._tensor"  # nothing of the recording stays
+
+
+@needs_torch
+def test_what_cannot_be_recorded_does_not_stop_the_program(monkeypatch):
+    def program(torch):
+        w = torch.ones(2, requires_grad=True)
+        y = w * 2
+        (y * y).sum().backward(inputs=[y])
+        torch.autograd.backward(tensors=(w * 3).sum())
+        return y.grad
+
+    monkeypatch.setattr(recorder, "MOST_BYTES", 8)
+    report = jaxvjp.compare(program)
+    assert report.equal, report
+    first, second = report.calls
+    assert [each.name for each in (*first.leaves, *second.leaves)] == ["y", "w"]
+    assert (first.leaves[0].note, first.leaves[0].ulps) == ("", 0)
+    assert "not recorded" in second.leaves[0].note
+    monkeypatch.setattr(recorder, "encode", None)
+    monkeypatch.setattr(recorder, "_names", None)
+    assert jaxvjp.compare(program).equal
 
 
 @needs_torch

@@ -109,5 +109,4 @@ def _compare_results(name: str, torch: Any, given: Any, tolerance: float) -> lis
 
 def _values(tensor: Any) -> Values:
     encoded = encode(tensor)
-    assert encoded is not None
     return Values(tuple(encoded["shape"]), encoded["dtype"], encoded["array"])

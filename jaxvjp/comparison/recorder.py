@@ -23,6 +23,7 @@ import sys
 import threading
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
@@ -73,8 +74,10 @@ class Recorder:
                 return original(*arguments, **named)
             self._within.call = True
             record = {"event": "call", "kind": kind, "line": frame.f_lineno}
+            leaves: list[Any] = []
+            names: list[str] = []
             try:
-                with self._uncounted():
+                with self._uncounted(), contextlib.suppress(Exception):  # nothing here may stop the user's program
                     leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
                 try:
@@ -82,7 +85,8 @@ class Recorder:
                 except Exception as error:
                     self._write({**record, "error": described(error)})
                     raise
-                with self._uncounted():
+                with self._uncounted(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of the `grad` of what is no leaf
                     gradients = [each.grad for each in leaves] if kind == "backward" else result
                     self._write({**record, "leaves": list(map(self._encoded, names, gradients))})
                 return result
@@ -100,19 +104,22 @@ class Recorder:
             self.overhead += time.perf_counter() - start
 
     def _encoded(self, name: str, tensor: Any) -> dict[str, Any]:
-        array, encoded = None, encode(tensor)
-        if encoded is not None:
-            array = encoded.pop("array")
-            self._bytes += array.nbytes
-            kept = self._bytes <= MOST_BYTES
-            encoded["numbers"] = base64.b64encode(array.tobytes()).decode() if kept else None
+        if tensor is None:
+            return {"name": name, "tensor": None}
+        try:
+            encoded = encode(tensor)
+        except Exception:  # an example of a `vmap`, say, has no numbers
+            unread = {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "held": "", "numbers": None}
+            return {"name": name, "tensor": unread}
+        array = encoded.pop("array")
+        self._bytes += array.nbytes
+        kept = self._bytes <= MOST_BYTES
+        encoded["numbers"] = base64.b64encode(array.tobytes()).decode() if kept else None
         return {"name": name, "tensor": encoded}
 
 
-def encode(tensor: Any) -> dict[str, Any] | None:
-    """A tensor of either side as shape, torch's dtype name and a NumPy array; None for None."""
-    if tensor is None:
-        return None
+def encode(tensor: Any) -> dict[str, Any]:
+    """A tensor of either side as shape, torch's dtype name and a NumPy array."""
     plain = tensor.detach()
     own = str(plain.dtype).removeprefix("torch.")
     if own == "bfloat16":  # NumPy has no such type

@@ -97,8 +97,11 @@ class _Reader(ast.NodeVisitor):
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)
         meaning = self.meaning(node.value)
-        if meaning is not None and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            self.meanings[node.targets[0].id] = meaning
+        for each in node.targets:
+            if isinstance(each, ast.Name):
+                self.meanings.pop(each.id, None)
+                if meaning is not None:
+                    self.meanings[each.id] = meaning
 
     def visit_Name(self, node: ast.Name) -> None:
         meaning = self.meanings.get(node.id, "")
