@@ -70,7 +70,7 @@ class Tensor(Stored):
 
     @property
     def shape(self) -> Size:
-        return Size(self._node.aval.shape)
+        return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""

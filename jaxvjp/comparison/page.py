@@ -79,7 +79,7 @@ def _report(report: Report) -> str:
     verdict = "equal" if report.equal else "different"
     parts = [
         f'<h2><code>{escape(report.name)}</code>: <span class="verdict {verdict}">{verdict}</span></h2>',
-        f'<p class="faint">{escape(report.summary.partition(": ")[2])}; tolerance {report.tolerance:g}</p>',
+        f'<p class="faint">{escape(report.summary.partition(": ")[2].partition(", ")[2])}; tolerance {report.tolerance:g}</p>',
         _table(
             ["", "version", "loading", "run", "lines", "backward passes", "end"],
             [_side(each, report.endings_agree) for each in (report.torch, report.jaxvjp)],
