@@ -77,9 +77,10 @@ def body(reports: Sequence[Report]) -> str:
 
 def _report(report: Report) -> str:
     verdict = "equal" if report.equal else "different"
+    found = report.summary.partition(": ")[2].partition(", ")[2]
     parts = [
         f'<h2><code>{escape(report.name)}</code>: <span class="verdict {verdict}">{verdict}</span></h2>',
-        f'<p class="faint">{escape(report.summary.partition(": ")[2].partition(", ")[2])}; tolerance {report.tolerance:g}</p>',
+        f'<p class="faint">{escape(found)}; tolerance {report.tolerance:g}</p>',
         _table(
             ["", "version", "loading", "run", "lines", "backward passes", "end"],
             [_side(each, report.endings_agree) for each in (report.torch, report.jaxvjp)],
