@@ -27,7 +27,8 @@ from jaxvjp import (
 )
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.compilation import counters, set_choosing
+from jaxvjp.core.history import explain_program, recompiles
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -49,6 +50,7 @@ from jaxvjp.func import vmap
 from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.size import Size
+from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Tensor
 
 __version__ = "0.1.0"
@@ -65,15 +67,18 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "UnstageableError",
     "as_tensor",
     "as_torch",
     "autograd",
     "compare",
+    "compile",
     "counters",
     "dtype",
     "empty",
     "empty_like",
     "enable_grad",
+    "explain_program",
     "fft",
     "from_dlpack",
     "from_numpy",
@@ -86,6 +91,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jit",
     "linalg",
     "manual_seed",
     "nn",
@@ -98,6 +104,8 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "recompiles",
+    "set_choosing",
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",

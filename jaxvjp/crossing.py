@@ -155,7 +155,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = wrap(leaf(self.value, Aval(self.shape, self.dtype), self.requires_grad))
+        made = wrap(leaf(self.value, self.node.aval, self.requires_grad))
         made.__class__ = type(self)
         made.grad = None if self.grad is None else _deeply_copied(self.grad.detach(), memo)
         memo[id(self)] = made

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from oracle import agree, needs_torch
 
+from jaxvjp import float64, printing
+
 EXPRESSIONS = [
     "torch.tensor([2., 4.], requires_grad=True) * 2",
     "torch.tensor(1., requires_grad=True)",
@@ -65,6 +67,11 @@ def test_formats_as_torch():
     )
     agree(lambda torch: f"{torch.tensor([1.0, 2.0]):.2f}")
     agree(lambda torch: f"{torch.tensor([1.0, 2.0]):>30}")
+
+
+def test_a_device_is_shown_first():
+    text = printing.tensor(np.ones((0, 2), np.float64), float64, ["requires_grad=True"], "cuda:0")
+    assert text == "tensor([], device='cuda:0', size=(0, 2), dtype=torch.float64,\n       requires_grad=True)"
 
 
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=7) | st.sampled_from(

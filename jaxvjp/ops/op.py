@@ -26,6 +26,7 @@ row. No op has a derivative rule: `jax.vjp` differentiates the function.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections import namedtuple
 from collections.abc import Callable
@@ -71,6 +72,11 @@ class Aval:
             made.shape, made.dtype, made.number = key
             known = _avals.setdefault(key, made)
         return known
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the array takes."""
+        return math.prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
