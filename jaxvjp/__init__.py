@@ -1,8 +1,8 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `crossing`, `autograd`, `func`, `nn`.
+are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
+`tensor`, `application`, `conversion`, `indexing`, `functions`, `creation`, `crossing`, `autograd`, `func`, `nn`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 from jaxvjp import (
     autograd,
+    conversion,
     crossing,
+    cuda,
     dtypes,
     fft,
     func,
@@ -20,7 +22,10 @@ from jaxvjp import (
     indexing,
     linalg,
     nn,
+    parts,  # noqa: F401 - publishes its functions, as `sampling` does
+    properties,  # noqa: F401
     random,
+    sampling,  # noqa: F401
     special,
     testing,
     utils,
@@ -36,19 +41,17 @@ from jaxvjp.creation import (
     full,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randn,
-    randn_like,
     tensor,
     zeros,
     zeros_like,
 )
-from jaxvjp.crossing import as_tensor, from_dlpack, from_numpy, from_torch
+from jaxvjp.crossing import from_dlpack, from_torch
+from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.sampling import rand, rand_like, randn, randn_like
 from jaxvjp.size import Size
 from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Tensor
@@ -56,6 +59,7 @@ from jaxvjp.tensor import Tensor
 __version__ = "0.1.0"
 
 functions.attach_methods()
+conversion.attach_methods()
 indexing.attach_methods()
 crossing.attach_methods()
 globals().update(functions.functions_in("function"))
@@ -68,12 +72,13 @@ __all__ = [
     "Size",
     "Tensor",
     "UnstageableError",
-    "as_tensor",
     "as_torch",
     "autograd",
     "compare",
     "compile",
     "counters",
+    "cuda",
+    "device",
     "dtype",
     "empty",
     "empty_like",
@@ -81,10 +86,10 @@ __all__ = [
     "explain_program",
     "fft",
     "from_dlpack",
-    "from_numpy",
     "from_torch",
     "full",
     "func",
+    "get_default_device",
     "get_default_dtype",
     "inference_mode",
     "initial_seed",
@@ -106,6 +111,7 @@ __all__ = [
     "random",
     "recompiles",
     "set_choosing",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp import creation
 from jaxvjp.core.graph import leaf
+from jaxvjp.devices import place_of
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import from_numpy as dtype_of
 from jaxvjp.ops.op import Aval
@@ -89,28 +90,7 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
             )
         if copy:
             value = jnp.copy(value)
-    return wrap(leaf(value, Aval(value.shape, dtype_of(value.dtype))))
-
-
-def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
-    """A leaf with the values of an array, in its dtype; TypeError for something else.
-
-    A copy: JAX's arrays never change, so that a later write to the array is not seen, where in torch the two share
-    their memory. Counterpart of `torch.from_numpy`.
-    """
-    if not isinstance(ndarray, np.ndarray):
-        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})\n`jaxvjp.tensor(data)` takes numbers.")
-    return creation.tensor(ndarray)
-
-
-def as_tensor(data: Any, dtype: Dtype | None = None) -> Tensor:
-    """`data` itself where it is a tensor of this dtype, its conversion where of another; else `tensor(data)`.
-
-    Unlike `tensor` it keeps the gradient of a tensor. Counterpart of `torch.as_tensor`.
-    """
-    if isinstance(data, Tensor):
-        return data if dtype is None else data.to(dtype)
-    return creation.tensor(data, dtype=dtype)
+    return wrap(leaf(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
 
 
 def _dlpack(self: Tensor, **arguments: Any) -> Any:

@@ -17,20 +17,22 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
+    ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex ops.statistics
     ops.linalg ops.view ops
     core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
-    core.promotion core.pullback core.engine core.walks core.transforms core
-    printing size hooks publishing storage tensor application levels indexing signatures calls functions random creation
-    crossing linalg fft special nn.functional nn.parameter nn
-    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
-    autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
+    printing size hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
+    functions random creation sampling properties crossing autograd.variable linalg fft special nn.functional
+    autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
+    autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
+    autograd.gradcheck autograd nn.init nn.parameter nn
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
     utils.checkpoint utils testing __init__
     scripts.program scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench.workloads bench opinfo.table opinfo.check opinfo.report opinfo __main__
+    lessons bench.workloads bench.operations bench opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 
 

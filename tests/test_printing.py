@@ -49,6 +49,7 @@ EXPRESSIONS = [
     "2 * torch.Size([2]) * 2",
     "torch.Size([torch.tensor(2), 3]), torch.Size((2, 3)).numel(), torch.Size([3])[0]",
     "torch.Size([1.5])",
+    "torch.device('cpu'), torch.device('cuda', 1), torch.ones(1).device, str(torch.device('cuda:0'))",
     "torch.Size([1]) + [2]",
     "torch.ones(3, requires_grad=True).unsqueeze(0)[0, 1:].double()",
 ]

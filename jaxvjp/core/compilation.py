@@ -22,6 +22,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
 
@@ -137,6 +138,7 @@ class Executable:
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
         known: whether `history` has been told of it.
+        device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
         repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
@@ -151,7 +153,15 @@ class Executable:
         self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced)
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            usual = _on_device(jax_device(place), usual)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
+        self.device: Any = None
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            self.device = jax_device(place)
+            self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
         self.known = False
 
@@ -186,7 +196,7 @@ class Executable:
             return pack
         if array is None:
             with jax.enable_x64(True):
-                array = jax.device_put(pack)
+                array = jax.device_put(pack, self.device)
             self.repeated[place] = (data, array)
         return array
 
@@ -195,6 +205,14 @@ class Executable:
         self.compiled, self.choice = compiled, choice
         if isinstance(compiled, Apart):
             self.deferring = compiled.without_shown
+
+
+def _on_device(device: Any, compiled: Compiled) -> Compiled:
+    def call(*operands: Any) -> Sequence[Any]:
+        with jax.default_device(device):
+            return compiled(*operands)
+
+    return call
 
 
 class _Trial:

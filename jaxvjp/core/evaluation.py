@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, ref
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
+from jaxvjp.devices import Placed
 
 plans: Memory[Plan] = Memory()
 HEAVY = 1 << 20
@@ -114,6 +115,14 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         deferred.wanted(nodes)
     if staging.journal is not None:
         staging.journal.refuse("reads the value of a tensor")
+    if Placed.anywhere:  # no program spans two devices, and what is pending behind a node is on its own
+        for place in {node.device for node in nodes}:
+            _evaluate([node for node in nodes if node.device is place], unseen)
+    else:
+        _evaluate(nodes, unseen)
+
+
+def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
     found = survey(nodes, nodes)
     plan = plans.get(found.key)
     if plan is None:

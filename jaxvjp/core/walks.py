@@ -40,10 +40,11 @@ class Remembered(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The gradient of each leaf or target, with what it was added to, and the operations walked through."""
+    """The gradient of each leaf or target, with what it was added to, the operations walked through, and all else."""
 
     gradients: list[tuple[Node, Node]]
     walked: list[Node]
+    met: list[Any]
 
 
 memory: Memory[Remembered] = Memory()
@@ -111,7 +112,7 @@ class Question:
         for number, place in remembered.gradients:
             node = nodes[number]
             gradients.append((node, leaf(values[place], node.aval, where=where)))
-        return Answer(gradients, walked)
+        return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
         """Remembers what a walk of the engine's came to, if one evaluation gave its `results` from this graph alone."""

@@ -1,6 +1,9 @@
-"""torch's `nn`, as far as it is functions, and `Parameter`. `functional` and `parameter` come before this room."""
+"""torch's `nn`, as far as it is functions, and `Parameter`.
 
-from jaxvjp.nn import functional
+`functional`, `init` and `parameter` come before this room.
+"""
+
+from jaxvjp.nn import functional, init
 from jaxvjp.nn.parameter import Parameter
 
-__all__ = ["Parameter", "functional"]
+__all__ = ["Parameter", "functional", "init"]
