@@ -23,7 +23,8 @@ from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.levels import Batch
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.tensor import Size, Tensor, wrap
+from jaxvjp.size import Size
+from jaxvjp.tensor import Tensor, wrap
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 accumulation = threading.RLock()
@@ -76,7 +77,8 @@ def backward(
     for receiver, gradient in receivers:
         if receiver._after_accumulation:
             for hook in list(receiver._after_accumulation.values()):
-                hook(receiver)
+                if hook(receiver) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         hooks = receiver.node.step_hooks
         if hooks is not None and receiver.is_leaf:
             for step_hook in list(hooks.after.values()):
