@@ -2,12 +2,27 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
+`application`, `views`, `indexing`, `selection`, `functions`, `creation`, `autograd`, `func`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, random, special, testing, utils
+from jaxvjp import (
+    autograd,
+    dtypes,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    random,
+    selection,
+    special,
+    testing,
+    utils,
+    views,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters
@@ -35,6 +50,7 @@ __version__ = "0.1.0"
 
 functions.attach_methods()
 indexing.attach_methods()
+views.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)

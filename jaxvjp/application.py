@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, items, record
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
@@ -60,6 +61,8 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     nodes = tuple([operand_node(each) for each in operands])
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
+    if operation.inspects is not None:
+        inspected(operation, nodes, static)
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
@@ -67,6 +70,24 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
         return record(operation, nodes, static)
     return record(operation, promoted(operation.promotion, nodes), static)
+
+
+def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+    """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
+    assert operation.inspects is not None
+    name, check = operation.inspects
+    values = known_values(nodes[operation.operands.index(name)])
+    if values is not None:
+        check(values, nodes[0].aval.shape, **dict(zip(operation.static_names, static, strict=True)))
+
+
+def known_values(node: Node) -> np.ndarray[Any, Any] | None:
+    """The values of a node, computed if need be; None where it has none, as one that stands for all examples of vmap."""
+    if node.value is None:
+        if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
+            return None
+        evaluate((node,))
+    return np.asarray(node.value)
 
 
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:

@@ -25,6 +25,9 @@ from jaxvjp.ops.view import function_view, put
 
 Array = np.ndarray[Any, Any]
 
+ORIGIN = np.zeros(1, np.uint8)
+"""Where every layout begins."""
+
 
 class Step(NamedTuple):
     """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
@@ -210,10 +213,14 @@ class Stored:
         base = self if self._base_tensor is None else self._base_tensor
         shape: tuple[int, ...] = base.node.aval.shape
         strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
+        array = np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
         for step in self._steps:
             array = step.layout(array)
         return array
+
+    def storage_offset(self) -> int:
+        """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
+        return self._layout().ctypes.data - ORIGIN.ctypes.data
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:

@@ -138,6 +138,9 @@ class Op:
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
+        inspects: an operand, by name, with a check of its values, as `(values, shape of the first operand, **statics)`:
+            `("index", inside)`, where `inside` raises for positions out of range. It is called before the op is
+            recorded, with values computed if need be, wherever they can be known.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
 
@@ -164,6 +167,7 @@ class Op:
         "function",
         "grad_fn",
         "inplace",
+        "inspects",
         "layout",
         "mixed",
         "name",
@@ -202,6 +206,7 @@ class Op:
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
         several: bool = False,
+        inspects: tuple[str, Callable[..., None]] | None = None,
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
     ) -> None:
@@ -222,6 +227,7 @@ class Op:
         self.write = write
         self.layout = layout
         self.several = several
+        self.inspects = inspects
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
