@@ -17,7 +17,7 @@ from jaxvjp import (
     linalg,
     nn,
     random,
-    selection,
+    selection,  # noqa: F401 - for what it publishes
     special,
     testing,
     utils,

@@ -61,15 +61,18 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     nodes = tuple([operand_node(each) for each in operands])
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
-    if operation.inspects is not None:
-        inspected(operation, nodes, static)
+    given = nodes
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
     if operation.mixed:
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
-        return record(operation, nodes, static)
-    return record(operation, promoted(operation.promotion, nodes), static)
+    else:
+        nodes = promoted(operation.promotion, nodes)
+    node = record(operation, nodes, static)
+    if operation.inspects is not None:
+        inspected(operation, given, static)
+    return node
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
@@ -78,11 +81,11 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
     name, check = operation.inspects
     values = known_values(nodes[operation.operands.index(name)])
     if values is not None:
-        check(values, nodes[0].aval.shape, **dict(zip(operation.static_names, static, strict=True)))
+        check(values, nodes[0].aval.shape, **dict(zip(operation.static_names, static, strict=False)))
 
 
 def known_values(node: Node) -> np.ndarray[Any, Any] | None:
-    """The values of a node, computed if need be; None where it has none, as one that stands for all examples of vmap."""
+    """The values of a node, computed if need be; None where it has none, as an example of a `vmap` has."""
     if node.value is None:
         if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
             return None

@@ -36,9 +36,9 @@ def _values(input: Tensor) -> Array:
     return np.asarray(input.value)
 
 
-@public()
+@public(out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As `torch.nonzero`."""
+    """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
     values = _values(input)
     if as_tuple:
         return tuple(_tensor(each) for each in np.nonzero(np.atleast_1d(values)))
@@ -62,7 +62,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return _tensor(rows)
 
 
-@public()
+@public(out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, in one dimension. Counterpart of `torch.masked_select`."""
     if mask.dtype is not bool_:
@@ -150,7 +150,7 @@ def unique_consecutive(
     values = _values(input)
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, wrap_dim(dim, input.ndim), 0)
     starts = np.ones(len(rows), bool)
-    starts[1:] = (rows[1:] != rows[:-1]).reshape(max(len(rows) - 1, 0), -1).any(1)
+    starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     number = np.cumsum(starts) - 1
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
@@ -171,3 +171,19 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         results.append(rest % size)
         rest = rest // size
     return tuple(reversed(results))
+
+
+def _triangle(name: str, find: Any) -> None:
+    def function(row: int, col: int, offset: int = 0, *, dtype: dtype = int64) -> Tensor:
+        for what, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{what} must be non-negative, got{size}")
+        return _tensor(np.stack(find(row, offset, col)), dtype)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The rows and the columns of the elements of a triangle. Counterpart of `torch.{name}`."
+    public("function")(function)
+
+
+_triangle("tril_indices", np.tril_indices)
+_triangle("triu_indices", np.triu_indices)

@@ -222,6 +222,10 @@ class Stored:
         """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
         return self._layout().ctypes.data - ORIGIN.ctypes.data
 
+    def shares_memory(self, other: Stored) -> bool:
+        """Whether writing to one may change the other."""
+        return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
+
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
     if batch.holds(new) and not batch.holds(tensor.node):

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxvjp.application import apply
 from jaxvjp.core.graph import Node, Number
-from jaxvjp.dtypes import int32, int64
+from jaxvjp.dtypes import INTEGRAL, int32, int64
 from jaxvjp.ops.arguments import dims
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
@@ -60,7 +60,7 @@ def narrow(self: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     if not self.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
     if isinstance(start, Tensor):
-        if start.ndim or start.dtype.differentiable:
+        if start.ndim or start.dtype.category != INTEGRAL:
             raise RuntimeError("start must be an 0-dim integral Tensor.")
         start = int(start)
     if length < 0:
@@ -176,8 +176,14 @@ def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:
     def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
         if input.ndim < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' * (least > 1)}, but got a tensor "
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
                 f"with {input.ndim} dimensions!"
+            )
+        if isinstance(indices_or_sections, str | float):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, "
+                f"{type(indices_or_sections).__name__}), but expected one of:\n * (Tensor input, int sections)\n"
+                " * (Tensor input, tuple of ints indices)"
             )
         along = dim(input.ndim)
         if isinstance(indices_or_sections, int):
@@ -379,7 +385,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing == "xy" and len(given) > 1:
         first, second, *others = meshgrid(given[1], given[0], *given[2:])
-        return tuple(each.swapaxes(0, 1) for each in (second, first, *others))
+        return second, first, *others
     shape = [each.numel() for each in given]
     rows = [each.view(*(-1 if place == own else 1 for place in range(len(given)))) for own, each in enumerate(given)]
     return tuple(each.expand(shape) for each in rows)

@@ -49,7 +49,7 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
                 return Number(first, own), second
     elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
         return tuple(operands)
-    if promotion == KEEP:
+    if promotion == KEEP or not operands:
         return tuple([each if type(each) is Node else Number(each, of_number(each)) for each in operands])
     common = common_dtype(operands)
     if promotion == FLOAT and common.category < FLOATING:

@@ -22,7 +22,18 @@ UNDEFINED_VALUES = frozenset(
 )
 """Those that hand out memory as it is."""
 
-DIFFERS: dict[str, str] = {}
+WITHOUT_COUNTERPART = frozenset(
+    [
+        "Trying to resize storage that is not resizable",
+        "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message "
+        "be improved?  If so, please report an enhancement request to PyTorch.)",
+    ]
+)
+"""First sentences of torch's errors that speak of its own insides."""
+
+DIFFERS: dict[str, str] = {
+    "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
+}
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
 
 NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")

@@ -6,6 +6,7 @@ looks at their values before the op is recorded. Writing at positions is in `sca
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import jax.numpy as jnp
@@ -84,7 +85,7 @@ def inside_self(values, shape, *, dim, **_):
 def check_index(name, input, index, dim):
     """Raises torch's errors for the index of `gather` and `scatter`; returns the dimension, counted from the front."""
     dim = wrap(dim, input.ndim)
-    if not integral(index):
+    if index.size and not integral(index):
         raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if index.size and max(index.ndim, 1) != max(input.ndim, 1):
         other = "input" if name == "gather" else "self"
@@ -92,7 +93,7 @@ def check_index(name, input, index, dim):
     return dim
 
 
-@op(saves="index", inspects=("index", inside_dim))
+@op(saves="index", apart=True, inspects=("index", inside_dim))
 def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
     dim = check_index("gather", input, index, dim)
@@ -108,25 +109,35 @@ def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
     return taken(jnp.atleast_1d(input), key).reshape(index.shape)
 
 
-@op(grad_fn="GatherBackward0", saves="indices")
+def _inside_flat(values, shape, *, dim):
+    if dim is None:
+        inside_dim(values, (math.prod(shape),), dim=0)
+
+
+@op(grad_fn="GatherBackward0", saves="indices", inspects=("indices", _inside_flat))
 def take_along_dim(input, indices, dim: Index | None = None):
-    """As `gather`, with shapes that broadcast but for `dim`, and negative positions; without `dim` flat."""
+    """As `gather`, with shapes that broadcast but for `dim`; without `dim` flat.
+
+    Positions along `dim` start anew at its end, as in torch: -1 and 5 are both the last of three.
+    """
     if not indices.dtype == jnp.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {from_numpy(indices.dtype).legacy}"
         )
     if dim is None:
-        return taken(input.reshape(-1), wrapped(indices.reshape(-1), input.size))
+        return taken(input.reshape(-1), indices.reshape(-1))
     if input.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     dim = wrap(dim, input.ndim)
-    return jnp.take_along_axis(input, indices, dim, mode="promise_in_bounds")
+    if not input.ndim:
+        return input
+    return jnp.take_along_axis(input, indices % max(input.shape[dim], 1), dim, mode="promise_in_bounds")
 
 
-@op(saves="index", inspects=("index", inside_self))
+@op(saves="index", apart=True, inspects=("index", inside_self))
 def index_select(input, dim: Index, index):
     """The given indices of one dimension, in their order."""
     dim = wrap(dim, input.ndim)
@@ -136,21 +147,19 @@ def index_select(input, dim: Index, index):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not input.ndim:
         if index.size != 1:
-            raise RuntimeError("index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
         return input
     return taken(input, strip_of(index.reshape(-1), dim))
 
 
 def inside_all(values, shape, **_):
     """The check of `take` and `put`, which see a flat tensor and count backwards too."""
-    size = 1
-    for each in shape:
-        size *= each
+    size = math.prod(shape)
     told = "out of range: tried to access index {} on a tensor of {} elements."
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)
 
 
-@op(saves="index", inspects=("index", inside_all))
+@op(saves="index", apart=True, inspects=("index", inside_all))
 def take(input, index):
     """The elements at positions in the flattened tensor, in the shape of `index`."""
     if index.dtype != jnp.int64:

@@ -53,7 +53,7 @@ def _joined(tensors, dim):
     return jnp.concatenate(joined, dim)
 
 
-@op(public="function", promotion=ARITHMETIC, aliases="function.concat function.concatenate", arities=())
+@op(public="function", promotion=ARITHMETIC, aliases="function.concat function.concatenate")
 def cat(tensors: Tensors, dim: Index = 0):
     """Arrays one after another along a dimension."""
     if not tensors:
@@ -94,7 +94,7 @@ def column_stack(tensors: Tensors):
     return _joined([each if each.ndim > 1 else each.reshape(each.size, 1) for each in tensors], 1)
 
 
-@op(public="function", promotion=ARITHMETIC)
+@op(public="function", promotion=ARITHMETIC, out=False)
 def block_diag(tensors: Spread):
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
     for number, each in enumerate(tensors):
@@ -114,7 +114,7 @@ def block_diag(tensors: Spread):
     return result
 
 
-@op(public="function", grad_fn="StackBackward0")
+@op(public="function", grad_fn="StackBackward0", out=False)
 def cartesian_prod(tensors: Spread):
     """Every choice of one element from each vector, a row each; of one vector that itself."""
     for each in tensors:
@@ -128,7 +128,7 @@ def cartesian_prod(tensors: Spread):
     return jnp.stack([each.reshape(-1) for each in grids], 1)
 
 
-@op(grad_fn="StackBackward0", out=False)
+@op(public="function", grad_fn="StackBackward0", out=False)
 def combinations(input, r: Index = 2, with_replacement: Flag = False):
     """Every choice of `r` elements of a vector, in its order, a row each."""
     if input.ndim != 1:

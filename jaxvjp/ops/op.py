@@ -132,6 +132,7 @@ class Op:
         returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
             it is a plain tuple.
         out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
+        apart: whether what is given as `out` has to be of the result's dtype, and in memory of its own.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
         inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
@@ -160,6 +161,7 @@ class Op:
 
     __slots__ = (
         "aliases",
+        "apart",
         "arities",
         "by_name",
         "carries_program",
@@ -201,6 +203,7 @@ class Op:
         arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
         out: bool | None = None,
+        apart: bool = False,
         operator: str | None = None,
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
@@ -222,6 +225,7 @@ class Op:
         self.returns = return_type(self.torch_name, returns) if returns else None
         self.arities = arities
         self.out = write is None if out is None else out
+        self.apart = apart
         self.operator = operator
         self.inplace = inplace
         self.write = write

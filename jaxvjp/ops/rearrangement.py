@@ -15,13 +15,13 @@ from jaxvjp.ops.view import diagonal
 # Turned and moved round.
 
 
-@op()
+@op(out=False)
 def flip(input, dims: Shape):
     """The elements in the opposite order along `dims`."""
     return jnp.flip(input, axes(dims, input.ndim)) if dims else input
 
 
-@op(grad_fn="FlipBackward0")
+@op(grad_fn="FlipBackward0", out=False)
 def fliplr(input):
     """The columns in the opposite order."""
     if input.ndim < 2:
@@ -29,7 +29,7 @@ def fliplr(input):
     return jnp.flip(input, 1)
 
 
-@op(grad_fn="FlipBackward0")
+@op(grad_fn="FlipBackward0", out=False)
 def flipud(input):
     """The rows in the opposite order."""
     if input.ndim < 1:
@@ -37,7 +37,7 @@ def flipud(input):
     return jnp.flip(input, 0)
 
 
-@op()
+@op(out=False)
 def roll(input, shifts: Shape, dims: Shape = ()):
     """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
     if not shifts:
@@ -51,7 +51,7 @@ def roll(input, shifts: Shape, dims: Shape = ()):
     return jnp.roll(input, shifts, [wrap(each, input.ndim) for each in dims])
 
 
-@op()
+@op(out=False)
 def rot90(input, k: Index = 1, dims: Shape = (0, 1)):
     """`k` quarter turns in the plane of two dimensions, from the first towards the second."""
     if len(dims) != 2:
@@ -69,7 +69,7 @@ def rot90(input, k: Index = 1, dims: Shape = (0, 1)):
 # Repeated.
 
 
-@op(public="method")
+@op(public="method", out=False)
 def repeat(input, repeats: Shape):
     """The whole of it `repeats` times along each dimension; more sizes than dimensions make new ones in front."""
     if len(repeats) < input.ndim:
@@ -79,13 +79,13 @@ def repeat(input, repeats: Shape):
     return jnp.tile(input, repeats)
 
 
-@op(grad_fn="RepeatBackward0")
+@op(grad_fn="RepeatBackward0", out=False)
 def tile(input, dims: Shape):
     """The whole of it `dims` times along each dimension, 1 being put in front of too few numbers."""
     return jnp.tile(input, dims)
 
 
-@op(name="repeat_interleave", grad_fn="ViewBackward0", arities=((1, 2), (2, 4), (2, 4)))
+@op(name="repeat_interleave", grad_fn="ViewBackward0", arities=((1, 2), (2, 4), (2, 4)), out=False)
 def repeat_interleave_evenly(input, repeats: Index, dim: Index | None = None, *, output_size: Index | None = None):
     """Each element `repeats` times, next to one another along `dim`; flat without it."""
     if repeats < 0:
@@ -129,7 +129,7 @@ def triu(input, diagonal: Index = 0):
     return jnp.where(_below(input, diagonal - 1), 0, input)
 
 
-@op()
+@op(out=False)
 def diag_embed(input, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):
     """Zeros in which the last dimension has become the diagonal of two."""
     first, second = wrap(dim1, input.ndim + 1), wrap(dim2, input.ndim + 1)
@@ -172,7 +172,7 @@ def _replaced(input, src, shape):
     return src.astype(input.dtype)
 
 
-@op()
+@op(out=False)
 def select_scatter(input, src, dim: Index, index: Index):
     """`input` with one index of one dimension replaced by `src`."""
     dim = wrap(dim, input.ndim)
@@ -205,14 +205,14 @@ def slice_copy(input, dim: Index = 0, start: Index | None = None, end: Index | N
     return input[(slice(None),) * wrap(dim, input.ndim) + (slice(start, end, step),)]
 
 
-@op()
+@op(out=False)
 def diagonal_scatter(input, src, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """`input` with a diagonal of two dimensions replaced by `src`."""
     shape = diagonal.function(input, offset, dim1, dim2).shape
     return diagonal.write(input, _replaced(input, src, shape), offset=offset, dim1=dim1, dim2=dim2)
 
 
-@op(public="function")
+@op(public="function", out=False)
 def constant_pad_nd(input, pad: Shape, value: Scalar = 0):
     """`input` with a number before and after it: `pad` has the two widths of the last dimension, then of others.
 

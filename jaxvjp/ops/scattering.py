@@ -114,7 +114,7 @@ def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | Non
 @op(inplace=True, saves="index", inspects=("index", inside_dim))
 def scatter_add(input, dim: Index, index, src):
     """`input` with each element of `src` added along `dim` at the position that `index` has in its place."""
-    dim, src = _part("scatter_add", input, dim, index, src)
+    dim, src = _part("scatter", input, dim, index, src)
     return _scattered(input, dim, index, src, "add")
 
 
@@ -143,7 +143,7 @@ def _limit(dtype, method):
     sign = -1 if method == "max" else 1
     if jnp.issubdtype(dtype, jnp.inexact):
         return sign * jnp.inf
-    if dtype == bool:
+    if jnp.issubdtype(dtype, bool):
         return sign > 0
     return jnp.iinfo(dtype).min if method == "max" else jnp.iinfo(dtype).max
 
@@ -265,7 +265,7 @@ def _either_side(values, shape, *, dim, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, wrap(dim, len(shape)), size)), -size)
 
 
-@op(inplace=True, saves="index", inspects=("index", _either_side))
+@op(inplace=True, saves="index", out=False, inspects=("index", _either_side))
 def index_fill(input, dim: Index, index: Kept, value: Either):
     """`input` with one number written along `dim` at the positions in `index`."""
     dim = wrap(dim, input.ndim)
@@ -326,7 +326,9 @@ def masked_scatter(input, mask, source):
             f"{from_numpy(input.dtype).legacy} and {from_numpy(source.dtype).legacy}"
         )
     if mask.dtype != bool:
-        raise RuntimeError("masked_scatter_ only supports boolean masks, but got mask with dtype " + mask.dtype.name)
+        raise RuntimeError(
+            "masked_scatter_ only supports boolean masks, but got mask with dtype " + from_numpy(mask.dtype).legacy
+        )
     input, mask = jnp.broadcast_arrays(input, mask)
     if not source.size:
         return input

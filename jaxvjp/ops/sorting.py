@@ -91,7 +91,7 @@ def _ranked(input, rank, dim, keepdim):
     return _kept((_at(input, position, dim), position), dim, keepdim)
 
 
-@op(returns=("values", "indices"))
+@op(returns=("values", "indices"), apart=True)
 def kthvalue(input, k: Index, dim: Index = -1, keepdim: Flag = False):
     """The `k`th smallest element along `dim`, and where it was."""
     dim = wrap(dim, input.ndim)
@@ -151,7 +151,7 @@ def _medians(name, ignore_nan, told):
 
     of_all.__doc__ = f"The median, the lower one of two; equal elements share the gradient. {told}"
     along.__doc__ = f"The medians along `dim`, the lower ones of two, and where they were. {told}"
-    op(name=name, saves="input, result", out=False)(of_all)
+    op(name=name, saves="input, result")(of_all)
     op(name=f"{name}.dim", returns=("values", "indices"), grad_fn=f"{name.capitalize()}Backward1")(along)
 
 

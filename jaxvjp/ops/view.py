@@ -96,6 +96,8 @@ def unsqueeze(input, dim: Index):
 
 
 def _single(array, dim):
+    if dim == ():
+        return ()
     return tuple(each for each in axes(dim, array.ndim) if array.shape[each] == 1)
 
 
@@ -119,6 +121,11 @@ def _resolved(shape, numel):
     if len(unknown) > 1:
         raise RuntimeError("only one dimension can be inferred")
     rest = math.prod(each for each in shape if each != -1)
+    if unknown and rest == numel == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
     if unknown and rest and numel % rest == 0:
         position = unknown[0]
         return (*shape[:position], numel // rest, *shape[position + 1 :])
@@ -216,6 +223,16 @@ def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     return _diagonal(input, offset, dim1, dim2)
 
 
+@op(
+    write=_put_diagonal,
+    layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2),
+    grad_fn="DiagonalBackward0",
+)
+def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):  # noqa: N803 - torch's name
+    """The diagonal of the last two dimensions, as the last dimension."""
+    return _diagonal(A, offset, dim1, dim2)
+
+
 def _put_permuted(base, new, *, dims):
     order = [wrap(each, base.ndim) for each in dims]
     return jnp.transpose(new, [order.index(each) for each in range(base.ndim)])
@@ -290,7 +307,8 @@ def _put_windows(base, new, *, dimension, size, step):
 
 def _windows_layout(array, *, dimension, size, step):
     dim, count = _windows(array.shape, dimension, size, step)
-    array = array if array.ndim else array[None]
+    if not array.ndim:
+        return array[None][:size]
     shape = (*array.shape[:dim], count, *array.shape[dim + 1 :], size)
     strides = (*array.strides[:dim], array.strides[dim] * step, *array.strides[dim + 1 :], array.strides[dim])
     return np.lib.stride_tricks.as_strided(array, shape, strides)
@@ -300,8 +318,9 @@ def _windows_layout(array, *, dimension, size, step):
 def unfold(input, dimension: Index, size: Index, step: Index):
     """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
     dim, positions = _window_positions(input.shape, dimension, size, step)
-    taken = jnp.atleast_1d(input)[(slice(None),) * dim + (positions,)]
-    return jnp.moveaxis(taken, dim + 1, -1)
+    if not input.ndim:
+        return input.reshape(1)[:size]
+    return jnp.moveaxis(input[(slice(None),) * dim + (positions,)], dim + 1, -1)
 
 
 def _memory_positions(count, size, stride, storage_offset):
