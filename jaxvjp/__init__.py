@@ -19,6 +19,8 @@ from jaxvjp import (
     random,
     selection,  # noqa: F401 - for what it publishes
     special,
+    splitting,  # noqa: F401
+    strides,  # noqa: F401
     testing,
     utils,
     views,

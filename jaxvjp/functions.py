@@ -15,6 +15,7 @@ from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
 from jaxvjp.ops.op import COMPARE, REGISTRY, Op
+from jaxvjp.ops.view import SHARED_MEMORY
 from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -175,7 +176,11 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
             f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
             "instead"
         )
-    if any(each.shares_memory(target) for each in given):
+    if target.overlaps_itself():
+        raise RuntimeError(SHARED_MEMORY)
+    # One that has to grow would run over the rest of its storage.
+    grows = target.shape != result.shape
+    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
         raise RuntimeError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             "memory location. Please clone() the tensor before performing the operation."

@@ -1,4 +1,4 @@
-"""`x[key]` and `x[key] = value`. `views` comes before this room.
+"""`x[key]` and `x[key] = value`. `splitting` comes before this room.
 
 A key of integers, slices, `None` and `...` is a chain of view ops, one per part, as torch records it: `x[0, 1:]` is
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
@@ -23,9 +23,9 @@ from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.scattering import index_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.publishing import public
+from jaxvjp.splitting import unbind
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
-from jaxvjp.views import unbind
 
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
@@ -74,7 +74,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         _put(part, parsed, value, accumulate=False)
 
 
-@public("method")
+@public("method function")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
     _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)

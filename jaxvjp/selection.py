@@ -1,7 +1,7 @@
-"""torch's functions whose result's shape depends on the values: those that are read to know it.
+"""torch's functions that pick elements and are more than one op; most of them have a shape that depends on values.
 
-In this room one can find elements (`nonzero`, `masked_select`), tell them apart (`unique`), and repeat them
-(`repeat_interleave`). `indexing` comes before it. The positions are worked out with NumPy on the values; what is
+In this room one can find elements (`nonzero`, `masked_select`, `quantile`), tell them apart (`unique`), and repeat them
+(`repeat_interleave`). `functions` comes before it. The positions are worked out with NumPy on the values; what is
 picked at them is picked by an op, through which gradients flow.
 """
 
@@ -15,11 +15,14 @@ import numpy as np
 from jaxvjp.application import apply
 from jaxvjp.core.graph import leaf
 from jaxvjp.dtypes import bool_, dtype, int32, int64
+from jaxvjp.functions import function_of
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.indexing import index_select
 from jaxvjp.ops.indexing import masked_select as select_positions
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import where
 from jaxvjp.ops.rearrangement import repeat_interleave_evenly
+from jaxvjp.ops.sorting import nanquantile, quantile
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor, wrap
 
@@ -43,6 +46,20 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     if as_tuple:
         return tuple(_tensor(each) for each in np.nonzero(np.atleast_1d(values)))
     return _tensor(np.argwhere(values))
+
+
+@public("function", "where")
+def where_function(*arguments: Any, **named: Any) -> Any:
+    """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero.
+
+    Counterpart of `torch.where`.
+    """
+    if len(arguments) + len(named) == 1:
+        return nonzero(*(*arguments, *named.values()), as_tuple=True)
+    return _where(*arguments, **named)
+
+
+_where = function_of([where], "where")
 
 
 @public()
@@ -166,11 +183,30 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if min(sizes, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    results, rest = [], indices
+    values = _values(indices)
+    results = []
     for size in reversed(sizes):
-        results.append(rest % size)
-        rest = rest // size
+        values, rest = np.divmod(values, size)
+        results.append(_tensor(rest, indices.dtype))
     return tuple(reversed(results))
+
+
+def _quantile(name: str, row: Op) -> None:
+    def function(
+        input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
+        if isinstance(q, Tensor) and interpolation != "linear":
+            q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
+        result: Tensor = apply(row, (input, q), (dim, keepdim, interpolation))
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{row.function.__doc__} Counterpart of `torch.{name}`."
+    public(out=True)(function)
+
+
+_quantile("quantile", quantile)
+_quantile("nanquantile", nanquantile)
 
 
 def _triangle(name: str, find: Any) -> None:

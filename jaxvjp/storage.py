@@ -222,6 +222,11 @@ class Stored:
         """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
         return self._layout().ctypes.data - ORIGIN.ctypes.data
 
+    def overlaps_itself(self) -> bool:
+        """Whether several elements share a place in memory, as those of an expanded tensor do."""
+        array = self._layout()
+        return any(size > 1 and step == 0 for size, step in zip(array.shape, array.strides, strict=True))
+
     def shares_memory(self, other: Stored) -> bool:
         """Whether writing to one may change the other."""
         return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())

@@ -18,10 +18,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
-    ops.pointwise ops.reduction ops.linalg ops.view ops.rearrangement ops
+    ops.pointwise ops.reduction ops.linalg ops.view ops.strided ops.rearrangement ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels views indexing selection signatures functions random
+    printing hooks publishing storage tensor application levels splitting views strides indexing signatures functions
+    selection random
     creation linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd

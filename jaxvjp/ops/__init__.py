@@ -11,5 +11,6 @@ from jaxvjp.ops import (  # noqa: F401
     reduction,
     scattering,
     sorting,
+    strided,
     view,
 )

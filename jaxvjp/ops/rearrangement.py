@@ -10,7 +10,7 @@ from jax import lax
 
 from jaxvjp.ops.arguments import Index, Scalar, Shape, axes, wrap
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.view import diagonal
+from jaxvjp.ops.view import diagonal, put_diagonal
 
 # Turned and moved round.
 
@@ -85,7 +85,7 @@ def tile(input, dims: Shape):
     return jnp.tile(input, dims)
 
 
-@op(name="repeat_interleave", grad_fn="ViewBackward0", arities=((1, 2), (2, 4), (2, 4)), out=False)
+@op(name="repeat_interleave", grad_fn="ViewBackward0", public="")
 def repeat_interleave_evenly(input, repeats: Index, dim: Index | None = None, *, output_size: Index | None = None):
     """Each element `repeats` times, next to one another along `dim`; flat without it."""
     if repeats < 0:
@@ -209,7 +209,7 @@ def slice_copy(input, dim: Index = 0, start: Index | None = None, end: Index | N
 def diagonal_scatter(input, src, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """`input` with a diagonal of two dimensions replaced by `src`."""
     shape = diagonal.function(input, offset, dim1, dim2).shape
-    return diagonal.write(input, _replaced(input, src, shape), offset=offset, dim1=dim1, dim2=dim2)
+    return put_diagonal(input, _replaced(input, src, shape), offset=offset, dim1=dim1, dim2=dim2)
 
 
 @op(public="function", out=False)

@@ -41,7 +41,7 @@ def _sorted(input, dim, descending=False):
     return _at(input, positions, dim), positions
 
 
-@op(returns=("values", "indices"), saves="indices", arities=())
+@op(returns=("values", "indices"), saves="result", arities=())
 def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = False):
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
     dim = wrap(dim, input.ndim)
@@ -56,13 +56,13 @@ def argsort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = 
     return sort.function(input, dim, descending)[1]
 
 
-@op(grad_fn="SortBackward0")
+@op(grad_fn="SortBackward0", saves="result")
 def msort(input):
     """The elements of the first dimension in order."""
     return sort.function(input, 0)[0]
 
 
-@op(returns=("values", "indices"))
+@op(returns=("values", "indices"), saves="result")
 def topk(input, k: Index, dim: Index = -1, largest: Flag = True, sorted: Flag = True):
     """The `k` largest (or smallest) elements along `dim` in order, and where they were."""
     dim = wrap(dim, input.ndim)
@@ -91,7 +91,7 @@ def _ranked(input, rank, dim, keepdim):
     return _kept((_at(input, position, dim), position), dim, keepdim)
 
 
-@op(returns=("values", "indices"), apart=True)
+@op(returns=("values", "indices"), saves="result", apart=True)
 def kthvalue(input, k: Index, dim: Index = -1, keepdim: Flag = False):
     """The `k`th smallest element along `dim`, and where it was."""
     dim = wrap(dim, input.ndim)
@@ -152,14 +152,16 @@ def _medians(name, ignore_nan, told):
     of_all.__doc__ = f"The median, the lower one of two; equal elements share the gradient. {told}"
     along.__doc__ = f"The medians along `dim`, the lower ones of two, and where they were. {told}"
     op(name=name, saves="input, result")(of_all)
-    op(name=f"{name}.dim", returns=("values", "indices"), grad_fn=f"{name.capitalize()}Backward1")(along)
+    op(name=f"{name}.dim", saves="result", returns=("values", "indices"), grad_fn=f"{name.capitalize()}Backward1")(
+        along
+    )
 
 
 _medians("median", False, "NaN where there is one.")
 _medians("nanmedian", True, "NaN is left out.")
 
 
-@op(returns=("values", "indices"), arities=())
+@op(returns=("values", "indices"), saves="result", arities=())
 def mode(input, dim: Index = -1, keepdim: Flag = False):
     """The most frequent element along `dim`, the smallest of several, and where its last is."""
     dim = wrap(dim, input.ndim)
@@ -230,13 +232,13 @@ def _between(values, rank, interpolation):
     return lower + weight * (_at(values, above, -1) - lower)
 
 
-@op(grad_fn="SqueezeBackward4", arities=())
+@op(grad_fn="SqueezeBackward4", saves="input", public="")
 def quantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
     """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
-@op(grad_fn="SqueezeBackward4", arities=())
+@op(grad_fn="SqueezeBackward4", saves="input", public="")
 def nanquantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
     """The elements at the ranks `q`, NaN left out, along `dim` or of all."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)

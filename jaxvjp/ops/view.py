@@ -201,7 +201,7 @@ def _diagonal_indices(shape, offset, dim1, dim2):
     return tuple(key)
 
 
-def _put_diagonal(base, new, *, offset, dim1, dim2):
+def put_diagonal(base, new, *, offset, dim1, dim2):
     dim1, dim2 = wrap(dim1, base.ndim), wrap(dim2, base.ndim)
     key = _diagonal_indices(base.shape, offset, dim1, dim2)
     # NumPy puts two index arrays that stand apart first, torch puts the diagonal last; where they stand together
@@ -217,14 +217,14 @@ def _diagonal(array, offset, dim1, dim2):
     return array.diagonal(offset, first, second)
 
 
-@op(write=_put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
+@op(write=put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
 def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """The diagonal of two dimensions, as the last dimension."""
     return _diagonal(input, offset, dim1, dim2)
 
 
 @op(
-    write=_put_diagonal,
+    write=put_diagonal,
     layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2),
     grad_fn="DiagonalBackward0",
 )
@@ -276,147 +276,3 @@ def t(input):
             "`x.transpose(-2, -1)` turns the matrices of a batch over."
         )
     return input.T
-
-
-def _windows(shape, dimension, size, step):
-    """The dimension that is cut into windows, and how many windows there are."""
-    dim = wrap(dimension, len(shape))
-    length = shape[dim] if shape else 1
-    if size < 0:
-        raise RuntimeError(f"size is {size} but must be >= 0")
-    if size > length:
-        raise RuntimeError(f"maximum size for tensor at dimension {dim} is {length} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
-    return dim, (length - size) // step + 1
-
-
-def _window_positions(shape, dimension, size, step):
-    dim, count = _windows(shape, dimension, size, step)
-    return dim, jnp.arange(count)[:, None] * step + jnp.arange(size)
-
-
-def _put_windows(base, new, *, dimension, size, step):
-    dim, positions = _window_positions(base.shape, dimension, size, step)
-    if step < size and len(positions) > 1:
-        raise RuntimeError(SHARED_MEMORY)
-    if not base.ndim:
-        return new.reshape(()) if new.size else base
-    return base.at[(slice(None),) * dim + (positions,)].set(jnp.moveaxis(new, -1, dim + 1))
-
-
-def _windows_layout(array, *, dimension, size, step):
-    dim, count = _windows(array.shape, dimension, size, step)
-    if not array.ndim:
-        return array[None][:size]
-    shape = (*array.shape[:dim], count, *array.shape[dim + 1 :], size)
-    strides = (*array.strides[:dim], array.strides[dim] * step, *array.strides[dim + 1 :], array.strides[dim])
-    return np.lib.stride_tricks.as_strided(array, shape, strides)
-
-
-@op(write=_put_windows, layout=_windows_layout, public="method")
-def unfold(input, dimension: Index, size: Index, step: Index):
-    """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
-    dim, positions = _window_positions(input.shape, dimension, size, step)
-    if not input.ndim:
-        return input.reshape(1)[:size]
-    return jnp.moveaxis(input[(slice(None),) * dim + (positions,)], dim + 1, -1)
-
-
-def _memory_positions(count, size, stride, storage_offset):
-    """Where in a storage of `count` elements the elements of a strided tensor are."""
-    if len(size) != len(stride):
-        raise RuntimeError(
-            f"mismatch in length of strides and shape\nThere are {len(size)} sizes and {len(stride)} strides."
-        )
-    if min(stride, default=0) < 0:
-        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
-    if storage_offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
-    last = storage_offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    if math.prod(size) and last >= count:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, requiring a "
-            f"storage size of {last + 1} elements are out of bounds for storage of size {count}"
-        )
-    positions = jnp.full(size, storage_offset)
-    for dim, step in enumerate(stride):
-        positions += step * jax.lax.broadcasted_iota(positions.dtype, size, dim)
-    return positions
-
-
-def _put_strided(base, new, *, size, stride, storage_offset):
-    if any(length > 1 and step == 0 for length, step in zip(size, stride, strict=True)):
-        raise RuntimeError(SHARED_MEMORY)
-    positions = _memory_positions(base.size, size, stride, storage_offset)
-    return base.reshape(-1).at[positions].set(new).reshape(base.shape)
-
-
-def _strided_layout(array, *, size, stride, storage_offset):
-    whole = np.lib.stride_tricks.as_strided(array, (storage_offset + 1,), (1,))
-    return np.lib.stride_tricks.as_strided(whole[storage_offset:], size, stride)
-
-
-@op(write=_put_strided, layout=_strided_layout, public="", grad_fn="AsStridedBackward0")
-def strided(input, *, size: Shape, stride: Shape, storage_offset: Index):
-    """What `as_strided` reads of a tensor that is a whole storage."""
-    return input.reshape(-1)[_memory_positions(input.size, size, stride, storage_offset)]
-
-
-def _pairs(array):
-    """As `view_as_real` does to the strides: two elements in the place of one."""
-    strides = (*(2 * each for each in array.strides), 1)
-    return np.lib.stride_tricks.as_strided(array, (*array.shape, 2), strides)
-
-
-@op(write=lambda base, new: view_as_complex.function(new), layout=_pairs, public="function")
-def view_as_real(input):
-    """The real and the imaginary parts of complex numbers, side by side along a new last dimension."""
-    if not jnp.iscomplexobj(input):
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return jnp.stack([input.real, input.imag], -1)
-
-
-def _halves(array):
-    if array.strides[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    strides = [each // 2 for each in array.strides[:-1]]
-    return np.lib.stride_tricks.as_strided(array, array.shape[:-1], strides)
-
-
-@op(write=lambda base, new: view_as_real.function(new), layout=_halves, public="function")
-def view_as_complex(input):
-    """The complex numbers whose parts stand side by side along the last dimension, which goes away."""
-    if input.dtype not in (jnp.float16, jnp.float32, jnp.float64):
-        raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{from_numpy(input.dtype).legacy}"
-        )
-    if not input.ndim:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if input.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    return jax.lax.complex(input[..., 0], input[..., 1])
-
-
-def _copy_name(row):
-    """torch's name of the backward of a copy: `PermuteBackward0_copy`."""
-    return lambda static, avals: row.gradient_name(static, avals) + "_copy"
-
-
-for _row in (
-    alias,
-    expand,
-    permute,
-    t,
-    transpose,
-    unsqueeze,
-    squeeze,
-    view,
-    diagonal,
-    unfold,
-    view_as_real,
-    view_as_complex,
-):
-    # `torch.permute_copy`: what the view shows, with storage of its own.
-    op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row))(_row.function)
