@@ -81,7 +81,8 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
     name, check = operation.inspects
     values = known_values(nodes[operation.operands.index(name)])
     if values is not None:
-        check(values, nodes[0].aval.shape, **dict(zip(operation.static_names, static, strict=False)))
+        shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
+        check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))
 
 
 def known_values(node: Node) -> np.ndarray[Any, Any] | None:

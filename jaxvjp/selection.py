@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.application import apply
+from jaxvjp.application import apply, known_values
 from jaxvjp.core.graph import leaf
 from jaxvjp.dtypes import bool_, dtype, int32, int64
 from jaxvjp.functions import function_of
@@ -195,8 +195,14 @@ def _quantile(name: str, row: Op) -> None:
     def function(
         input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        if isinstance(q, Tensor) and interpolation != "linear":
-            q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
+        if isinstance(q, Tensor):
+            ranks = known_values(q.node)
+            if ranks is not None and not ((ranks >= 0) & (ranks <= 1)).all():
+                raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+            if interpolation != "linear":
+                q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
+        elif not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
         result: Tensor = apply(row, (input, q), (dim, keepdim, interpolation))
         return result
 

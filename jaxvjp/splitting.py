@@ -17,6 +17,7 @@ from jaxvjp.ops.view import (
     select,
     slice_,
     split_one,
+    split_with_sizes_one,
     unbind_one,
 )
 from jaxvjp.publishing import public
@@ -101,7 +102,10 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
             f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
             f"dimension {dim}), but got split_sizes={lengths}"
         )
-    return tuple(_cut(self, split_one, dim, sum(lengths[:place]), length) for place, length in enumerate(lengths))
+    starts = [sum(lengths[:place]) for place in range(len(lengths))]
+    return tuple(
+        _cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
+    )
 
 
 @public()

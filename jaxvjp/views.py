@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.view import (
     permute,
     transpose,
@@ -165,20 +166,28 @@ def broadcast_shapes(*shapes: Any) -> Any:
     for each in sizes:
         if min(each, default=0) < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension ({min(each)}): ({min(each)})")
-    try:
-        return Size(np.broadcast_shapes(*sizes))
-    except ValueError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape\nThe shapes are "
-            f"{', '.join(str(list(each)) for each in sizes)}."
-        ) from None
+    common = [1] * max(map(len, sizes), default=0)
+    for number, shape in enumerate(sizes):
+        for dim in range(-1, -len(shape) - 1, -1):
+            if shape[dim] in (1, common[dim]):
+                continue
+            if common[dim] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {shape}; but expected shape should be broadcastable to {common}"
+                )
+            common[dim] = shape[dim]
+    return Size(common)
 
 
 @public("function")
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to: views. Counterpart of `torch.broadcast_tensors`."""
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    shape = broadcast_shapes(*[each.shape for each in given])
+    shape: tuple[int, ...] = ()
+    for each in given:
+        broadcast(np.broadcast_to(0, shape), each)
+        shape = np.broadcast_shapes(shape, each.shape)
     return tuple(each.expand(shape) for each in given)
 
 

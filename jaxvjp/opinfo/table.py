@@ -22,6 +22,9 @@ UNDEFINED_VALUES = frozenset(
 )
 """Those that hand out memory as it is."""
 
+ANY_OF_EQUAL = frozenset(["kthvalue", "median", "mode", "nanmedian", "topk"])
+"""Those whose indices torch leaves open where elements are equal, as among few integers they are."""
+
 WITHOUT_COUNTERPART = frozenset(
     [
         "Trying to resize storage that is not resizable",

@@ -67,17 +67,22 @@ def refuse_outside(values, size, error, lowest=0):
         raise error(int(values[outside].flat[0]))
 
 
-def inside_dim(values, shape, *, dim, **_):
-    """The check of `gather` and `scatter`."""
-    dim = wrap(dim, len(shape))
-    size = shape[dim] if shape else 1
+def size_along(shapes, dim):
+    """The size of dimension `dim` of the first operand, and that dimension counted from the front."""
+    dim = wrap(dim, len(shapes[0]))
+    return (shapes[0][dim] if shapes[0] else 1), dim
+
+
+def inside_dim(values, shapes, *, dim, **_):
+    """The check of `gather`, `scatter` and `index_add`."""
+    size, dim = size_along(shapes, dim)
     told = f"is out of bounds for dimension {dim} with size {size}"
     refuse_outside(values, size, lambda position: RuntimeError(f"index {position} {told}"))
 
 
-def inside_self(values, shape, *, dim, **_):
-    """The check of `index_select`."""
-    size = shape[wrap(dim, len(shape))] if shape else 1
+def inside_self(values, shapes, *, dim, **_):
+    """The check of `index_select` and `index_reduce`."""
+    size, _ = size_along(shapes, dim)
     told = "index out of range in self\nIt is {}, of a dimension of size {}."
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)))
 
@@ -109,9 +114,9 @@ def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
     return taken(jnp.atleast_1d(input), key).reshape(index.shape)
 
 
-def _inside_flat(values, shape, *, dim):
+def _inside_flat(values, shapes, *, dim):
     if dim is None:
-        inside_dim(values, (math.prod(shape),), dim=0)
+        inside_dim(values, [(math.prod(shapes[0]),)], dim=0)
 
 
 @op(grad_fn="GatherBackward0", saves="indices", inspects=("indices", _inside_flat))
@@ -152,9 +157,9 @@ def index_select(input, dim: Index, index):
     return taken(input, strip_of(index.reshape(-1), dim))
 
 
-def inside_all(values, shape, **_):
+def inside_all(values, shapes, **_):
     """The check of `take` and `put`, which see a flat tensor and count backwards too."""
-    size = math.prod(shape)
+    size = math.prod(shapes[0])
     told = "out of range: tried to access index {} on a tensor of {} elements."
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)
 

@@ -139,7 +139,7 @@ class Op:
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
-        inspects: an operand, by name, with a check of its values, as `(values, shape of the first operand, **statics)`:
+        inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
             `("index", inside)`, where `inside` raises for positions out of range. It is called before the op is
             recorded, with values computed if need be, wherever they can be known.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.

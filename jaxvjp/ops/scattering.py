@@ -6,8 +6,11 @@ added up, one of them wins, and the gradient goes to it.
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Scalar, Text, wrap
@@ -21,6 +24,7 @@ from jaxvjp.ops.indexing import (
     integral,
     key_of,
     refuse_outside,
+    size_along,
     strip_of,
     taken,
     wrapped,
@@ -214,7 +218,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 # Along one dimension, whole slices at a position.
 
 
-@op(inplace=True, saves="index", inspects=("index", inside_self))
+@op(inplace=True, saves="index", inspects=("index", inside_dim))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
     dim = _slices("index_add", input, dim, index, source)
@@ -223,7 +227,13 @@ def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     return jnp.atleast_1d(input).at[key].add(added, mode=IN_BOUNDS).reshape(input.shape)
 
 
-@op(inplace=True, saves="index", inspects=("index", inside_self))
+def _inside_copied(values, shapes, *, dim):
+    size, dim = size_along(shapes, dim)
+    told = f"is out of bounds for dimension {dim} with size {size}"
+    refuse_outside(values, size, lambda position: IndexError(f"index_copy_(): index {position} {told}"))
+
+
+@op(inplace=True, saves="index", inspects=("index", _inside_copied))
 def index_copy(input, dim: Index, index, source):
     """`input` with slice after slice of `source` written along `dim` at the positions in `index`."""
     dim = _slices("index_copy", input, dim, index, source)
@@ -258,11 +268,11 @@ def _slices(name, input, dim, index, source):
     return dim
 
 
-def _either_side(values, shape, *, dim, **_):
+def _either_side(values, shapes, *, dim, **_):
     """The check of `index_fill`, which counts backwards too."""
-    size = shape[wrap(dim, len(shape))] if shape else 1
+    size, dim = size_along(shapes, dim)
     told = "index {} is out of bounds for dimension {} with size {}"
-    refuse_outside(values, size, lambda position: IndexError(told.format(position, wrap(dim, len(shape)), size)), -size)
+    refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)
 
 
 @op(inplace=True, saves="index", out=False, inspects=("index", _either_side))
@@ -317,7 +327,17 @@ def put(input, index, source, accumulate: Flag = False):
     return write(source.reshape(-1), mode=IN_BOUNDS).reshape(input.shape)
 
 
-@op(inplace=True, saves="mask", out=False)
+def _enough(values, shapes):
+    """The check of `masked_scatter`."""
+    picked = np.broadcast_to(values, np.broadcast_shapes(shapes[0], shapes[1])).sum()
+    if picked > math.prod(shapes[2]):
+        raise RuntimeError(
+            "Number of elements of source < number of ones in mask\n"
+            f"The mask picks {picked} elements, and the source has {math.prod(shapes[2])}."
+        )
+
+
+@op(inplace=True, saves="mask", out=False, inspects=("mask", _enough))
 def masked_scatter(input, mask, source):
     """`input` with the elements of `source`, in order, written where `mask` is true."""
     if input.dtype != source.dtype:

@@ -41,7 +41,12 @@ def _sorted(input, dim, descending=False):
     return _at(input, positions, dim), positions
 
 
-@op(returns=("values", "indices"), saves="result", arities=())
+@op(
+    returns=("values", "indices"),
+    saves="result",
+    arities=(),
+    grad_fn=lambda static, avals: f"SortBackward{int(static[2])}",
+)
 def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = False):
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
     dim = wrap(dim, input.ndim)
@@ -128,7 +133,8 @@ def _middle(input, dim, ignore_nan):
 
 def _median(input, ignore_nan):
     if not input.size:
-        return jnp.sum(input) + jnp.array(jnp.nan, input.dtype)
+        inexact = jnp.issubdtype(input.dtype, jnp.inexact)
+        return jnp.sum(input) + jnp.array(jnp.nan if inexact else jnp.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
     return _share(flat, _ranked(flat, _middle(flat, 0, ignore_nan), 0, False)[0])
 
@@ -252,6 +258,8 @@ def _places(sorted_sequence, input, right, out_int32):
     found = jnp.vectorize(
         lambda sequence, values: jnp.searchsorted(sequence, values, side=side), signature="(n),(m)->(m)"
     )(sorted_sequence, jnp.atleast_1d(input))
+    if jnp.issubdtype(input.dtype, jnp.inexact):
+        found = jnp.where(jnp.isnan(jnp.atleast_1d(input)), sorted_sequence.shape[-1], found)  # behind all, even NaN
     return found.reshape(input.shape).astype(jnp.int32 if out_int32 else jnp.int64)
 
 

@@ -73,8 +73,8 @@ def unfold(input, dimension: Index, size: Index, step: Index):
     return jnp.moveaxis(input[(slice(None),) * dim + (positions,)], dim + 1, -1)
 
 
-def _memory_positions(count, size, stride, storage_offset):
-    """Where in a storage of `count` elements the elements of a strided tensor are."""
+def _memory_positions(storage, size, stride, storage_offset):
+    """Where in a storage the elements of a strided tensor are; torch's errors where it is too small."""
     if len(size) != len(stride):
         raise RuntimeError(
             f"mismatch in length of strides and shape\nThere are {len(size)} sizes and {len(stride)} strides."
@@ -84,10 +84,12 @@ def _memory_positions(count, size, stride, storage_offset):
     if storage_offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     last = storage_offset + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    if math.prod(size) and last >= count:
+    if math.prod(size) and last >= storage.size:
+        itemsize = storage.dtype.itemsize
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, requiring a "
-            f"storage size of {last + 1} elements are out of bounds for storage of size {count}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize "
+            f"{itemsize} requiring a storage size of {(last + 1) * itemsize} are out of bounds for storage of size "
+            f"{storage.size * itemsize}"
         )
     positions = jnp.full(size, storage_offset)
     for dim, step in enumerate(stride):
@@ -98,7 +100,7 @@ def _memory_positions(count, size, stride, storage_offset):
 def _put_strided(base, new, *, size, stride, storage_offset):
     if any(length > 1 and step == 0 for length, step in zip(size, stride, strict=True)):
         raise RuntimeError(SHARED_MEMORY)
-    positions = _memory_positions(base.size, size, stride, storage_offset)
+    positions = _memory_positions(base, size, stride, storage_offset)
     return base.reshape(-1).at[positions].set(new).reshape(base.shape)
 
 
@@ -110,7 +112,7 @@ def _strided_layout(array, *, size, stride, storage_offset):
 @op(write=_put_strided, layout=_strided_layout, public="", grad_fn="AsStridedBackward0")
 def strided(input, *, size: Shape, stride: Shape, storage_offset: Index):
     """What `as_strided` reads of a tensor that is a whole storage."""
-    return input.reshape(-1)[_memory_positions(input.size, size, stride, storage_offset)]
+    return input.reshape(-1)[_memory_positions(input, size, stride, storage_offset)]
 
 
 def _pairs(array):

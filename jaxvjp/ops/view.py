@@ -70,6 +70,12 @@ def split_one(input, start, *, dim: Index, length: Index, step: Index):
     return slice_.function(input, start, dim=dim, length=length, step=step)
 
 
+@op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitWithSizesBackward0")
+def split_with_sizes_one(input, start, *, dim: Index, length: Index, step: Index):
+    """What `slice` reads, as `split_with_sizes` hands it out."""
+    return slice_.function(input, start, dim=dim, length=length, step=step)
+
+
 def _put_reshaped(base, new, **_):
     return new.reshape(base.shape)
 
