@@ -185,8 +185,9 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to: views. Counterpart of `torch.broadcast_tensors`."""
     given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape: tuple[int, ...] = ()
+    check: Any = broadcast
     for each in given:
-        broadcast(np.broadcast_to(0, shape), each)
+        check(np.broadcast_to(0, shape), each)
         shape = np.broadcast_shapes(shape, each.shape)
     return tuple(each.expand(shape) for each in given)
 

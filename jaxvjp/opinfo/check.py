@@ -187,6 +187,8 @@ class _Run:
                     if form == "":
                         found.append(Difference("value", self.name, label, f"torch itself raises {error!r:.200}"))
                     continue
+                if not all(hasattr(jaxvjp, repr(each.dtype)[6:]) for each in expected["value"] if _is_tensor(each)):
+                    continue  # complex32, which there is none of here
                 try:
                     given = self.outcome(
                         jaxvjp, function, mirrored, rebound(sample.output_process_fn_grad), number, converted
@@ -252,7 +254,7 @@ class _Run:
                     yield Difference(said, self.name, label, f"{count} results instead of {len(theirs)}")
                 continue
             for place, (a, b) in enumerate(zip(theirs, own, strict=True)):
-                if self.op.name in ANY_OF_EQUAL and part == "value" and place == 1 and not self.differentiable:
+                if self.op.name in ANY_OF_EQUAL and self.name not in FLOATING and (part, place) != ("value", 0):
                     continue
                 told = self.unequal(part, a, b)
                 if told:

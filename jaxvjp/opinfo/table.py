@@ -23,7 +23,7 @@ UNDEFINED_VALUES = frozenset(
 """Those that hand out memory as it is."""
 
 ANY_OF_EQUAL = frozenset(["kthvalue", "median", "mode", "nanmedian", "topk"])
-"""Those whose indices torch leaves open where elements are equal, as among few integers they are."""
+"""Those whose indices torch leaves open where elements are equal, as they are in the smaller types."""
 
 WITHOUT_COUNTERPART = frozenset(
     [
