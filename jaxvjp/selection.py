@@ -213,19 +213,3 @@ def _quantile(name: str, row: Op) -> None:
 
 _quantile("quantile", quantile)
 _quantile("nanquantile", nanquantile)
-
-
-def _triangle(name: str, find: Any) -> None:
-    def function(row: int, col: int, offset: int = 0, *, dtype: dtype = int64) -> Tensor:
-        for what, size in (("row", row), ("col", col)):
-            if size < 0:
-                raise RuntimeError(f"{what} must be non-negative, got{size}")
-        return _tensor(np.stack(find(row, offset, col)), dtype)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The rows and the columns of the elements of a triangle. Counterpart of `torch.{name}`."
-    public("function")(function)
-
-
-_triangle("tril_indices", np.tril_indices)
-_triangle("triu_indices", np.triu_indices)

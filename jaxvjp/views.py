@@ -125,7 +125,10 @@ def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
 
 def _hermitian(self: Tensor) -> Tensor:
     if self.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor.")
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            + " For batches of matrices, consider using tensor.mH" * (self.ndim > 2)
+        )
     turned: Tensor = view(self, Step(transpose, (0, 1)))
     return turned.conj() if self.dtype.is_complex else turned
 

@@ -21,13 +21,12 @@ READING_ORDER = """
     ops.pointwise ops.reduction ops.linalg ops.view ops.strided ops.rearrangement ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels splitting views strides indexing signatures functions
-    selection random
-    creation linalg fft special nn.functional nn
+    printing hooks publishing storage tensor application levels splitting views strides indexing signatures calls
+    functions selection random creation linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench
+    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

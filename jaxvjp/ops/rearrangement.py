@@ -60,13 +60,18 @@ def rot90(input, k: Index = 1, dims: Shape = (0, 1)):
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
     if dims[0] == dims[1] or abs(dims[0] - dims[1]) == input.ndim:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
-    for name, each in zip(("0", "1"), dims, strict=True):
-        if not -input.ndim <= each < input.ndim:
-            raise RuntimeError(f"Rotation dim{name} out of range, dim{name} = {each}")
-    return jnp.rot90(input, k, dims)
+    return jnp.rot90(input, k, [wrap(each, input.ndim) for each in dims])
 
 
 # Repeated.
+
+
+def _refuse_negative(shape, repeats):
+    ndim = max(len(shape), len(repeats))
+    sizes = [1] * (ndim - len(shape)) + list(shape)
+    sizes = [size * times for size, times in zip(sizes, [1] * (ndim - len(repeats)) + list(repeats), strict=True)]
+    negative = next(each for each in sizes if each < 0)
+    raise RuntimeError(f"Trying to create tensor with negative dimension {negative}: {sizes}")
 
 
 @op(public="method", out=False)
@@ -75,13 +80,15 @@ def repeat(input, repeats: Shape):
     if len(repeats) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(repeats, default=0) < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
+        _refuse_negative(input.shape, repeats)
     return jnp.tile(input, repeats)
 
 
 @op(grad_fn="RepeatBackward0", out=False)
 def tile(input, dims: Shape):
     """The whole of it `dims` times along each dimension, 1 being put in front of too few numbers."""
+    if min(dims, default=0) < 0:
+        _refuse_negative(input.shape, dims)
     return jnp.tile(input, dims)
 
 
@@ -119,14 +126,14 @@ def _matrix(name, input):
 def tril(input, diagonal: Index = 0):
     """The lower triangle of each matrix, up to a diagonal; zeros above it."""
     _matrix("tril", input)
-    return jnp.where(_below(input, diagonal), input, 0)
+    return jnp.where(_below(input, diagonal), input, jnp.zeros_like(input))
 
 
 @op(inplace=True)
 def triu(input, diagonal: Index = 0):
     """The upper triangle of each matrix, from a diagonal on; zeros below it."""
     _matrix("triu", input)
-    return jnp.where(_below(input, diagonal - 1), 0, input)
+    return jnp.where(_below(input, diagonal - 1), jnp.zeros_like(input), input)
 
 
 @op(out=False)
@@ -223,14 +230,14 @@ def constant_pad_nd(input, pad: Shape, value: Scalar = 0):
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
-            f"{len(pad)} while the input has {input.ndim} dimensions."
+            f"{len(pad)}while the input has {input.ndim}dimensions."  # torch's own spelling
         )
     widths = [(0, 0, 0)] * (input.ndim - len(pad) // 2)
     widths += [(pad[place], pad[place + 1], 0) for place in range(len(pad) - 2, -1, -2)]
     for dim, (before, after, _) in enumerate(widths):
         if input.shape[dim] + before + after < 0:
             raise RuntimeError(
-                f"The input size {input.shape[dim]}, plus negative padding {before} and {after} resulted in a "
-                "negative output size, which is invalid. Check dimension {dim} of your input."
+                "narrow(): length must be non-negative.\n"
+                f"The widths {before} and {after} cut off more than the {input.shape[dim]} indices of dimension {dim}."
             )
     return lax.pad(input, value.astype(input.dtype), widths)

@@ -34,6 +34,12 @@ from jaxvjp.ops.op import op
 IN_BOUNDS = "promise_in_bounds"
 
 
+def _added(place, values):
+    """`values` added at a place, `array.at[...]`: of truth values, which JAX does not add, whether one of them is."""
+    add = place.max if values.dtype == bool else place.add
+    return add(values, mode=IN_BOUNDS)
+
+
 @op(saves="positions", public="", grad_fn="IndexPutBackward0")
 def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
     """`input` with `values` written, or added, at `positions`: what `x[tensor] = value` makes."""
@@ -45,8 +51,8 @@ def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
             f"shape mismatch: value tensor of shape {list(own)} cannot be broadcast to indexing result of shape "
             f"{list(shape)}"
         )
-    write = place.add if accumulate else place.set
-    return write(jnp.broadcast_to(values, shape), mode=IN_BOUNDS)
+    values = jnp.broadcast_to(values, shape)
+    return _added(place, values) if accumulate else place.set(values, mode=IN_BOUNDS)
 
 
 # Along one dimension, every element with a position of its own.
@@ -71,12 +77,12 @@ def _part(name, input, dim, index, src):
     return dim, src[tuple(slice(0, size) for size in index.shape)]
 
 
-def _scattered(input, dim, index, src, method):
-    """`input` with `src`, of the shape of `index`, written by a method of JAX's `array.at[...]`."""
+def _scattered(input, dim, index, src, add=False):
+    """`input` with `src`, of the shape of `index`, written or added."""
     if not index.size:
         return input
-    place = jnp.atleast_1d(input).at[grid_of(jnp.atleast_1d(index), dim)]
-    return getattr(place, method)(jnp.atleast_1d(src), mode=IN_BOUNDS).reshape(input.shape)
+    place, src = jnp.atleast_1d(input).at[grid_of(jnp.atleast_1d(index), dim)], jnp.atleast_1d(src)
+    return (_added(place, src) if add else place.set(src, mode=IN_BOUNDS)).reshape(input.shape)
 
 
 REDUCES = {"add": "sum", "multiply": "prod"}
@@ -85,7 +91,7 @@ REDUCES = {"add": "sum", "multiply": "prod"}
 
 def _scattered_by(input, dim, index, src, reduce):
     if reduce is None:
-        return _scattered(input, dim, index, src, "set")
+        return _scattered(input, dim, index, src)
     if reduce not in REDUCES:
         raise RuntimeError("reduce argument must be either add or multiply.")
     return _reduced(input, dim, index, src, REDUCES[reduce], True)
@@ -119,7 +125,7 @@ def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | Non
 def scatter_add(input, dim: Index, index, src):
     """`input` with each element of `src` added along `dim` at the position that `index` has in its place."""
     dim, src = _part("scatter", input, dim, index, src)
-    return _scattered(input, dim, index, src, "add")
+    return _scattered(input, dim, index, src, add=True)
 
 
 def _extreme(method):
@@ -153,8 +159,8 @@ def _limit(dtype, method):
 
 
 def _sum(input, key, src, own, dim):
-    start = input if own is None else jnp.where(own, input, 0)
-    return start.at[key].add(src, mode=IN_BOUNDS)
+    start = input if own is None else jnp.where(own, input, jnp.zeros_like(input))
+    return _added(start.at[key], src)
 
 
 def _mean(input, key, src, own, dim):
@@ -187,7 +193,7 @@ def _product(input, key, src, own, dim):
     places = [*key]
     places[dim] = jnp.where(ends, position, input.shape[dim])  # those that end nothing fall out of bounds
     factor = jnp.ones_like(input).at[tuple(places)].set(products, mode="drop")
-    return factor * (input if own is None else jnp.where(own, input, 1))
+    return factor * (input if own is None else jnp.where(own, input, jnp.ones_like(input)))
 
 
 REDUCTIONS = {"sum": _sum, "prod": _product, "mean": _mean, "amax": _extreme("max"), "amin": _extreme("min")}
@@ -211,7 +217,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
     """
     if reduce not in REDUCTIONS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    dim, src = _part("scatter_reduce", input, dim, index, src)
+    dim, src = _part("scatter", input, dim, index, src)
     return _reduced(input, dim, index, src, reduce, include_self)
 
 
@@ -221,10 +227,10 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 @op(inplace=True, saves="index", inspects=("index", inside_dim))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
-    dim = _slices("index_add", input, dim, index, source)
+    dim = _slices("index_add_", input, dim, index, source)
     key = strip_of(jnp.atleast_1d(index), dim)
     added = jnp.atleast_1d(alpha.astype(input.dtype) * source)
-    return jnp.atleast_1d(input).at[key].add(added, mode=IN_BOUNDS).reshape(input.shape)
+    return _added(jnp.atleast_1d(input).at[key], added).reshape(input.shape)
 
 
 def _inside_copied(values, shapes, *, dim):
@@ -236,35 +242,51 @@ def _inside_copied(values, shapes, *, dim):
 @op(inplace=True, saves="index", inspects=("index", _inside_copied))
 def index_copy(input, dim: Index, index, source):
     """`input` with slice after slice of `source` written along `dim` at the positions in `index`."""
-    dim = _slices("index_copy", input, dim, index, source)
+    dim = _slices("index_copy_", input, dim, index, source)
     key = strip_of(jnp.atleast_1d(index), dim)
     return jnp.atleast_1d(input).at[key].set(jnp.atleast_1d(source), mode=IN_BOUNDS).reshape(input.shape)
 
 
 def _slices(name, input, dim, index, source):
-    """The dimension, counted from the front, once it is sure that the slices fit."""
+    """The dimension, counted from the front, once it is sure that the slices fit; each op has its own words."""
     dim = wrap(dim, input.ndim)
+    copies = name == "index_copy_"
+    own, other = from_numpy(input.dtype).legacy, from_numpy(source.dtype).legacy
     if index.ndim > 1:
-        raise IndexError(f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})")
-    if not integral(index):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
-    if input.dtype != source.dtype:
-        raise RuntimeError(f"{name}(): self and source must have the same scalar type")
-    count = source.shape[dim] if source.ndim else 1
-    if source.ndim and dim >= source.ndim:
-        raise IndexError(f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.ndim}")
-    if index.size != count:
         raise IndexError(
-            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): ({count}), for dim: {dim}"
+            f"{name}(): Index should have dimension 1 or 0 (got {index.ndim})"
+            if copies
+            else f"{name}(): Index is supposed to be a vector, but got dim: {index.ndim} with type: "
+            f"{from_numpy(index.dtype).legacy} and size: {list(index.shape)}"
         )
-    if source.ndim and input.ndim:
-        own, other = list(input.shape), list(source.shape)
-        del own[dim : dim + 1], other[dim : dim + 1]
-        if own != other:
-            raise RuntimeError(
-                f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
-                f"= {list(input.shape)} source.shape = {list(source.shape)}"
-            )
+    if not integral(index):
+        got = from_numpy(index.dtype).legacy
+        raise RuntimeError(
+            f"{name}(): Expected a long tensor for index, but got {got}"
+            if copies
+            else f"{name}(): Expected dtype int32/int64 for index but got: {got}"
+        )
+    if input.dtype != source.dtype:
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got (self) {own} and (source) {other}"
+            if copies
+            else f"{name}(): self ({own}) and source ({other}) must have the same scalar type"
+        )
+    rest, slices = list(input.shape), list(source.shape)
+    del rest[dim : dim + 1], slices[dim : dim + 1]
+    if rest != slices and (source.ndim or input.ndim > 1):
+        raise RuntimeError(
+            f"{name}(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, rest))} at dimension {dim} and source slice shape: {' '.join(map(str, slices))} at "
+            f"dimension {dim if source.ndim else 0}"
+            if copies
+            else f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "
+            f"= {list(input.shape)} source.shape = {list(source.shape)}"
+        )
+    count = source.shape[dim] if source.ndim else 1
+    if index.size != count:
+        told = f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim)"
+        raise IndexError(f"{told} ({count})") if copies else RuntimeError(f"{told}: ({count}), for dim: {dim}")
     return dim
 
 
@@ -297,7 +319,7 @@ def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self
     """
     if reduce not in REDUCTIONS or reduce == "sum":
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    dim = _slices("index_reduce", input, dim, index, source)
+    dim = _slices("index_reduce_", input, dim, index, source)
     place = [1] * max(source.ndim, 1)
     place[dim] = index.size
     spread = jnp.broadcast_to(index.reshape(place), jnp.atleast_1d(source).shape)
@@ -318,13 +340,12 @@ def put(input, index, source, accumulate: Flag = False):
             f"{from_numpy(input.dtype).legacy} and source.dtype = {from_numpy(source.dtype).legacy}"
         )
     if index.size != source.size:
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.size}, index.numel() = {index.size}"
         )
-    place = input.reshape(-1).at[wrapped(index.reshape(-1), input.size)]
-    write = place.add if accumulate else place.set
-    return write(source.reshape(-1), mode=IN_BOUNDS).reshape(input.shape)
+    place, source = input.reshape(-1).at[wrapped(index.reshape(-1), input.size)], source.reshape(-1)
+    return (_added(place, source) if accumulate else place.set(source, mode=IN_BOUNDS)).reshape(input.shape)
 
 
 def _enough(values, shapes):
@@ -342,7 +363,7 @@ def masked_scatter(input, mask, source):
     """`input` with the elements of `source`, in order, written where `mask` is true."""
     if input.dtype != source.dtype:
         raise RuntimeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got"
             f"{from_numpy(input.dtype).legacy} and {from_numpy(source.dtype).legacy}"
         )
     if mask.dtype != bool:

@@ -115,46 +115,6 @@ def strided(input, *, size: Shape, stride: Shape, storage_offset: Index):
     return input.reshape(-1)[_memory_positions(input, size, stride, storage_offset)]
 
 
-def _pairs(array):
-    """As `view_as_real` does to the strides: two elements in the place of one."""
-    strides = (*(2 * each for each in array.strides), 1)
-    return np.lib.stride_tricks.as_strided(array, (*array.shape, 2), strides)
-
-
-def _joined(input):
-    return lax.complex(input[..., 0], input[..., 1])
-
-
-@op(write=lambda base, new: _joined(new), layout=_pairs, public="function")
-def view_as_real(input):
-    """The real and the imaginary parts of complex numbers, side by side along a new last dimension."""
-    if not jnp.iscomplexobj(input):
-        raise RuntimeError("view_as_real is only supported for complex tensors")
-    return jnp.stack([input.real, input.imag], -1)
-
-
-def _halves(array):
-    if array.strides[-1] != 1:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    strides = [each // 2 for each in array.strides[:-1]]
-    return np.lib.stride_tricks.as_strided(array, array.shape[:-1], strides)
-
-
-@op(write=lambda base, new: view_as_real.function(new), layout=_halves, public="function")
-def view_as_complex(input):
-    """The complex numbers whose parts stand side by side along the last dimension, which goes away."""
-    if input.dtype not in (jnp.float16, jnp.float32, jnp.float64):
-        raise RuntimeError(
-            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
-            f"{from_numpy(input.dtype).legacy}"
-        )
-    if not input.ndim:
-        raise RuntimeError("Input tensor must have one or more dimensions")
-    if input.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    return _joined(input)
-
-
 def _bits(input, own):
     held = input.astype(jnp.uint8) if input.dtype == bool else input
     bits = lax.bitcast_convert_type(held, jnp.uint8 if own is bool_ else own.numpy)
@@ -173,13 +133,12 @@ def view_dtype(input, dtype: Type):
     own = from_numpy(input.dtype)
     if own.itemsize != dtype.itemsize or own.is_complex or dtype.is_complex:
         raise RuntimeError(
-            f"view(): {own} as {dtype} is not supported, for the elements have to be real and of one size\n"
-            "`torch.view_as_real` and `torch.view_as_complex` are the views for complex numbers."
+            f"view(): {own} as {dtype} is not supported, for the elements have to be real and of one size"
         )
     return _bits(input, dtype)
 
 
-WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex])
+WHERE_STRIDES_ALLOW = frozenset([view])
 """The views that torch makes of some layouts only."""
 
 
@@ -199,8 +158,6 @@ for _row in (
     view,
     diagonal,
     unfold,
-    view_as_real,
-    view_as_complex,
 ):
     # `torch.permute_copy`: what the view shows, with storage of its own.
     op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row))(_row.function)
