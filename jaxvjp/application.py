@@ -100,7 +100,10 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
 
 
 def known_values(node: Node) -> np.ndarray[Any, Any] | None:
-    """The values of a node, computed if need be; None where it has none, as an example of a `vmap` has."""
+    """The values of a node, computed if need be; None where they differ, between the examples of a `vmap` or from one
+    call of a staged step to another."""
+    if staging.journal is not None:
+        return None
     if node.value is None:
         if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
             return None

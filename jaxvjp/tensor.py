@@ -322,6 +322,8 @@ class Tensor(Stored):
         node = self.node
         if node.value is None:
             evaluate((node,))
+        elif staging.journal is not None:
+            staging.journal.refuse("reads the value of a tensor")
         value: jax.Array = node.value
         return value
 

@@ -306,7 +306,9 @@ def index_fill(input, dim: Index, index: Kept, value: Either):
     if index.ndim > 1:
         raise RuntimeError("Index has to be a vector/scalar")
     if value.ndim:
-        raise RuntimeError(f"Only supports 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
+        )
     key = strip_of(wrapped(index.reshape(-1), jnp.atleast_1d(input).shape[dim]), dim)
     return jnp.atleast_1d(input).at[key].set(value.astype(input.dtype), mode=IN_BOUNDS).reshape(input.shape)
 
