@@ -192,7 +192,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     for each in given:
         check(np.broadcast_to(0, shape), each)
         shape = np.broadcast_shapes(shape, each.shape)
-    return tuple(each.expand(shape) for each in given)
+    return tuple(each if each.shape == shape else each.expand(shape) for each in given)
 
 
 @public("function")
