@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.graph import leaf
+from jaxvjp.devices import Device, place, put
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import float32, from_numpy, get_default_dtype, of_number
 from jaxvjp.levels import Batch, per_example
@@ -36,23 +37,32 @@ __all__ = [
 ]
 
 
-def _leaf(array: Any, own: Dtype, requires_grad: bool = False) -> Tensor:
+def _leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
+    where = place(device)
     with jax.enable_x64(True):
-        value = jax.device_put(np.asarray(array, own.numpy))
-    return wrap(leaf(value, Aval(value.shape, own), requires_grad))
+        value = put(np.asarray(array, own.numpy), where)
+    return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
 
 
-def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any,
+    *,
+    dtype: Dtype | None = None,
+    device: Device | str | int | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor.
 
     Args:
         data: floats give the default dtype, ints int64, bools bool; an array keeps its own dtype.
         dtype: the dtype to use instead.
+        device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
         pin_memory: accepted and without effect: JAX moves memory itself.
 
@@ -61,12 +71,13 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     if isinstance(data, Tensor):
         array: Any = np.asarray(data.value)
         own = data.dtype
+        device = data.device if device is None else device
     elif isinstance(data, np.ndarray | np.generic | jax.Array):
         array = np.asarray(data)
         own = from_numpy(array.dtype)
     else:
         array, own = _nested(data)
-    return _leaf(array, dtype or own, requires_grad)
+    return _leaf(array, dtype or own, requires_grad, device)
 
 
 def _nested(data: Any) -> tuple[Any, Dtype]:
@@ -122,9 +133,15 @@ def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary: str) -> Callable[..., Tensor]:
     """A function of torch's that makes a tensor of a given shape, such as `ones(2, 3, dtype=...)`."""
 
-    def create(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    def create(
+        *size: Any,
+        dtype: Dtype | None = None,
+        device: Device | str | int | None = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
         own = dtype or get_default_dtype()
-        return _leaf(fill(_sizes(name, size), own.numpy), own, requires_grad)
+        return _leaf(fill(_sizes(name, size), own.numpy), own, requires_grad, device)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\n`pin_memory` is accepted and without effect. Counterpart of `torch.{name}`."
@@ -132,11 +149,19 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
 
 
 def _like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
-    """The `_like` form of such a function: shape and dtype of another tensor."""
+    """The `_like` form of such a function: shape, dtype and device of another tensor."""
 
-    def create_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    def create_like(
+        input: Tensor,
+        *,
+        dtype: Dtype | None = None,
+        device: Device | str | int | None = None,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        where = input.device if device is None else device
+
         def filled(shape: tuple[int, ...]) -> Tensor:
-            made: Tensor = create(shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+            made: Tensor = create(shape, dtype=dtype or input.dtype, device=where, requires_grad=requires_grad)
             return made
 
         if random:  # which `create` itself makes per example
@@ -144,7 +169,7 @@ def _like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., 
         return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
 
     create_like.__name__ = create_like.__qualname__ = f"{create.__name__}_like"
-    create_like.__doc__ = f"As `{create.__name__}`, with the shape and, without `dtype`, the dtype of `input`."
+    create_like.__doc__ = f"As `{create.__name__}`, with the shape, dtype and device of `input`, unless told otherwise."
     return create_like
 
 
@@ -155,11 +180,16 @@ ones_like, zeros_like, empty_like = _like(ones), _like(zeros), _like(empty)
 
 
 def full(
-    size: Sequence[int], fill_value: complex, *, dtype: Dtype | None = None, requires_grad: bool = False
+    size: Sequence[int],
+    fill_value: complex,
+    *,
+    dtype: Dtype | None = None,
+    device: Device | str | int | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype; counterpart of `torch.full`."""
     own = dtype or of_number(fill_value)
-    return _leaf(np.full(_sizes("full", (size,)), fill_value, own.numpy), own, requires_grad)
+    return _leaf(np.full(_sizes("full", (size,)), fill_value, own.numpy), own, requires_grad, device)
 
 
 def _random(name: str, summary: str) -> Callable[..., Tensor]:
@@ -167,7 +197,11 @@ def _random(name: str, summary: str) -> Callable[..., Tensor]:
     kernel = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}[name]
 
     def create(
-        *size: Any, generator: Generator | None = None, dtype: Dtype | None = None, requires_grad: bool = False
+        *size: Any,
+        generator: Generator | None = None,
+        dtype: Dtype | None = None,
+        device: Device | str | int | None = None,
+        requires_grad: bool = False,
     ) -> Tensor:
         shape, own = _sizes(name, size), dtype or get_default_dtype()
         if not own.is_floating_point:
@@ -177,7 +211,7 @@ def _random(name: str, summary: str) -> Callable[..., Tensor]:
 
         def drawn(shape: tuple[int, ...]) -> Tensor:
             count = int(np.prod(shape, dtype=np.int64))
-            return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
+            return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad, device)
 
         return per_example(shape, drawn, Batch.random_differs)
 
@@ -203,13 +237,3 @@ def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name
             "`tensor([2.5])`."
         )
     return empty(*data, dtype=float32) if data else empty(0, dtype=float32)
-
-
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:  # noqa: N802 - torch's name
-    """torch's old wrapper: a leaf that shares the storage of `data`; today `tensor(..., requires_grad=True)`."""
-    if not isinstance(data, Tensor):
-        raise TypeError(
-            f"Variable data has to be a tensor, but got {type(data).__name__}\n`Variable(tensor({data!r}))`, or today "
-            f"`tensor({data!r}, requires_grad=True)`."
-        )
-    return data.detach().requires_grad_(requires_grad)

@@ -1,7 +1,7 @@
 """The element types, and torch's rules for mixing them.
 
 In this room one can name a dtype (`float32`), ask what it is (`is_floating_point`), and find out what two operands of
-different types become (`promote_types`, `result_type`). It is the first room: nothing of jaxvjp comes before it.
+different types become (`promote_types`, `result_type`). Nothing of jaxvjp comes before this room.
 """
 
 from __future__ import annotations

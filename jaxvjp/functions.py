@@ -14,9 +14,8 @@ from jaxvjp.application import apply, apply_in_place, castable, check_writable, 
 from jaxvjp.calls import remembering, remembering_operator
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
-from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
 from jaxvjp.ops.op import COMPARE, REGISTRY, Op
-from jaxvjp.ops.view import SHARED_MEMORY
+from jaxvjp.ops.view import OVERLAPPING
 from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -188,7 +187,7 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
             "instead"
         )
     if target.overlaps_itself():
-        raise RuntimeError(SHARED_MEMORY)
+        raise RuntimeError(OVERLAPPING)
     # One that has to grow would run over the rest of its storage.
     grows = target.shape != result.shape
     if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
@@ -245,27 +244,8 @@ def functions_in(place: str) -> dict[str, Callable[..., Any]]:
     return own
 
 
-def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
-    """torch's method for a dtype: `x.double()`."""
-
-    def method(self: Tensor) -> Tensor:
-        return to(self, target)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
-    return method
-
-
-def to(self: Tensor, dtype: dtype) -> Tensor:
-    """The tensor in another dtype, through which gradients flow; itself where it has it. As `torch.Tensor.to`."""
-    return self if self.dtype is dtype else wrap(converted(self.node, dtype))
-
-
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`, and a method for every dtype."""
-    Tensor.to = to
-    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
-        setattr(Tensor, name, conversion_to(name, target))
+    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
     for (place, name), function in PUBLISHED.items():
         if place == "method":
             setattr(Tensor, name, function)

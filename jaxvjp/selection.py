@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxvjp.application import apply, known_values
 from jaxvjp.core.graph import leaf
+from jaxvjp.devices import put
 from jaxvjp.dtypes import bool_, dtype, int32, int64
 from jaxvjp.functions import function_of
 from jaxvjp.ops.arguments import wrap as wrap_dim
@@ -29,10 +30,11 @@ from jaxvjp.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 
 
-def _tensor(array: Array, own: dtype = int64) -> Tensor:
-    """A leaf with the numbers of `array`."""
+def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
+    """A leaf with the numbers of `array` on the device of `input`."""
+    place = input.node.device
     with jax.enable_x64(True):
-        return wrap(leaf(jax.device_put(np.ascontiguousarray(array, own.numpy)), Aval(array.shape, own)))
+        return wrap(leaf(put(np.ascontiguousarray(array, own.numpy), place), Aval(array.shape, own, place=place)))
 
 
 def _values(input: Tensor) -> Array:
@@ -44,8 +46,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
     values = _values(input)
     if as_tuple:
-        return tuple(_tensor(each) for each in np.nonzero(np.atleast_1d(values)))
-    return _tensor(np.argwhere(values))
+        return tuple(_beside(input, each) for each in np.nonzero(np.atleast_1d(values)))
+    return _beside(input, np.argwhere(values))
 
 
 @public("function", "where")
@@ -65,7 +67,7 @@ _where = function_of([where], "where")
 @public()
 def argwhere(input: Tensor) -> Tensor:
     """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
-    return _tensor(np.argwhere(_values(input)))
+    return _beside(input, np.argwhere(_values(input)))
 
 
 @public()
@@ -76,7 +78,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     rows = np.full((size, input.ndim), fill_value)
     found = np.argwhere(_values(input))[:size]
     rows[: len(found)] = found
-    return _tensor(rows)
+    return _beside(input, rows)
 
 
 @public(out=True)
@@ -86,7 +88,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
     positions = np.flatnonzero(np.broadcast_to(_values(mask), shape))
-    picked: Tensor = apply(select_positions, (input.expand(shape), _tensor(positions)))
+    picked: Tensor = apply(select_positions, (input.expand(shape), _beside(input, positions)))
     return picked
 
 
@@ -100,7 +102,7 @@ def repeat_interleave_method(
     """
     if repeats is None:
         counts = _counts(input)
-        return _tensor(np.repeat(np.arange(len(counts)), counts), input.dtype)
+        return _beside(input, np.repeat(np.arange(len(counts)), counts), input.dtype)
     if not isinstance(repeats, Tensor):
         repeated: Tensor = apply(repeat_interleave_evenly, (input,), (repeats, dim, output_size))
         return repeated
@@ -113,7 +115,7 @@ def repeat_interleave_method(
             f"input.size({along}) = {size}"
         )
     positions = np.repeat(np.arange(size), counts if len(counts) == size else counts[0])
-    selected: Tensor = apply(index_select, (source, _tensor(positions)), (along,))
+    selected: Tensor = apply(index_select, (source, _beside(input, positions)), (along,))
     return selected
 
 
@@ -147,15 +149,15 @@ def unique(
     found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     if dim is None:
         inverse = inverse.reshape(values.shape)
-    return _told(found, inverse, counts, input.dtype, return_inverse, return_counts)
+    return _told(input, found, inverse, counts, return_inverse, return_counts)
 
 
-def _told(found: Array, inverse: Array, counts: Array, own: dtype, return_inverse: bool, return_counts: bool) -> Any:
-    results = [_tensor(found, own)]
+def _told(input: Tensor, found: Array, inverse: Array, counts: Array, return_inverse: bool, return_counts: bool) -> Any:
+    results = [_beside(input, found, input.dtype)]
     if return_inverse:
-        results.append(_tensor(inverse))
+        results.append(_beside(input, inverse))
     if return_counts:
-        results.append(_tensor(counts))
+        results.append(_beside(input, counts))
     return results[0] if len(results) == 1 else tuple(results)
 
 
@@ -172,7 +174,7 @@ def unique_consecutive(
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
     inverse = number.reshape(values.shape) if dim is None else number
-    return _told(found, inverse, counts, input.dtype, return_inverse, return_counts)
+    return _told(input, found, inverse, counts, return_inverse, return_counts)
 
 
 @public("function")
@@ -187,7 +189,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     results = []
     for size in reversed(sizes):
         values, rest = np.divmod(values, size)
-        results.append(_tensor(rest, indices.dtype))
+        results.append(_beside(indices, rest, indices.dtype))
     return tuple(reversed(results))
 
 

@@ -56,7 +56,7 @@ def narrow(self: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
     start = start + size if start < 0 else start
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return _cut(self, slice_, dim, start, length)
+    return cut(self, slice_, dim, start, length)
 
 
 @public()
@@ -82,7 +82,7 @@ def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[
     if split_size == 0 and size:
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
     starts = range(0, max(size, 1), max(split_size, 1))
-    return tuple(_cut(self, split_one, dim, start, min(split_size, size - start)) for start in starts)
+    return tuple(cut(self, split_one, dim, start, min(split_size, size - start)) for start in starts)
 
 
 @public()
@@ -104,7 +104,7 @@ def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> 
         )
     starts = [sum(lengths[:place]) for place in range(len(lengths))]
     return tuple(
-        _cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
+        cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
     )
 
 
@@ -119,7 +119,8 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(-(-size // chunks), 1), dim)
 
 
-def _cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
+def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
+    """The view by `operation` (`slice`, or as one of several) of `length` indices of `dim` from `start` on."""
     return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
 
 
@@ -156,7 +157,7 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     else:
         bounds = [0, *indices_or_sections, size]
     spans = [range(size)[start:stop] for start, stop in pairwise(bounds)]
-    return tuple(_cut(input, slice_, dim, min(each.start, size), len(each)) for each in spans)
+    return tuple(cut(input, slice_, dim, min(each.start, size), len(each)) for each in spans)
 
 
 def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:

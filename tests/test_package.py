@@ -17,15 +17,16 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
     ops.pointwise ops.reduction ops.linalg ops.view ops.strided ops.rearrangement ops
-    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
-    core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels splitting views strides indexing signatures calls
-    functions selection random creation linalg fft special nn.functional nn
-    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
-    autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
+    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
+    printing hooks publishing storage tensor application conversion cuda levels splitting views strides indexing
+    signatures calls functions selection random creation autograd.variable linalg fft special nn.functional nn
+    autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
+    autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
+    autograd.gradcheck autograd
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
     utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """

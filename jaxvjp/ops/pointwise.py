@@ -375,14 +375,17 @@ def copy(input, src: Either):
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
-@op(public="", grad_fn="CopyBackwards")
+@op(public="", grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
 def assigned(input, src: Either):
     """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)
+    while own and own[0] == 1:  # torch does without those that lead
+        del own[0]
     if len(own) > len(sizes):
         raise RuntimeError(
-            f"expand(size={sizes}): the number of sizes provided ({len(sizes)}) must be greater or equal to the number "
-            f"of dimensions in the tensor ({len(own)})\nThe value has shape {own}."
+            f"expand(torch.{from_numpy(src.dtype).legacy}Tensor{{{own}}}, size={sizes}): the number of sizes provided "
+            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(own)})\nThe value has shape {own}."
         )
     for dim in range(1, len(own) + 1):
         if own[-dim] not in (1, sizes[-dim]):
@@ -390,7 +393,7 @@ def assigned(input, src: Either):
                 f"The expanded size of the tensor ({sizes[-dim]}) must match the existing size ({own[-dim]}) at "
                 f"non-singleton dimension {len(sizes) - dim}.  Target sizes: {sizes}.  Tensor sizes: {own}"
             )
-    return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), input.shape)
+    return jnp.broadcast_to(cast.function(src.reshape(own), dtype=from_numpy(input.dtype)), input.shape)
 
 
 @op(name="add.scaled", promotion=ARITHMETIC, inplace=True, arities=((2, 4), (4, 4)), grad_fn="AddBackward0")

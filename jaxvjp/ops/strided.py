@@ -15,7 +15,7 @@ from jaxvjp.dtypes import bool_, from_numpy
 from jaxvjp.ops.arguments import Index, Shape, Type, wrap
 from jaxvjp.ops.op import op
 from jaxvjp.ops.view import (
-    SHARED_MEMORY,
+    OVERLAPPING,
     alias,
     diagonal,
     expand,
@@ -49,7 +49,7 @@ def _window_positions(shape, dimension, size, step):
 def _put_windows(base, new, *, dimension, size, step):
     dim, positions = _window_positions(base.shape, dimension, size, step)
     if step < size and len(positions) > 1:
-        raise RuntimeError(SHARED_MEMORY)
+        raise RuntimeError(OVERLAPPING)
     if not base.ndim:
         return new.reshape(()) if new.size else base
     return base.at[(slice(None),) * dim + (positions,)].set(jnp.moveaxis(new, -1, dim + 1))
@@ -99,7 +99,7 @@ def _memory_positions(storage, size, stride, storage_offset):
 
 def _put_strided(base, new, *, size, stride, storage_offset):
     if any(length > 1 and step == 0 for length, step in zip(size, stride, strict=True)):
-        raise RuntimeError(SHARED_MEMORY)
+        raise RuntimeError(OVERLAPPING)
     positions = _memory_positions(base, size, stride, storage_offset)
     return base.reshape(-1).at[positions].set(new).reshape(base.shape)
 
