@@ -18,7 +18,10 @@ from jaxvjp import (
     indexing,
     linalg,
     nn,
+    parts,  # noqa: F401 - publishes its functions, as `sampling` does
+    properties,  # noqa: F401
     random,
+    sampling,  # noqa: F401
     selection,  # noqa: F401 - for what it publishes
     special,
     splitting,  # noqa: F401
@@ -38,10 +41,6 @@ from jaxvjp.creation import (
     full,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randn,
-    randn_like,
     tensor,
     zeros,
     zeros_like,
@@ -50,6 +49,7 @@ from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.sampling import rand, rand_like, randn, randn_like
 from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Size, Tensor
 

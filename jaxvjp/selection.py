@@ -20,8 +20,8 @@ from jaxvjp.functions import function_of
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.indexing import index_select
 from jaxvjp.ops.indexing import masked_select as select_positions
+from jaxvjp.ops.logic import where
 from jaxvjp.ops.op import Aval, Op
-from jaxvjp.ops.pointwise import where
 from jaxvjp.ops.rearrangement import repeat_interleave_evenly
 from jaxvjp.ops.sorting import nanquantile, quantile
 from jaxvjp.publishing import public

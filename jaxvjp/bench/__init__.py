@@ -119,6 +119,10 @@ FIRST = ["first by hand s", "first jaxvjp s"]
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads."""
+    if list(arguments) == ["--ops"]:
+        from jaxvjp.bench.operations import main as operations  # which nothing else needs
+
+        return operations()
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")

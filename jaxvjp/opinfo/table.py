@@ -11,9 +11,11 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "complex128": (1e-7, 1e-9),
         "float32": (1e-4, 1e-5),
         "complex64": (1e-4, 1e-5),
-        "float16": (1e-2, 1e-2),
-        "bfloat16": (2e-2, 2e-2),
+        "float16": (2e-2, 2e-2),
+        "bfloat16": (1e-1, 5e-2),
     },
+    "cov": {"float64": (1e-5, 1e-6), "complex128": (1e-5, 1e-6)},  # the samples' weights are float32
+    "logcumsumexp": {"float32": (1e-3, 1e-4)},  # torch's own running sum
 }
 """Relative and absolute, by op and dtype; integers and truth values have to be equal."""
 
@@ -22,17 +24,31 @@ UNDEFINED_VALUES = frozenset(
 )
 """Those that hand out memory as it is."""
 
-ANY_OF_EQUAL = frozenset(["kthvalue", "median", "mode", "nanmedian", "topk"])
-"""Those whose indices torch leaves open where elements are equal, as they are in the smaller types."""
+ANY_OF_EQUAL: dict[str, int | None] = {
+    "argsort": None,
+    "kthvalue": 0,
+    "median": 0,
+    "mode": 0,
+    "msort": 0,
+    "nanmedian": 0,
+    "sort": 0,
+    "topk": 0,
+}
+"""Those whose indices torch leaves open where elements are equal, as they are in the smaller types: with the place of
+the result that is nevertheless determined."""
 
-WITHOUT_COUNTERPART = frozenset(
-    [
-        "Trying to resize storage that is not resizable",
-        "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message "
-        "be improved?  If so, please report an enhancement request to PyTorch.)",
-    ]
-)
-"""First sentences of torch's errors that speak of its own insides."""
+OTHER_WORDS: dict[str, str] = {
+    "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
+    "amin": "as for amax",
+    "aminmax": "as for amax",
+    "complex": "as for amax",
+    "cov": "whether weights are negative would have to be read",
+    "arange": "torch looks at the step before the dtype of `out`",
+    "narrow_copy": "torch gives the text of an assertion in its source",
+    "multinomial": "torch looks at a row's entries in another order",
+    "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
+}
+"""The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",

@@ -5,7 +5,8 @@ would return for given shapes and dtypes (`abstract`) without computing anything
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
 torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
-program, such as `dim`; the others are the *operands*, arrays::
+program, such as `dim`; the others are the *operands*, arrays (one that is given by name alone is annotated too, as
+`Kept`)::
 
     @op(promotion=FLOAT, saves="input", inplace=True)
     def log(input):
@@ -40,9 +41,9 @@ from jaxvjp.devices import Device, of
 from jaxvjp.dtypes import dtype, from_numpy
 from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
-KEEP, ARITHMETIC, FLOAT, COMPARE = "keep", "arithmetic", "float", "compare"
+KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
-so, for an op whose own result is boolean."""
+so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -138,7 +139,7 @@ class Op:
         aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
         public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
             default a method and a function, or in a namespace that its name begins with (`linalg_norm`) a function.
-        promotion: KEEP, ARITHMETIC, FLOAT or COMPARE.
+        promotion: KEEP, ARITHMETIC, FLOAT, DOUBLE or COMPARE.
         saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
             differentiated again after its graph was freed; what it saves must not be changed in place before.

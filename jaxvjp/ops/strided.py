@@ -13,6 +13,7 @@ from jax import lax
 
 from jaxvjp.dtypes import bool_, from_numpy
 from jaxvjp.ops.arguments import Index, Shape, Type, wrap
+from jaxvjp.ops.complex import view_as_complex, view_as_real
 from jaxvjp.ops.op import op
 from jaxvjp.ops.view import (
     OVERLAPPING,
@@ -138,7 +139,7 @@ def view_dtype(input, dtype: Type):
     return _bits(input, dtype)
 
 
-WHERE_STRIDES_ALLOW = frozenset([view])
+WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex])
 """The views that torch makes of some layouts only."""
 
 
@@ -158,6 +159,8 @@ for _row in (
     view,
     diagonal,
     unfold,
+    view_as_real,
+    view_as_complex,
 ):
     # `torch.permute_copy`: what the view shows, with storage of its own.
     op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row))(_row.function)
