@@ -2,7 +2,8 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
-`tensor`, `application`, `conversion`, `indexing`, `functions`, `creation`, `crossing`, `autograd`, `func`, `nn`.
+`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`, `autograd`,
+`func`, `nn`.
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ from jaxvjp import (
     properties,  # noqa: F401
     random,
     sampling,  # noqa: F401
+    selection,  # noqa: F401 - for what it publishes
     special,
+    splitting,  # noqa: F401
+    strides,  # noqa: F401
     testing,
     utils,
+    views,
 )
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
@@ -62,6 +67,7 @@ functions.attach_methods()
 conversion.attach_methods()
 indexing.attach_methods()
 crossing.attach_methods()
+views.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)

@@ -171,6 +171,8 @@ def call_of(read: Sequence[Any], values: Sequence[Any], result: Any) -> Call:
     node = result.node
     if node.operation is None or node.special or any(each is node for each in read):
         raise Unlike(always=True)
+    if node.operation.inspects is not None:  # it is to look at the values of every call
+        raise Unlike(always=True)
     inputs: list[tuple[int, dtype | None]] = []
     for each in node.inputs:
         if isinstance(each, Node):

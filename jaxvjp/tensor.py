@@ -25,6 +25,7 @@ from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
 from jaxvjp.ops.linalg import CTYPES
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
@@ -348,6 +349,8 @@ class Tensor(Stored):
         node = self.node
         if node.value is None:
             evaluate((node,))
+        elif staging.journal is not None:
+            staging.journal.refuse("reads the value of a tensor")
         value: jax.Array = node.value
         return value
 
@@ -471,7 +474,7 @@ def view(source: Tensor, *steps: Step) -> Tensor:
 
     ValueError where torch cannot make it without a copy.
     """
-    if any(step.operation is VIEW for step in steps) and not source.is_contiguous():
+    if any(step.operation in WHERE_STRIDES_ALLOW for step in steps) and not source.is_contiguous():
         layout = source._layout()
         for step in steps:
             layout = step.layout(layout)

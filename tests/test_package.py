@@ -17,13 +17,14 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
-    ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex ops.statistics
-    ops.linalg ops.view ops
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
+    ops.pointwise ops.elementary ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex
+    ops.statistics ops.linalg ops.view ops.strided ops.rearrangement ops
     core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
     core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
-    printing size hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
-    functions random creation sampling properties crossing autograd.variable linalg fft special nn.functional
+    printing size hooks publishing storage tensor application conversion cuda levels splitting views strides indexing
+    parts signatures calls functions selection random creation sampling properties crossing autograd.variable linalg
+    fft special nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn

@@ -11,6 +11,7 @@ import copy
 import random
 import types
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.opinfo.table import OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
+from jaxvjp.opinfo.table import ANY_OF_EQUAL, OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
 
 FLOATING = ("float64", "float32", "complex128")
 EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
@@ -192,6 +193,8 @@ class _Run:
                     if form == "":
                         found.append(Difference("value", self.name, label, f"torch itself raises {error!r:.200}"))
                     continue
+                if not all(hasattr(jaxvjp, repr(each.dtype)[6:]) for each in expected["value"] if _is_tensor(each)):
+                    continue  # complex32, which there is none of here
                 try:
                     given = self.outcome(
                         jaxvjp, function, mirrored, rebound(sample.output_process_fn_grad), number, converted
@@ -257,6 +260,9 @@ class _Run:
                     yield Difference(said, self.name, label, f"{count} results instead of {len(theirs)}")
                 continue
             for place, (a, b) in enumerate(zip(theirs, own, strict=True)):
+                open_ = self.op.name in ANY_OF_EQUAL and self.name not in FLOATING
+                if open_ and (part, place) != ("value", ANY_OF_EQUAL[self.op.name]):
+                    continue
                 told = self.unequal(part, a, b)
                 if told:
                     yield Difference(said, self.name, label, f"result {place}: {told}" if len(own) > 1 else told)
@@ -329,12 +335,19 @@ def first_sentence(error: Exception) -> str:
 
 
 class Conversion:
-    """A sample with jaxvjp's values for torch's: each tensor once, however often the sample has it."""
+    """A sample with jaxvjp's values for torch's: each tensor once, however often the sample has it.
+
+    Tensors that share a storage, or show but part of one, do so here too.
+    """
 
     def __init__(self) -> None:
         self.tensors: dict[int, Any] = {}
+        self.storages: dict[Any, Any] = {}
+        self.holders: Counter[int] = Counter()
 
     def sample(self, sample: Any) -> Any:
+        tensors = {id(each): each for each in _leaves((sample.input, sample.args, sample.kwargs)) if _is_tensor(each)}
+        self.holders.update(each.untyped_storage().data_ptr() for each in tensors.values())
         mirrored = copy.copy(sample)
         mirrored.input, mirrored.args = self(sample.input), self(tuple(sample.args))
         mirrored.kwargs = {name: self(each) for name, each in sample.kwargs.items()}
@@ -345,7 +358,7 @@ class Conversion:
 
         if isinstance(value, torch.Tensor):
             if id(value) not in self.tensors:
-                self.tensors[id(value)] = _mirrored(value)
+                self.tensors[id(value)] = self.mirrored(value)
             return self.tensors[id(value)]
         if isinstance(value, torch.dtype):
             own = getattr(jaxvjp, repr(value).removeprefix("torch."), None)
@@ -366,14 +379,25 @@ class Conversion:
             raise Unsupported(value)
         return value
 
-
-def _mirrored(tensor: Any) -> Any:
-    if tensor.ndim > 64 or tensor.is_meta:  # NumPy and JAX have no more dimensions, and no array without values
-        raise Unsupported(tensor.shape)
-    own = getattr(jaxvjp, repr(tensor.dtype).removeprefix("torch."), None)
-    if own is None:
-        raise Unsupported(tensor.dtype)
-    return jaxvjp.tensor(_array(tensor), dtype=own, requires_grad=tensor.requires_grad)
+    def mirrored(self, tensor: Any) -> Any:
+        if tensor.ndim > 64 or tensor.is_meta:  # NumPy and JAX have no more dimensions, and no array without values
+            raise Unsupported(tensor.shape)
+        own = getattr(jaxvjp, repr(tensor.dtype).removeprefix("torch."), None)
+        if own is None:
+            raise Unsupported(tensor.dtype)
+        storage = tensor.untyped_storage()
+        count = storage.nbytes() // tensor.itemsize
+        if count < tensor.numel() and 0 not in tensor.stride():
+            raise Unsupported("a storage that is too small")
+        whole = count == tensor.numel() and self.holders[storage.data_ptr()] < 2
+        if whole or not count or tensor.is_conj() or tensor.is_neg():
+            return jaxvjp.tensor(_array(tensor), dtype=own, requires_grad=tensor.requires_grad)
+        base = self.storages.get((storage.data_ptr(), own))
+        if base is None:
+            elements = tensor.detach().as_strided((count,), (1,), 0)
+            base = self.storages[storage.data_ptr(), own] = jaxvjp.tensor(_array(elements), dtype=own)
+        part = base.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        return part.requires_grad_(tensor.requires_grad)
 
 
 def _foreign(sample: Any) -> bool:

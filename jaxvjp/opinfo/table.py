@@ -24,6 +24,19 @@ UNDEFINED_VALUES = frozenset(
 )
 """Those that hand out memory as it is."""
 
+ANY_OF_EQUAL: dict[str, int | None] = {
+    "argsort": None,
+    "kthvalue": 0,
+    "median": 0,
+    "mode": 0,
+    "msort": 0,
+    "nanmedian": 0,
+    "sort": 0,
+    "topk": 0,
+}
+"""Those whose indices torch leaves open where elements are equal, as they are in the smaller types: with the place of
+the result that is nevertheless determined."""
+
 OTHER_WORDS: dict[str, str] = {
     "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
     "amin": "as for amax",
@@ -31,12 +44,15 @@ OTHER_WORDS: dict[str, str] = {
     "complex": "as for amax",
     "cov": "whether weights are negative would have to be read",
     "arange": "torch looks at the step before the dtype of `out`",
+    "narrow_copy": "torch gives the text of an assertion in its source",
     "multinomial": "torch looks at a row's entries in another order",
     "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
 }
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
-DIFFERS: dict[str, str] = {}
+DIFFERS: dict[str, str] = {
+    "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
+}
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
 
 NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")

@@ -13,7 +13,11 @@ from jaxvjp.ops import (  # noqa: F401
     linalg,
     logic,
     pointwise,
+    rearrangement,
     reduction,
+    scattering,
+    sorting,
     statistics,
+    strided,
     view,
 )
