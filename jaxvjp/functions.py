@@ -225,7 +225,7 @@ def attach_methods() -> None:
             setattr(Tensor, name, method_of(rows, name))
             in_place[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if row.inplace and "method" not in row.public and not row.namespace:
+        if row.inplace and not row.public & {"method", "nn.functional"} and not row.namespace:
             in_place.setdefault(row.torch_name, []).append(row)
         if row.operator:
             for name, method in operators_of(row).items():

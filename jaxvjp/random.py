@@ -43,15 +43,23 @@ class Generator:
         pairs = self._bits32(2 * count).astype(np.uint64).reshape(count, 2)
         return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
 
-    def _doubles(self, count: int) -> Array:
+    def doubles(self, count: int) -> Array:
+        """`count` draws from [0, 1) in double precision, of which torch makes those of many distributions."""
         return (self._bits64(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
 
     def uniform(self, count: int, own: dtype) -> Array:
         """`count` draws from [0, 1), bit for bit those of `torch.rand`."""
         if own is float64:
-            return self._doubles(count)
+            return self.doubles(count)
         digits = {2: 11 if own.name == "float16" else 8}.get(own.itemsize, 24)
         return ((self._bits32(count) & np.uint32((1 << digits) - 1)) * 2.0**-digits).astype(own.numpy)
+
+    def bernoulli(self, count: int, p: float) -> Array:
+        """`count` truth values, true with probability `p`, as `torch.bernoulli_` draws them.
+
+        torch asks MKL for them where the processor is Intel's; those are others.
+        """
+        return self.doubles(count) < p
 
     def normal(self, count: int, own: dtype) -> Array:
         """`count` draws from the standard normal distribution: those of `torch.randn`, within 3 ulp."""
@@ -69,7 +77,7 @@ class Generator:
         if self._spare is not None:
             drawn, self._spare = self._spare, None
             return drawn
-        angle, distance = (float(each) for each in self._doubles(2))
+        angle, distance = (float(each) for each in self.doubles(2))
         radius = math.sqrt(-2.0 * math.log1p(-distance))
         self._spare = radius * math.sin(2.0 * math.pi * angle)
         return radius * math.cos(2.0 * math.pi * angle)

@@ -18,11 +18,13 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 READING_ORDER = """
     dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
-    ops.linalg ops.view ops
+    ops.linalg ops.view ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
+    ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
+    ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
     printing hooks publishing storage tensor application levels indexing signatures functions random creation
-    linalg fft special nn.functional nn
+    linalg fft special nn.numbered nn.drawn nn.running nn.composed nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func

@@ -8,11 +8,11 @@ gradient, of the method and the in-place form, and of the errors for bad input. 
 from __future__ import annotations
 
 import copy
+import functools
 import random
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class Unsupported(TypeError):  # noqa: N818 - what it says
     """The sample holds what has no counterpart: a sparse tensor, a memory format."""
 
 
-@cache
+@functools.cache
 def database() -> list[Any]:
     """torch's ops, one entry per name and variant."""
     with warnings.catch_warnings():
@@ -176,8 +176,14 @@ class _Run:
                 if self.op.method_variant:
                     own = self.op.method_variant.__name__
                     forms.append(("method", _method(own), _method(own)))
-                if self.op.inplace_variant and self.op.inplace_variant.__name__ != self.op.name:
-                    own = self.op.inplace_variant.__name__
+                variant = self.op.inplace_variant
+                if isinstance(variant, functools.partial):  # of the function itself: `inplace=True`
+                    own = functools.partial(self.ours, **variant.keywords)
+                    forms.append(("in-place", _on_a_copy(variant), _on_a_copy(own)))
+                elif isinstance(variant, types.FunctionType):
+                    forms.append(("in-place", _on_a_copy(variant), _on_a_copy(rebound(variant))))
+                elif variant and variant.__name__ != self.op.name:
+                    own = variant.__name__
                     forms.append(("in-place", _in_place(own), _in_place(own)))
             for form, torchs, function in forms:
                 try:
@@ -408,6 +414,10 @@ def _drawn(module: Any, like: Any, seed: int, requires_grad: bool) -> Any:
 
 def _method(name: str) -> Callable[..., Any]:
     return lambda x, *arguments, **named: getattr(x, name)(*arguments, **named)
+
+
+def _on_a_copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, *arguments, **named: function(x.clone(), *arguments, **named)
 
 
 def _in_place(name: str) -> Callable[..., Any]:

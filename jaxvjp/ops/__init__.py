@@ -1,3 +1,3 @@
 """The ops: pure JAX functions, one registry row each. Importing this package fills `op.REGISTRY`."""
 
-from jaxvjp.ops import creation, identity, indexing, joining, linalg, pointwise, reduction, view  # noqa: F401
+from jaxvjp.ops import creation, identity, indexing, joining, linalg, neural, pointwise, reduction, view  # noqa: F401

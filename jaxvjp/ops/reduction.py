@@ -69,7 +69,7 @@ def sum_to(input, *, size: Shape):
     return jnp.sum(input, (*range(leading), *repeated), keepdims=True).reshape(size)
 
 
-def _shared(input, extreme, reduced):
+def shared(input, extreme, reduced):
     """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
     constant = jax.lax.stop_gradient(input)
     largest = extreme(constant, reduced, keepdims=True)
@@ -81,7 +81,7 @@ def _shared(input, extreme, reduced):
 @op(grad_fn="MaxBackward1", saves="input, result")
 def max_(input):
     """The largest element; elements that are equally large share the gradient."""
-    return _shared(input, jnp.max, tuple(range(input.ndim)))
+    return shared(input, jnp.max, tuple(range(input.ndim)))
 
 
 @op(name="max.dim", returns=("values", "indices"), grad_fn="MaxBackward0")

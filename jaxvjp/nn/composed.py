@@ -1,0 +1,48 @@
+"""Functions of layers that other functions are composed to. `numbered` and `drawn` come before this room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxvjp.application import apply
+from jaxvjp.ops.neural.distance import pairwise_distance
+from jaxvjp.publishing import public
+from jaxvjp.tensor import Tensor
+
+
+@public("nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much `negative` falls short of being `margin` further from the anchor than `positive` is.
+
+    `distance_function` is `pairwise_distance` by default. Counterpart of
+    `torch.nn.functional.triplet_margin_with_distance_loss`.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+    def euclidean(x: Tensor, y: Tensor) -> Tensor:
+        distance: Tensor = apply(pairwise_distance, (x, y), (2.0, 1e-6, False))
+        return distance
+
+    distance = distance_function or euclidean
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    loss: Tensor = (margin + near - far).clamp_min(0)
+    return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss

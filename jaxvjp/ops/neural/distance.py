@@ -1,0 +1,76 @@
+"""Norms of vectors and the distances between them. `op` comes before this room."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import abs_, broadcast
+from jaxvjp.ops.reduction import shared
+
+
+def p_norm(input, p: float, dim: Dims, keepdim: bool = False):
+    """The p-norm over `dim`, whose derivative is 0 where torch says so: at 0, and of each entry that is 0."""
+    reduced = axes(dim, input.ndim)
+    magnitude = abs_.function(input)
+    if p == math.inf:
+        largest = shared(magnitude, jnp.max, reduced)
+        return jnp.expand_dims(largest, reduced) if keepdim else largest
+    if p == 0:
+        return jnp.sum(jax.lax.stop_gradient(input != 0).astype(magnitude.dtype), reduced, keepdims=keepdim)
+    if p == 1:
+        return jnp.sum(magnitude, reduced, keepdims=keepdim)
+    if p == 2:
+        powers = magnitude * magnitude if not jnp.iscomplexobj(input) else jnp.real(input * jnp.conj(input))
+    else:
+        nothing = magnitude == 0
+        powers = jnp.where(nothing, 0, jnp.where(nothing, 1, magnitude) ** p)
+    total = jnp.sum(powers, reduced, keepdims=keepdim)
+    zero = total == 0
+    return jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p) if p != 2 else jnp.sqrt(jnp.where(zero, 1, total)))
+
+
+def at_least(input, bound: float):
+    """`input`, or `bound` where that is larger, through which then no gradient flows."""
+    return jnp.where(jax.lax.stop_gradient(input) < bound, bound, input)
+
+
+@op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True)
+def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
+    """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
+    return input / at_least(p_norm(input, p, dim, True), eps)
+
+
+@op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="SumBackward1", out=False)
+def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
+    """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
+    x1, x2 = jnp.broadcast_arrays(*broadcast(x1, x2))
+    return jnp.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axes(dim, x1.ndim))
+
+
+def _unit(input, dim, eps):
+    """`input` divided by its norm. Where that is raised to `eps`, its derivative is still the norm's, as in torch."""
+    norm = p_norm(input, 2.0, dim, True)
+    return input / jnp.where(norm < eps, eps + (norm - jax.lax.stop_gradient(norm)), norm)
+
+
+@op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="NormBackward1", out=False)
+def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = False):
+    """The p-norm of `x1 - x2 + eps` over the last dimension."""
+    x1, x2 = broadcast(x1, x2)
+    return p_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@op(public="nn.functional function", saves="input", out=False)
+def pdist(input, p: Real = 2.0):
+    """The distances between all pairs of rows, in the order of `torch.combinations`."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = jnp.triu_indices(input.shape[0], 1)
+    return p_norm(input[first] - input[second], p, -1)
