@@ -24,7 +24,7 @@ READING_ORDER = """
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
     printing hooks publishing storage tensor application levels indexing signatures functions random creation
-    linalg fft special nn.numbered nn.drawn nn.running nn.composed nn.functional nn
+    linalg fft special nn.numbered nn.drawn nn.attention nn.running nn.composed nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
     func.arguments func.reverse func.forward func.batching func.parameters func

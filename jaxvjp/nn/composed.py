@@ -1,10 +1,11 @@
-"""Functions of layers that other functions are composed to. `numbered` and `drawn` come before this room."""
+"""Losses that are more than a row. `functions` comes before this room."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from jaxvjp.application import apply
+from jaxvjp.ops.neural import loss as losses
 from jaxvjp.ops.neural.distance import pairwise_distance
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
@@ -46,3 +47,40 @@ def triplet_margin_with_distance_loss(
         far = far.minimum(distance(positive, negative))
     loss: Tensor = (margin + near - far).clamp_min(0)
     return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
+
+
+@public("nn.functional function")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`input` where the target is 1, and how much it falls short of the margin where the target is -1.
+
+    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.hinge_embedding_loss`.
+    """
+    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
+    loss: Tensor = apply(losses.hinge_embedding_loss, (input, target.detach()), static)
+    return loss
+
+
+@public("nn.functional function")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1.
+
+    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.cosine_embedding_loss`.
+    """
+    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
+    loss: Tensor = apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
+    return loss

@@ -15,15 +15,16 @@ import numpy as np
 from jaxvjp.application import apply, apply_in_place
 from jaxvjp.core.graph import leaf
 from jaxvjp.creation import rand
-from jaxvjp.dtypes import bool_, dtype
+from jaxvjp.dtypes import dtype
 from jaxvjp.levels import Batch, per_example
-from jaxvjp.ops.neural import activation, attention
+from jaxvjp.ops.neural import activation
 from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
 from jaxvjp.publishing import public
 from jaxvjp.random import default_generator
 from jaxvjp.tensor import Tensor, wrap
 
+Shape = Callable[[Tensor], tuple[int, ...]]
 SELU_FLOOR = activation.SELU_ALPHA * activation.SELU_SCALE
 """What `selu` comes down to, less its sign: the value that `alpha_dropout` puts in the place of what it drops."""
 
@@ -38,7 +39,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Te
     return per_example(tuple(shape), make, Batch.random_differs)
 
 
-def _kept(shape: tuple[int, ...], p: float, own: dtype) -> Tensor:
+def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Tensor:
     """Ones, and zeros with probability `p`."""
     return _drawn(shape, lambda count: default_generator.bernoulli(count, 1 - p), own)
 
@@ -53,13 +54,13 @@ def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
     return result
 
 
-def _dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Tensor:
-    """`input` times a random mask of `shape`, which broadcasts, divided by the probability to stay."""
+def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
+    """`input` times a random mask, whose shape is `shape` of the input's, divided by the probability to stay."""
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
-    scaled = _drawn(shape, lambda count: _scaled(default_generator.bernoulli(count, 1 - p), p, input.dtype), input.dtype)
+    scaled = _drawn(shape(input), lambda count: _scaled(default_generator.bernoulli(count, 1 - p), p, input.dtype), input.dtype)
     return _result(mul, inplace, input, scaled)
 
 
@@ -69,6 +70,10 @@ def _scaled(kept: Any, p: float, own: dtype) -> Any:
 
 def _zeros(own: dtype) -> Tensor:
     return wrap(leaf(np.zeros((), own.numpy), Aval((), own)))
+
+
+def _whole(input: Tensor) -> tuple[int, ...]:
+    return tuple(input.shape)
 
 
 def _channels(input: Tensor) -> tuple[int, ...]:
@@ -85,7 +90,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Counterpart of `torch.nn.functional.dropout`.
     """
     _check_probability(p)
-    return _dropped(input, input.shape, p, training, inplace)
+    return _dropped(input, _whole, p, training, inplace)
 
 
 @public("nn.functional")
@@ -101,8 +106,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    shape = (*input.shape[:-1], 1)
-    return _dropped(input, shape, p, training, inplace)
+    return _dropped(input, lambda input: (*input.shape[:-1], 1), p, training, inplace)
 
 
 @public("nn.functional")
@@ -118,16 +122,15 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
             stacklevel=2,
         )
-    return _dropped(input, _channels(input), p, training, inplace)
+    return _dropped(input, _channels, p, training, inplace)
 
 
 @public("nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """`dropout` of whole channels: dimension 1, without a batch 0. Counterpart of `torch.nn.functional.dropout3d`."""
+    """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
     _check_probability(p)
     _warn_of_dims("dropout3d", input, 3)
-    shape = _channels(input) if input.ndim != 4 else (input.shape[0], 1, 1, 1)
-    return _dropped(input, shape, p, training, inplace)
+    return _dropped(input, _channels, p, training, inplace)
 
 
 def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
@@ -141,14 +144,14 @@ def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
         )
 
 
-def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bool, inplace: bool) -> Tensor:
+def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
     """`input` with what is dropped set to the floor of `selu`, and then brought back to its mean and variance."""
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
-    kept = _kept(shape, p, input.dtype)
+    kept = kept_with(shape(input), p, input.dtype)
     shift = (kept - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
     return _result(add, inplace, _result(mul, inplace, input, kept * scale), shift)
 
@@ -157,14 +160,14 @@ def _alpha_dropped(input: Tensor, shape: tuple[int, ...], p: float, training: bo
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`dropout` that keeps mean and variance of what `selu` gives. Counterpart of `torch.nn.functional.alpha_dropout`."""
     _check_probability(p)
-    return _alpha_dropped(input, input.shape, p, training, inplace)
+    return _alpha_dropped(input, _whole, p, training, inplace)
 
 
 @public("nn.functional")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`."""
     _check_probability(p)
-    return _alpha_dropped(input, _channels(input), p, training, inplace)
+    return _alpha_dropped(input, _channels, p, training, inplace)
 
 
 @public("nn.functional")
@@ -177,7 +180,7 @@ def rrelu(
     `torch.nn.functional.rrelu`.
     """
     if lower > upper:
-        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound")
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         static = ((lower + upper) / 2,)
         row = activation.leaky_relu
@@ -212,39 +215,6 @@ def gumbel_softmax(
     winner = (soft == soft.amax(dim, keepdim=True)).to(own)
     rounded: Tensor = winner - soft.detach() + soft
     return rounded
-
-
-@public("nn.functional")
-def scaled_dot_product_attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
-    """`softmax(query @ key.T * scale + attn_mask) @ value`.
-
-    Args:
-        query: (..., L, E); `key` is (..., S, E) and `value` (..., S, V). The result is (..., L, V).
-        attn_mask: broadcastable to (..., L, S): true where a query may look, or numbers that are added to the scores.
-        dropout_p: the probability with which a weight is dropped.
-        is_causal: whether query l looks at keys up to l alone.
-        scale: `1 / sqrt(E)` by default.
-        enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
-
-    Counterpart of `torch.nn.functional.scaled_dot_product_attention`.
-    """
-    kept = None
-    if dropout_p > 0:
-        lead = np.broadcast_shapes(query.shape[:-2], () if enable_gqa else key.shape[:-2])
-        kept = _kept((*lead, query.shape[-2], key.shape[-2]), dropout_p, bool_)
-    static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
-    result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
-    return result
 
 
 def _fractional(dims: int) -> None:

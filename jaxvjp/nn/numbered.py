@@ -17,6 +17,7 @@ from jaxvjp.core.graph import leaf
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.dtypes import int32, int64
 from jaxvjp.ops.neural import classification, embedding as tables, pooling
+from jaxvjp.ops.neural.convolution import linear
 from jaxvjp.ops.neural.loss import chosen_reduction
 from jaxvjp.ops.neural.windows import each_dim
 from jaxvjp.ops.op import REGISTRY, Aval
@@ -110,6 +111,56 @@ def cross_entropy(
 
 
 @public("nn.functional")
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
+    """`cross_entropy` of the scores `input @ linear_weight.T + linear_bias`.
+
+    `linear_weight` is (classes, ..., features). torch's `options` say in which chunks to compute it, which is XLA's
+    business here: accepted and without effect. Counterpart of `torch.nn.functional.linear_cross_entropy`.
+    """
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
+    if linear_weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.ndim}")
+    *scores, features = linear_weight.shape
+    if input.shape[-1] != features:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{input.shape[-1]} and {features}, respectively"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != tuple(scores):
+        raise RuntimeError(f"expected linear_bias shape {tuple(scores)}, got {tuple(linear_bias.shape)}")
+    if len(scores) > 1 and input.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+            f"(N, {features}), got unbatched input with shape {tuple(input.shape)}"
+        )
+    shape = (*input.shape[:-1], *scores)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    logits = apply(linear, (input, linear_weight.reshape(-1, features), bias)).reshape(shape)
+    return cross_entropy(
+        logits,
+        target,
+        weight,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+        reduction=reduction,
+        label_smoothing=label_smoothing,
+    )
+
+
+@public("nn.functional")
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -131,7 +182,7 @@ def multi_margin_loss(
         raise ValueError("weight must be one-dimensional")
     row = classification.multi_margin_loss
     result: Tensor = apply(row, (input, target, weight), (p, float(margin), reduction))
-    if outside(target, input.shape[-1]) is not None:
+    if outside(target, input.shape[-1] if input.ndim else 1) is not None:
         raise RuntimeError("target out of range")
     return result
 
@@ -396,7 +447,7 @@ def _unpool(dims: int) -> None:
                         f'invalid output_size "{wanted}" (dim {dim} must be between {length - by} and {length + by})'
                     )
             lengths = wanted
-        _check_unpool(dims, input, indices, step, lengths)
+        _check_unpool(dims, input, indices, lengths)
         result: Tensor = apply(REGISTRY[name], (input, indices), (tuple(lengths),))
         return result
 
@@ -408,13 +459,14 @@ def _unpool(dims: int) -> None:
     public("nn.functional")(max_unpool)
 
 
-def _check_unpool(dims: int, input: Tensor, indices: Tensor, stride: tuple[int, ...], lengths: list[int]) -> None:
+def _check_unpool(dims: int, input: Tensor, indices: Tensor, lengths: list[int]) -> None:
     if indices.dtype is not int64:
         raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.legacy}")
     if input.shape != indices.shape:
+        own, given = ([*each.shape, *[1] * (dims == 1)] for each in (input, indices))
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices "
-            f"tensor with shape: {list(indices.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({own}) but got indices tensor with "
+            f"shape: {given}"
         )
     wrong = outside(indices, int(np.prod(lengths)))
     if wrong is not None:

@@ -1,8 +1,9 @@
-"""Normalizations that keep running statistics, which they change in place. `functions` comes before this room."""
+"""Normalizations that keep or hand out statistics; running ones change in place. `functions` comes before this room."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from jaxvjp.application import apply, apply_in_place
 from jaxvjp.ops.neural.normalization import (
@@ -10,6 +11,7 @@ from jaxvjp.ops.neural.normalization import (
     normalized_batch,
     standardized_batch,
     standardized_instances,
+    standardized_layer,
 )
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
@@ -117,3 +119,16 @@ def native_batch_norm(
     result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
     _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     return result, mean.detach(), (variance.detach() + eps) ** -0.5
+
+
+@public("function")
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants.
+
+    Counterpart of `torch.native_layer_norm`.
+    """
+    static = (tuple(normalized_shape), float(eps))
+    result, mean, scale = apply(standardized_layer, (input, weight, bias), static)
+    return result, mean.detach(), scale.detach()

@@ -14,6 +14,11 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (1e-2, 1e-2),
         "bfloat16": (2e-2, 2e-2),
     },
+    "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
+    "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
+    "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
+    "nn.functional.layer_norm": {"float32": (1e-4, 5e-4)},
+    "nn.functional.scaled_dot_product_attention": {"float32": (1e-4, 1e-4)},
 }
 """Relative and absolute, by op and dtype; integers and truth values have to be equal."""
 

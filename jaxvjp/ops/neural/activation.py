@@ -119,9 +119,13 @@ def hardshrink(input, lambd: Real = 0.5):
 @op(public="nn.functional", saves="input")
 def softshrink(input, lambd: Real = 0.5):
     """`input` brought nearer to 0 by `lambd`."""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
     floating(input, "softshrink_cpu")
+    if lambd < 0:
+        own = from_numpy(input.dtype).legacy
+        raise RuntimeError(
+            f"lambda must be in range [0, {float(jnp.finfo(input.dtype).max):g}] for input dtype {own}, but found "
+            f"{lambd:g}"
+        )
     undefined = jnp.isnan(input)
     shrunk = jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, 0))
     return jnp.where(undefined, input, shrunk)

@@ -94,7 +94,7 @@ def cross_entropy(
     if input.shape == target.shape:
         if not jnp.issubdtype(target.dtype, jnp.floating):
             raise RuntimeError(
-                f"Expected floating point type for target with class probabilities, got "
+                "Expected floating point type for target with class probabilities, got "
                 f"{from_numpy(target.dtype).legacy}"
             )
         if ignore_index >= 0:
@@ -141,13 +141,15 @@ def multi_margin_loss(
     rows = jnp.atleast_2d(input)
     if target.ndim > 1 or target.size != rows.shape[0]:
         raise RuntimeError(
-            f"inconsistent target size, expected {rows.shape[0]} but got {list(target.shape)}"
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch "
+            f"size). Expected target size [{rows.shape[0]}], but got {list(target.shape)}. Input has shape "
+            f"{list(input.shape)}"
         )
     classes = rows.shape[1]
     if weight is not None and weight.size != classes:
-        raise RuntimeError(
-            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
-        )
+        raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+    if not jnp.issubdtype(target.dtype, jnp.integer):
+        raise RuntimeError(f"expected scalar type Long but found {from_numpy(target.dtype).legacy}")
     numbers = target.reshape(-1)
     own = jnp.take_along_axis(rows, numbers[:, None], 1)
     short = margin - own + rows
@@ -251,6 +253,11 @@ def ctc_loss(
     at_label = jnp.take_along_axis(final, jnp.maximum(end - 1, 0), 1)[:, 0]
     at_label = jnp.where(target_lengths > 0, at_label, never)
     loss = -_log_sum(at_blank, at_label)
+    # torch's derivative is that through `log_softmax`, whose own it takes for granted: the probabilities themselves
+    # are in it. Of normalized ones the sum is a constant, so that this changes nothing where it should not.
+    frame = (jnp.arange(frames)[:, None] < input_lengths)[:, :, None]
+    total = jnp.sum(jnp.where(frame, jnp.exp(log_probs), 0), (0, 2))
+    loss = loss + (total - jax.lax.stop_gradient(total))
     if zero_infinity:
         loss = jnp.where(jnp.isinf(loss), 0, loss)
     if reduction == "mean":

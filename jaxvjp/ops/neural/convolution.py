@@ -118,9 +118,11 @@ def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads
         raise RuntimeError("non-positive stride is not supported")
     if min(dilation) <= 0:
         raise RuntimeError("dilation should be greater than zero")
+    if weight.ndim < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if weight.ndim != input.ndim:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but "
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight.shape)}, but "
             f"got {input.ndim}-dimensional input of size {list(input.shape)} instead"
         )
     if weight.shape[0] < groups:

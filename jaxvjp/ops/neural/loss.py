@@ -169,7 +169,7 @@ def poisson_nll_loss(
 ):
     """The negative log-likelihood of counts under Poisson distributions, of which `input` has the rate or its log."""
     reduction = chosen_reduction(size_average, reduce, reduction)
-    input, target = broadcast(input, target)
+    target, input = broadcast(target, input)
     loss = jnp.exp(input) - target * input if log_input else input - target * jnp.log(input + eps)
     if full:
         large = jnp.where(target > 1, target, 1)
@@ -182,12 +182,10 @@ def poisson_nll_loss(
 def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real = 1e-6, reduction: Text = "mean"):
     """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
     if var.shape != input.shape and var.ndim:
-        differing = [size for size, own in zip(input.shape, var.shape, strict=False) if size != own]
         if input.shape[:-1] == var.shape:
             var = var[..., None]
         elif input.ndim != var.ndim or sum(b for a, b in zip(input.shape, var.shape, strict=True) if a != b) != 1:
             raise ValueError(f"var is of incorrect size\n{list(var.shape)} for an input of {list(input.shape)}.")
-        del differing
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
     # Where it is raised to eps the gradient still is that of the variance itself.
@@ -255,29 +253,15 @@ def soft_margin_loss(
     return reduced(jnp.log1p(jnp.exp(-input * target)), reduction)
 
 
-@op(
-    public="nn.functional function",
-    promotion=ARITHMETIC,
-    saves="input, target",
-    grad_fn=reduction_name("AddBackward0"),
-    out=False,
-)
-def hinge_embedding_loss(
-    input,
-    target,
-    margin: Real = 1.0,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
-):
+@op(public="", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AddBackward0"))
+def hinge_embedding_loss(input, target, margin: Real, reduction: Text):
     """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = broadcast(input, target)
-    short = _hinge(margin - input)
+    short = hinge(margin - input)
     return reduced(jnp.where(target != 1, short, 0) + jnp.where(target != -1, input, 0), reduction)
 
 
-def _hinge(array):
+def hinge(array):
     """The positive part, with the derivative 1 at 0, as torch's `clamp_min` has it."""
     return clamp_min.function(array, jnp.zeros((), array.dtype))
 
@@ -305,27 +289,12 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {_size(input1)}, input2: {_size(input2)}, target: {_size(target)} "
         )
-    return reduced(_hinge(-target * (input1 - input2) + margin), reduction)
+    return reduced(hinge(-target * (input1 - input2) + margin), reduction)
 
 
-@op(
-    public="nn.functional function",
-    promotion=ARITHMETIC,
-    saves="input1, input2, target",
-    grad_fn=reduction_name("AddBackward0"),
-    out=False,
-)
-def cosine_embedding_loss(
-    input1,
-    input2,
-    target,
-    margin: Real = 0.0,
-    size_average: Flag | None = None,
-    reduce: Flag | None = None,
-    reduction: Text = "mean",
-):
+@op(public="", promotion=ARITHMETIC, saves="input1, input2, target", grad_fn=reduction_name("AddBackward0"))
+def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text):
     """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.ndim == 1 and input1.ndim != 2:
@@ -340,7 +309,7 @@ def cosine_embedding_loss(
         )
     squares = (jnp.sum(input1 * input1, -1) + 1e-12) * (jnp.sum(input2 * input2, -1) + 1e-12)
     cosine = jnp.sum(input1 * input2, -1) / jnp.sqrt(squares)
-    near, far = 1 - cosine, _hinge(cosine - margin)
+    near, far = 1 - cosine, hinge(cosine - margin)
     return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
 
 
@@ -379,4 +348,4 @@ def triplet_margin_loss(
     far = apart(anchor, negative)
     if swap:
         far = jnp.minimum(far, apart(positive, negative))
-    return reduced(_hinge(margin + apart(anchor, positive) - far), reduction)
+    return reduced(hinge(margin + apart(anchor, positive) - far), reduction)

@@ -54,15 +54,16 @@ def _trailing(name, input, normalized_shape, weight, bias):
                 f"and normalized_shape = {list(shape)}"
             )
     if input.shape[input.ndim - len(shape) :] != shape or input.ndim < len(shape):
+        comma = ", " if name == "layer_norm" else ""  # as torch has it
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but "
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{comma}{', '.join(map(str, shape))}], but "
             f"got input of size{list(input.shape)}"
         )
     return tuple(range(input.ndim - len(shape), input.ndim))
 
 
-@op(public="function", saves="input, weight", grad_fn="NativeLayerNormBackward0", out=False)
-def native_layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
+@op(public="", saves="input, weight", grad_fn="NativeLayerNormBackward0")
+def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """What `layer_norm` gives, and the means and reciprocal deviations that it used."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
     result, mean, _, scale = _standardized(input, axes, eps)
@@ -85,8 +86,8 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
     wide = _wide(input)
     if eps is None:
         eps = float(jnp.finfo(wide.dtype).eps)
-    squares = jnp.real(wide * jnp.conj(wide)) if jnp.iscomplexobj(wide) else wide * wide
-    scale = jax.lax.rsqrt(jnp.mean(squares, axes, keepdims=True) + eps)
+    # Complex numbers too are squared as they are, not by their magnitude.
+    scale = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + eps)
     return _affine(wide * scale, weight, None, normalized_shape, input.dtype)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from jaxvjp.ops.arguments import Index, Kind, Real, Text, size
+from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
 
@@ -65,6 +65,9 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
             )
         if mode == "circular" and max(low, high) > length:
             raise RuntimeError("Padding value causes wrapping around more than once.")
+        if mode == "replicate" and min(low, high) < 0:  # the edge is replicated even where it is cut off
+            input = jnp.take(input, np.clip(np.arange(-low, length + high), 0, length - 1), axis)
+            continue
         cut = jax.lax.slice_in_dim(input, max(-low, 0), length - max(-high, 0), axis=axis)
         edges = [(0, 0)] * input.ndim
         edges[axis] = (max(low, 0), max(high, 0))

@@ -139,13 +139,25 @@ def window_sum(input, windows: Sequence[Any]):
     return input
 
 
-def _batched(input, dims, name):
-    """`input` with a batch, and whether it came without one; RuntimeError for another number of dimensions."""
-    if input.ndim not in (dims + 1, dims + 2):
+def _check_input(name, input):
+    """RuntimeError, in torch's words for each pooling, for another number of dimensions, or an empty one."""
+    dims = int(name[-2])
+    ranks = f"{dims + 1}D or {dims + 2}D"
+    empty = 0 in (input.shape[1:] if input.ndim == dims + 2 else input.shape)
+    if input.ndim in (dims + 1, dims + 2) and not (empty and name.startswith("max")):
+        return
+    if name.startswith("max") and dims == 3 and input.ndim in (4, 5):
         raise RuntimeError(
-            f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}"
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
+            f"but input has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
         )
-    return input
+    if dims == 3:
+        raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input\nIt is {list(input.shape)}.")
+    start = f"{name}: " if dims == 1 else ""
+    mode = " (batch mode)" if name.startswith("max") else ""
+    raise RuntimeError(
+        f"{start}Expected {ranks}{mode} tensor with optional 0 dim batch size for input, but got:{list(input.shape)}"
+    )
 
 
 def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
@@ -173,32 +185,27 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
 def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode):
     """The windows, once it is sure that the sizes make sense."""
     dims = int(name[-2])
-    if any(each <= 0 for each in kernel_size):
-        raise RuntimeError("kernel size should be greater than zero, but got kH: 0 kW: 0" if dims == 2 else
-                           f"{name}() kernel_size must be greater than zero, but got {kernel_size[0]}")
-    if any(each <= 0 for each in stride or (1,)):
-        raise RuntimeError(
-            "stride should not be zero" if dims > 1 else f"{name}() stride must be greater than zero, but got {stride[0]}"
-        )
+    for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
+        if any(each <= 0 for each in values):
+            raise RuntimeError(f"{name}() {word} must be greater than zero, but got {min(values)}")
     if any(each < 0 for each in padding):
-        raise RuntimeError(
-            f"{name}() padding must be non-negative, but got {padding[0]}" if dims == 1 else
-            f"pad must be non-negative, but got pad: {padding[0]}"
-        )
-    windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
-    for size, edge, gap in zip(each_dim(kernel_size, dims), each_dim(padding, dims), each_dim(dilation, dims), strict=True):
+        raise RuntimeError(f"pad must be non-negative, but got pad: {padding[0]}")
+    sizes = zip(*(each_dim(each, dims) for each in (kernel_size, padding, dilation)), strict=True)
+    for size, edge, gap in sizes:
         if edge > (gap * (size - 1) + 1) // 2:
-            if dims == 1:
-                raise RuntimeError(
-                    f"{name}() padding should be at most half of kernel size, but got padding={edge} and "
-                    f"kernel_size={size}"
-                )
             raise RuntimeError(
                 f"pad should be at most half of effective kernel size, but got pad={edge}, kernel_size={size} and "
                 f"dilation={gap}"
             )
-    if any(each.count < 1 for each in windows):
-        raise RuntimeError("Output size is too small")
+    _check_input(name, input)
+    windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+    counts = [each.count for each in windows]
+    if min(counts) < 1:
+        if dims == 1:
+            raise RuntimeError(f"{name}() Invalid computed output size: {counts[0]}")
+        channels = input.shape[-dims - 1]
+        own, computed = ("x".join(map(str, (channels, *sizes))) for sizes in (input.shape[-dims:], counts))
+        raise RuntimeError(f"Given input size: ({own}). Calculated output size: ({computed}). Output size is too small")
     return windows
 
 
@@ -218,7 +225,6 @@ def _max_pool(dims):
         ceil_mode: Flag = False,
         return_indices: Flag = False,
     ):
-        _batched(input, dims, name)
         windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
         values, indices = _largest(input, windows, return_indices)
         return (values, indices) if return_indices else values
@@ -233,7 +239,6 @@ def _max_pool(dims):
 
 def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
     dims = int(name[-2])
-    _batched(input, dims, name)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
@@ -315,10 +320,18 @@ OutputSize = Annotated[tuple[int | None, ...], Kind("tuple of ints", output_size
 def _adaptive(name, input, sizes):
     """The windows of adaptive pooling, which share the input out evenly."""
     dims = int(name[-2])
-    _batched(input, dims, name)
+    maximum = "max" in name
+    if input.ndim not in (dims + 1, dims + 2):
+        raise ValueError(f"Input dimension should be at least {dims + 1}\nThe input is {list(input.shape)}.")
     if len(sizes) not in (1, dims):
-        raise RuntimeError(f"{name}: internal error: output_size.size() must be {dims}")
-    for dim in range(1, input.ndim) if input.ndim == dims + 2 else range(input.ndim):
+        raise RuntimeError(
+            f"{name}() argument 'output_size' should contain one int (got {len(sizes)})"
+            if dims == 1
+            else f"{name}(): internal error: output_size.size() must be {dims}"
+            if maximum
+            else f"{name}: output_size must be {dims}"
+        )
+    for dim in range(input.ndim - dims, input.ndim):
         if input.shape[dim] == 0:
             raise RuntimeError(
                 f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
@@ -327,8 +340,16 @@ def _adaptive(name, input, sizes):
     spatial = input.shape[-dims:]
     counts = [length if each is None else each for each, length in zip(each_dim(sizes, dims), spatial, strict=True)]
     if any(each < 0 for each in counts):
-        raise RuntimeError("elements of output_size must be greater than or equal to 0 but received "
-                           f"{list(counts)}")
+        # torch pools one dimension as two, of which the first has length 1.
+        asked = [1, *counts] if dims == 1 else counts
+        if maximum:
+            shape = [*input.shape[:-dims], *asked]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(asked)}: {shape}")
+        listed = f"{asked[0]}, " + ",".join(map(str, asked[1:]))
+        raise RuntimeError(
+            f"adaptive_avg_pool{max(dims, 2)}d: elements of output_size must be greater than or equal to 0 but "
+            f"received {{{listed}}}"
+        )
     windows: list[Any] = []
     for count, length in zip(counts, spatial, strict=True):
         if count and length % count == 0:
@@ -415,7 +436,7 @@ def _starts(draw, length, size, count):
     if count == 1:
         return jnp.full(1, length - size)
     alpha = jnp.asarray((length - size) / (count - 1), draw.dtype)
-    steps = jnp.floor((jnp.arange(count, dtype=draw.dtype) + draw) * alpha) - jnp.floor(draw * alpha)
+    steps = jnp.trunc((jnp.arange(count, dtype=draw.dtype) + draw) * alpha) - jnp.trunc(draw * alpha)
     return steps.astype(jnp.int64).at[-1].set(length - size)
 
 
