@@ -10,7 +10,7 @@ from __future__ import annotations
 from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, random, special, testing, utils
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.compilation import counters, set_choosing
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -29,6 +29,7 @@ from jaxvjp.creation import (
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Size, Tensor
 
 __version__ = "0.1.0"
@@ -44,7 +45,9 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "UnstageableError",
     "autograd",
+    "compile",
     "counters",
     "dtype",
     "empty",
@@ -59,6 +62,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jit",
     "linalg",
     "manual_seed",
     "nn",
@@ -71,6 +75,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "set_choosing",
     "set_default_dtype",
     "set_grad_enabled",
     "special",

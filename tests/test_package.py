@@ -23,12 +23,12 @@ READING_ORDER = """
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
     core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
     core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels indexing signatures functions random creation
-    linalg fft special nn.numbered nn.drawn nn.attention nn.running nn.composed nn.functional nn
+    printing hooks publishing storage tensor application levels indexing signatures calls functions random creation
+    linalg fft special nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func
-    utils.checkpoint utils testing __init__ lessons terminal bench
+    func.arguments func.reverse func.forward func.batching func.parameters func staging
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

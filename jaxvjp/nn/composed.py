@@ -45,7 +45,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    loss: Tensor = (margin + near - far).clamp_min(0)
+    loss: Tensor = near.sub(far).add(margin).clamp_min(0)
     return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
 
 

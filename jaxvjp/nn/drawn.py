@@ -39,7 +39,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Te
     return per_example(tuple(shape), make, Batch.random_differs)
 
 
-def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Tensor:
+def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
     """Ones, and zeros with probability `p`."""
     return _drawn(shape, lambda count: default_generator.bernoulli(count, 1 - p), own)
 
@@ -60,7 +60,9 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
         return input
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
-    scaled = _drawn(shape(input), lambda count: _scaled(default_generator.bernoulli(count, 1 - p), p, input.dtype), input.dtype)
+    scaled = _drawn(
+        shape(input), lambda count: _scaled(default_generator.bernoulli(count, 1 - p), p, input.dtype), input.dtype
+    )
     return _result(mul, inplace, input, scaled)
 
 
@@ -106,7 +108,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
             "batch dimension (i.e. 2D or 3D inputs)."
         )
-    return _dropped(input, lambda input: (*input.shape[:-1], 1), p, training, inplace)
+    return _dropped(input, lambda each: (*each.shape[:-1], 1), p, training, inplace)
 
 
 @public("nn.functional")
@@ -158,7 +160,10 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
 
 @public("nn.functional")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps mean and variance of what `selu` gives. Counterpart of `torch.nn.functional.alpha_dropout`."""
+    """`dropout` that keeps mean and variance of what `selu` gives.
+
+    Counterpart of `torch.nn.functional.alpha_dropout`.
+    """
     _check_probability(p)
     return _alpha_dropped(input, _whole, p, training, inplace)
 
@@ -194,9 +199,7 @@ def rrelu(
 
 
 @public("nn.functional")
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of one-hot vectors made soft, and so differentiable; with `hard` rounded, with the soft one's gradient.
 
     Counterpart of `torch.nn.functional.gumbel_softmax`.
@@ -204,7 +207,7 @@ def gumbel_softmax(
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     own = logits.dtype
-    gumbel = _drawn(
+    gumbel: Any = _drawn(
         logits.shape,
         lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),
         own,
@@ -231,7 +234,7 @@ def _fractional(dims: int) -> None:
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
-            ratios = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * dims
+            ratios: Any = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * dims
             output_size = [int(length * each) for length, each in zip(input.shape[-dims:], ratios, strict=True)]
         if _random_samples is None:
             batch = input.shape[0] if input.ndim == dims + 2 else 1

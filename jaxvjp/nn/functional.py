@@ -1,10 +1,11 @@
 """torch's `nn.functional`: what layers compute. Most of it is one row of `ops.neural` each.
 
-`attention`, `composed`, `drawn`, `numbered` and `running` come before this room: those functions that are more than a row.
+`numbered`, `tables`, `drawn`, `attention`, `running` and `composed` come before this room: those functions that are
+more than a row.
 """
 
 from jaxvjp.functions import functions_in
-from jaxvjp.nn import attention, composed, drawn, numbered, running
+from jaxvjp.nn import attention, composed, drawn, numbered, running, tables
 
-__all__ = ["attention", "composed", "drawn", "numbered", "running"]
+__all__ = ["attention", "composed", "drawn", "numbered", "running", "tables"]
 globals().update(functions_in("nn.functional"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 from jaxvjp.application import apply, apply_in_place
 from jaxvjp.ops.neural.normalization import (
@@ -114,7 +115,8 @@ def native_batch_norm(
     """
     if not training:
         result = batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-        nothing = input.detach().reshape(-1)[:0]
+        nothing: Any = input.detach()
+        nothing = nothing.reshape(-1)[:0]
         return result, nothing, nothing
     result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
     _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)

@@ -5,8 +5,6 @@ Where one of them has a kink, the condition says which side the kink belongs to,
 
 from __future__ import annotations
 
-import math
-
 import jax
 import jax.numpy as jnp
 
@@ -190,9 +188,7 @@ def glu(input, dim: Index = -1):
 def prelu(input, weight):
     """`input` where it is positive, `weight * input` elsewhere: one weight, or one per channel (dimension 1)."""
     if weight.ndim > 1:
-        raise RuntimeError(
-            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
-        )
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if weight.size != 1:
         if input.ndim == 0:
             raise RuntimeError("Not allow zero-dim input tensor.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -53,7 +54,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = jnp.einsum("...le,...se->...ls", query * factor, key, precision=EXACTLY)
     if is_causal:
-        attn_mask = jnp.tri(*scores.shape[-2:], dtype=bool)
+        attn_mask = jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool)
     if attn_mask is not None and attn_mask.dtype == bool:
         scores = jnp.where(attn_mask, scores, -jnp.inf)
     elif attn_mask is not None:
@@ -65,7 +66,9 @@ def scaled_dot_product_attention(
 
 
 def _ctype(name):
-    return {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(name, name)
+    return {"float32": "float", "float64": "double", "float16": "c10::Half", "bfloat16": "c10::BFloat16"}.get(
+        name, name
+    )
 
 
 def safe_softmax(scores):
@@ -108,7 +111,7 @@ def multi_head_attention(
     gives zeros where everything is masked, and not NaN.
     """
     length, batch, features = query.shape
-    projections = (q_proj_weight, k_proj_weight, v_proj_weight)
+    projections: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
     if in_proj_weight is not None:
         projections = jnp.split(in_proj_weight, 3)
     biases = (None,) * 3 if in_proj_bias is None else jnp.split(in_proj_bias, 3)
@@ -140,7 +143,7 @@ def multi_head_attention(
     if key_padding_mask is not None:
         scores = scores + jnp.repeat(_added(key_padding_mask, added, scores.dtype), num_heads, 0)[:, None]
     if causal:
-        scores = jnp.where(jnp.tri(*scores.shape[1:], dtype=bool), scores, -jnp.inf)
+        scores = jnp.where(jnp.tri(scores.shape[1], scores.shape[2], dtype=bool), scores, -jnp.inf)
     weights = safe_softmax(scores) if safe else jax.nn.softmax(scores, -1)
     if kept is not None:
         weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))

@@ -25,10 +25,10 @@ def _check_classes(input, target, weight):
     """torch's errors for shapes of scores, class numbers and class weights that do not fit together."""
     if input.ndim == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    if input.ndim > 1 and input.shape[0] != target.shape[:1][0] if target.ndim else input.ndim > 1:
-        first = target.shape[0] if target.ndim else 1
+    first = target.shape[0] if target.ndim else 1
+    if input.ndim > 1 and (target.ndim == 0 or input.shape[0] != first):
         raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({first}).")
-    if input.shape[:0] + input.shape[2:] != target.shape[1:] and input.ndim > 1:
+    if input.ndim > 1 and input.shape[2:] != target.shape[1:]:
         expected = (input.shape[0], *input.shape[2:])
         raise ValueError(f"Expected target size {list(expected)}, got {list(target.shape)}")
     if input.ndim == 1 and target.ndim > 1:
@@ -76,7 +76,7 @@ def nll_loss(input, target: Kept, weight=None, ignore_index: Index = -100, reduc
 
 
 def _entropy_name(static, avals):
-    ignore_index, reduction, smoothing, _ = static
+    _, reduction, smoothing, _ = static
     if avals[0].shape == avals[1].shape:
         return "DivBackward1" if reduction == "mean" else "NegBackward0"
     return "AddBackward0" if smoothing else _nll_name(static, avals)
@@ -120,23 +120,17 @@ def cross_entropy(
     if not label_smoothing:
         return loss
     spread = jnp.where(target == ignore_index, 0, -jnp.sum(weighted, axis))
-    if reduction == "mean":
-        spread = jnp.sum(spread) / jnp.sum(share)
-    else:
-        spread = reduced(spread, reduction)
+    spread = jnp.sum(spread) / jnp.sum(share) if reduction == "mean" else reduced(spread, reduction)
     return (1 - label_smoothing) * loss + label_smoothing / classes * spread
 
 
 @op(public="", saves="input, target, weight")
-def multi_margin_loss(
-    input, target: Kept, p: Index = 1, margin: Real = 1.0, weight=None, reduction: Text = "mean"
-):
-    """How much the other classes' scores come within `margin` of the target's, to the power of `p`; over all classes."""
+def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Real = 1.0, weight=None, reduction: Text = "mean"):
+    """How much other classes' scores come within `margin` of the target's, to the power of `p`; over all classes."""
     reduction = chosen_reduction(None, None, reduction)
-    if input.ndim > 2 or input.size == 0 and input.shape[-1:] == (0,):
+    if input.ndim > 2 or input.shape[-1:] == (0,):
         raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input.shape)}"
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
     rows = jnp.atleast_2d(input)
     if target.ndim > 1 or target.size != rows.shape[0]:
@@ -168,13 +162,10 @@ def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
     reduction = chosen_reduction(None, None, reduction)
     if input.ndim > 2 or input.shape[-1:] == (0,):
         raise RuntimeError(
-            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
-            f"{list(input.shape)}"
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}"
         )
     if target.shape != input.shape and input.ndim:
-        raise RuntimeError(
-            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
-        )
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     rows, numbers = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = rows.shape[1]
     named = jnp.cumprod(numbers >= 0, 1).astype(bool)  # those before the first negative one
@@ -272,5 +263,3 @@ def _log_sum(*parts):
     possible = largest > -jnp.inf
     shifted = jnp.where(possible, stacked - jnp.where(possible, largest, 0), 0)
     return jnp.where(possible, jnp.log(jnp.sum(jnp.exp(shifted), 0)) + largest, -jnp.inf)
-
-

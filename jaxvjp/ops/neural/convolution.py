@@ -13,10 +13,9 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.linalg import CTYPES
-from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
+from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import op
 
 EXACTLY = jax.lax.Precision.HIGHEST
@@ -60,9 +59,7 @@ def linear(input, weight, bias=None):
 def bilinear(input1, input2, weight, bias=None):
     """`input1 @ weight[k] @ input2`, for each k, over the last dimensions; plus the bias."""
     if input1.ndim != input2.ndim:
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}"
-        )
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for dim, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}")
@@ -103,9 +100,7 @@ def _checked(name, dims, input, weight, bias, transposed=False, **amounts):
             kinds = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
             what = "weight" if each is weight else "bias"
             raise RuntimeError(f"Input type ({kinds[0]}) and {what} type ({kinds[1]}) should be the same")
-    return {
-        word: each_dim(values, dims) if isinstance(values, tuple) else values for word, values in amounts.items()
-    }
+    return {word: each_dim(values, dims) if isinstance(values, tuple) else values for word, values in amounts.items()}
 
 
 def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads):
@@ -159,7 +154,9 @@ def _in_windows(input, weight, stride, edges, dilation, groups):
     spatial = range(2, input.ndim)
     input = widened(input, [low for low, _ in edges], [high for _, high in edges], 0)
     kernel = weight.shape[2:]
-    counts = [(input.shape[dim] - dilation[dim - 2] * (kernel[dim - 2] - 1) - 1) // stride[dim - 2] + 1 for dim in spatial]
+    counts = [
+        (input.shape[dim] - dilation[dim - 2] * (kernel[dim - 2] - 1) - 1) // stride[dim - 2] + 1 for dim in spatial
+    ]
     columns = []
     for place in product(*map(range, kernel)):
         column = input
@@ -253,7 +250,7 @@ def _convolution(dims):
             result = result + bias.reshape(-1, *[1] * dims)
         return result if input.ndim == dims + 2 else result[0]
 
-    convolve.__doc__ = f"""The convolution of `input` with the kernels of `weight` over {dims} spatial dimension{'s'[dims == 1:]}.
+    convolve.__doc__ = f"""The convolution of `input` with the kernels of `weight` over {spatially(dims)}.
 
     `input` has batch (which may be left out), channels and {LETTERS[-dims:]}; `weight` has a kernel per output channel,
     of `channels / groups`. `padding` may be "same" or "valid". Underneath: `jax.lax.conv_general_dilated`.
@@ -277,36 +274,42 @@ def _transposed(dims):
         dilation: Sizes = (1,),
     ):
         amounts = _checked(
-            name, dims, input, weight, bias, stride=stride, padding=padding, output_padding=output_padding,
+            name,
+            dims,
+            input,
+            weight,
+            bias,
+            stride=stride,
+            padding=padding,
+            output_padding=output_padding,
             dilation=dilation,
         )
         stride, padding, output_padding, dilation = amounts.values()
         batched = input if input.ndim == dims + 2 else input[None]
         _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
         if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
-            shown = {
-                word: " ".join(f"{letter}: {value}" for letter, value in zip(("depth", "height", "width")[-dims:], values))
-                for word, values in amounts.items()
-            }
-            raise RuntimeError(
-                "output padding must be smaller than either stride or dilation, but got output_padding_"
-                f"{shown['output_padding']}"
+            told = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            shown = " ".join(
+                f"{word}_{side}: {value}"
+                for word, values in told
+                for side, value in zip(("depth", "height", "width")[-dims:], values, strict=True)
             )
+            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {shown}")
         # The input's entries stand `stride` apart, and the kernels are turned around: the way back of a convolution.
         kernel = weight.shape[2:]
         grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         swapped = jnp.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)
         turned = jnp.flip(swapped, range(2, dims + 2))
         edges = []
-        for each, size, wide, more in zip(padding, kernel, dilation, output_padding, strict=True):
-            low = wide * (size - 1) - each
+        for each, span, wide, more in zip(padding, kernel, dilation, output_padding, strict=True):
+            low = wide * (span - 1) - each
             edges.append((low, low + more))
         result = _convolved(batched, turned, (1,) * dims, edges, dilation, groups, stride)
         if bias is not None:
             result = result + bias.reshape(-1, *[1] * dims)
         return result if input.ndim == dims + 2 else result[0]
 
-    convolve.__doc__ = f"""The way back of a convolution over {dims} spatial dimension{'s'[dims == 1:]}: from its outputs to its inputs.
+    convolve.__doc__ = f"""The way back of a convolution over {spatially(dims)}: from its outputs to its inputs.
 
     `weight` is that of the convolution, (input channels, output channels / groups, ...kernel); `output_padding` tells
     apart the sizes that the convolution would make the same. Underneath: `jax.lax.conv_general_dilated` with

@@ -24,7 +24,8 @@ def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: 
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warnings.warn(
-            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.", stacklevel=2
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=2,
         )
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")

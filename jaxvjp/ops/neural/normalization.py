@@ -54,9 +54,9 @@ def _trailing(name, input, normalized_shape, weight, bias):
                 f"and normalized_shape = {list(shape)}"
             )
     if input.shape[input.ndim - len(shape) :] != shape or input.ndim < len(shape):
-        comma = ", " if name == "layer_norm" else ""  # as torch has it
+        shown = ", " * (name == "layer_norm") + ", ".join(map(str, shape))  # as torch has it
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*{comma}{', '.join(map(str, shape))}], but "
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{shown}], but "
             f"got input of size{list(input.shape)}"
         )
     return tuple(range(input.ndim - len(shape), input.ndim))
@@ -70,9 +70,7 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
     return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
 
 
-@op(
-    public="nn.functional function", saves="input, weight", grad_fn="NativeLayerNormBackward0", out=False
-)
+@op(public="nn.functional function", saves="input, weight", grad_fn="NativeLayerNormBackward0", out=False)
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
@@ -94,7 +92,9 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
 def _check_more_than_one(shape):
     """ValueError where there is but one value per channel, of which no variance can be estimated."""
     if math.prod(shape[:1] + tuple(shape[2:])) == 1:
-        raise ValueError(f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})")
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
+        )
 
 
 @op(public="nn.functional function", saves="input, weight", grad_fn="NativeGroupNormBackward0", out=False)

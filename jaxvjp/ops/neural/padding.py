@@ -30,8 +30,11 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     `mode` says what stands there: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
     """
     if len(pad) % 2:
-        raise RuntimeError("Padding length must be divisible by 2" if mode == "constant" else
-                           f"Padding length must be divisible by 2\nThere are {len(pad)} amounts.")
+        raise RuntimeError(
+            "Padding length must be divisible by 2"
+            if mode == "constant"
+            else f"Padding length must be divisible by 2\nThere are {len(pad)} amounts."
+        )
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(
             f"Padding length should be less than or equal to two times the input dimension but got padding length "
@@ -48,14 +51,12 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
                 )
         return widened(input, before, after, value or 0)
     if value is not None and value != 0:
-        raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in (*ADDED, "circular"):
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     dims = len(before)
     if input.ndim not in (dims + 1, dims + 2) or dims > 3:
-        raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
-        )
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
     for axis, (low, high) in enumerate(zip(before, after, strict=True), input.ndim - dims):
         length = input.shape[axis]
         if mode == "reflect" and max(low, high) >= length:
@@ -145,9 +146,7 @@ def _blocks(shape, kernel_size, dilation, padding, stride):
 
 
 @op(public="nn.functional", grad_fn="Im2ColBackward0")
-def unfold(
-    input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)
-):
+def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)):
     """The windows of an image as columns: (N, C, H, W) to (N, C·k·k, number of windows)."""
     if input.ndim not in (3, 4):
         raise RuntimeError(
@@ -167,7 +166,10 @@ def unfold(
     columns = [
         shifted(
             shifted(padded, padded.ndim - 2, row * dilation[0], stride[0], counts[0]),
-            padded.ndim - 1, column * dilation[1], stride[1], counts[1],
+            padded.ndim - 1,
+            column * dilation[1],
+            stride[1],
+            counts[1],
         )
         for row, column in product(*map(range, kernel_size))
     ]

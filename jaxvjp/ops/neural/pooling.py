@@ -16,9 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Flag, Index, Kept, Kind, Real, index
-from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
+from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import abs_, relu
 
@@ -29,7 +28,7 @@ class Column(NamedTuple):
     Attributes:
         values: the array with that dimension as long as there are windows.
         positions: where in the dimension they stand.
-        valid: which of them are inside the input, None where all are.
+        valid: which of them are inside the input, one truth value for each window.
     """
 
     values: Any
@@ -38,43 +37,38 @@ class Column(NamedTuple):
 
 
 class Sliding(NamedTuple):
-    """Windows of `size` entries, `dilation` apart, of which one starts every `stride` entries; `count` of them."""
+    """Windows of `size` entries, `dilation` apart, of which one starts every `stride` entries; `number` of them."""
 
     size: int
     stride: int
     padding: int
     dilation: int
-    count: int
+    number: int
 
     def columns(self, input: Any, axis: int, outside: Any) -> Iterator[Column]:
         length = input.shape[axis]
-        reach = (self.count - 1) * self.stride + (self.size - 1) * self.dilation + 1
+        reach = (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1
         edges = [(0, 0, 0)] * input.ndim
         edges[axis] = (self.padding, max(reach - length - self.padding, 0), 0)
         padded = jax.lax.pad(input, jnp.asarray(outside, input.dtype), edges) if any(edges[axis]) else input
         for offset in range(0, self.size * self.dilation, self.dilation):
-            positions = np.arange(self.count) * self.stride + offset - self.padding
+            positions = np.arange(self.number) * self.stride + offset - self.padding
             valid = (positions >= 0) & (positions < length)
-            values = shifted(padded, axis, offset, self.stride, self.count)
-            yield Column(values, positions, None if valid.all() else valid)
+            values = shifted(padded, axis, offset, self.stride, self.number)
+            yield Column(values, positions, valid)
 
 
 class Placed(NamedTuple):
-    """Windows that start and end where they are told to: those of adaptive and fractional pooling."""
+    """Windows that start where they are told to, each with a length of its own: of adaptive and fractional pooling."""
 
     starts: Any
     lengths: Any
-    longest: int
 
     def columns(self, input: Any, axis: int, outside: Any) -> Iterator[Column]:
-        for offset in range(self.longest):
+        for offset in range(self.lengths.max(initial=1)):
             valid = offset < self.lengths
-            positions = self.starts + (valid * offset if isinstance(valid, np.ndarray) else offset)
-            yield Column(
-                jnp.take(input, positions, axis, mode="clip"),
-                positions,
-                valid if isinstance(valid, np.ndarray) and not valid.all() else None,
-            )
+            positions = self.starts + valid * offset
+            yield Column(jnp.take(input, positions, axis, mode="clip"), positions, valid)
 
 
 def _along(vector, axis, ndim):
@@ -93,9 +87,11 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
     flat: Any = None
     below = 1  # how many entries one step of this dimension skips
     for axis in reversed(range(first, input.ndim)):
-        best = place = have = None
-        length = input.shape[axis]
+        best: Any = None
+        place: Any = None
+        have: Any = None  # which windows have an entry already: a padding of lowest numbers is none
         window = windows[axis - first]
+        length = input.shape[axis]
         inner: Any = repeat(None) if flat is None else window.columns(flat, axis, 0)
         for column, earlier in zip(window.columns(input, axis, lowest), inner, strict=False):
             values = column.values
@@ -109,14 +105,11 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
             larger = jax.lax.stop_gradient(values > best)
             if floats:
                 larger |= jnp.isnan(values)
-            if have is not None and not with_indices:
-                have = None  # only where a window has nothing but the lowest number does it matter which one is first
-            if have is not None:
+            if not have.all():
                 larger |= _along(~have, axis, input.ndim)
-            if column.valid is not None:
+            if not column.valid.all():
                 larger &= _along(column.valid, axis, input.ndim)
-            if have is not None:
-                have = None if column.valid is None or (have | column.valid).all() else have | column.valid
+            have = have | column.valid
             best = jnp.where(larger, values, best)
             if with_indices:
                 place = jnp.where(larger, here, place)
@@ -132,7 +125,7 @@ def window_sum(input, windows: Sequence[Any]):
         total = None
         for column in windows[axis - first].columns(input, axis, 0):
             values = column.values
-            if column.valid is not None:
+            if not column.valid.all():
                 values = jnp.where(_along(column.valid, axis, input.ndim), values, 0)
             total = values if total is None else total + values
         input = total
@@ -148,8 +141,8 @@ def _check_input(name, input):
         return
     if name.startswith("max") and dims == 3 and input.ndim in (4, 5):
         raise RuntimeError(
-            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive length, "
-            f"but input has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+            f"length, but input has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
         )
     if dims == 3:
         raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input\nIt is {list(input.shape)}.")
@@ -163,7 +156,12 @@ def _check_input(name, input):
 def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
     """The windows of each spatial dimension; errors in torch's words."""
     dims = int(name[-2])
-    for word, values in (("kernel_size", kernel_size), ("stride", stride), ("padding", padding), ("dilation", dilation)):
+    for word, values in (
+        ("kernel_size", kernel_size),
+        ("stride", stride),
+        ("padding", padding),
+        ("dilation", dilation),
+    ):
         if values and len(values) not in (1, dims):
             raise RuntimeError(
                 f"{name}: {word} must either be a single int, or a tuple of {('one', 'two', 'three')[dims - 1]} ints"
@@ -171,9 +169,7 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
     kernel_size, padding, dilation = (each_dim(each, dims) for each in (kernel_size, padding, dilation))
     stride = each_dim(stride, dims) if stride else kernel_size
     windows = []
-    for size, step, edge, gap, length in zip(
-        kernel_size, stride, padding, dilation, input.shape[-dims:], strict=True
-    ):
+    for size, step, edge, gap, length in zip(kernel_size, stride, padding, dilation, input.shape[-dims:], strict=True):
         reach = gap * (size - 1) + 1
         count = (length + 2 * edge - reach + (step - 1 if ceil_mode else 0)) // step + 1
         if ceil_mode and (count - 1) * step >= length + edge:
@@ -199,7 +195,7 @@ def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mod
             )
     _check_input(name, input)
     windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
-    counts = [each.count for each in windows]
+    counts = [each.number for each in windows]
     if min(counts) < 1:
         if dims == 1:
             raise RuntimeError(f"{name}() Invalid computed output size: {counts[0]}")
@@ -229,7 +225,7 @@ def _max_pool(dims):
         values, indices = _largest(input, windows, return_indices)
         return (values, indices) if return_indices else values
 
-    pool.__doc__ = f"""The largest entry of each window over {dims} spatial dimension{'s'[dims == 1:]}, and where it is.
+    pool.__doc__ = f"""The largest entry of each window over {spatially(dims)}, and where it is.
 
     The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
     positions too, flat over the spatial dimensions.
@@ -247,7 +243,7 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
         return total / divisor if jnp.issubdtype(input.dtype, jnp.inexact) else total // divisor
     for axis, window in enumerate(windows, input.ndim - dims):
         length = input.shape[axis]
-        start = np.arange(window.count) * window.stride - window.padding
+        start = np.arange(window.number) * window.stride - window.padding
         end = np.minimum(start + window.size, length + window.padding)
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, length)
@@ -281,7 +277,7 @@ def _avg_pool(dims):
         return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
     function = pool_1d if dims == 1 else pool
-    function.__doc__ = f"""The mean of each window over {dims} spatial dimension{'s'[dims == 1:]}.
+    function.__doc__ = f"""The mean of each window over {spatially(dims)}.
 
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
@@ -303,7 +299,7 @@ def _lp_pool(dims):
         # As torch composes it: at 0 the sign, 0, meets the infinite derivative of the root, and that gives NaN.
         return (jnp.sign(mean) * relu.function(abs_.function(mean)) * size) ** (1.0 / norm_type)
 
-    pool.__doc__ = f"""The `norm_type`-norm of each window over {dims} spatial dimension{'s'[dims == 1:]}."""
+    pool.__doc__ = f"""The `norm_type`-norm of each window over {spatially(dims)}."""
     op(name=name, public="nn.functional", grad_fn="PowBackward0", saves="input")(pool)
 
 
@@ -357,7 +353,7 @@ def _adaptive(name, input, sizes):
             continue
         starts = np.arange(count) * length // max(count, 1)
         lengths = -(-(np.arange(1, count + 1) * length) // max(count, 1)) - starts
-        windows.append(Placed(starts, lengths, int(lengths.max(initial=1))))
+        windows.append(Placed(starts, lengths))
     return windows
 
 
@@ -390,7 +386,7 @@ def _adaptive_pools(dims):
     def mean(input, output_size: OutputSize):
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
 
-    spread = f"`output_size` windows that share {dims} spatial dimension{'s'[dims == 1:]} out evenly."
+    spread = f"`output_size` windows that share {dims} spatial dimension{'s'[dims == 1 :]} out evenly."
     maximum.__doc__ = f"The largest entry of each of {spread}"
     mean.__doc__ = f"The mean of each of {spread}"
     place = "nn.functional function" if dims == 1 else "nn.functional"
@@ -408,16 +404,14 @@ def _fractional(dims):
         for length, size, count, letter in zip(spatial, kernel, counts, "THW"[-dims:], strict=True):
             if count + size - 1 > length:
                 word = {"T": "time", "H": "height", "W": "width"}[letter]
-                raise RuntimeError(
-                    f"{name}(): pool {word} {size} too large relative to input {word} {length}"
-                )
+                raise RuntimeError(f"{name}(): pool {word} {size} too large relative to input {word} {length}")
         planes = input.reshape(-1, *spatial)
         # torch draws for the width first in two dimensions, and for the time first in three.
         draws = samples.reshape(-1, dims)[:, :: -1 if dims == 2 else 1].astype(input.dtype)
 
         def one(plane, draw):
             windows = [
-                Placed(_starts(draw[dim], spatial[dim], kernel[dim], counts[dim]), kernel[dim], kernel[dim])
+                Placed(_starts(draw[dim], spatial[dim], kernel[dim], counts[dim]), np.full(counts[dim], kernel[dim]))
                 for dim in range(dims)
             ]
             values, indices = _largest(plane, windows, return_indices)
@@ -427,7 +421,7 @@ def _fractional(dims):
         shape = (*input.shape[:-dims], *counts)
         return tuple(each.reshape(shape) for each in results) if return_indices else results.reshape(shape)
 
-    pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {dims} spatial dimensions."
+    pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
     op(name=name, public="", saves="input, samples", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
 
 
@@ -449,7 +443,7 @@ def _unpool(dims):
         put = jax.vmap(lambda zeros, place, values: zeros.at[place].set(values, unique_indices=True))
         return put(jnp.zeros((math.prod(lead), spatial), input.dtype), places, planes).reshape(*lead, *output_size)
 
-    unpool.__doc__ = f"Zeros with `input` at `indices`, flat over {dims} spatial dimension{'s'[dims == 1:]}."
+    unpool.__doc__ = f"Zeros with `input` at `indices`, flat over {dims} spatial dimension{'s'[dims == 1 :]}."
     op(name=f"max_unpool{dims}d", public="", saves="indices", grad_fn=_unpool_name(dims))(unpool)
 
 

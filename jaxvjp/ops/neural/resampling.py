@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Flag, Kind, Shape, Text, real, size
+from jaxvjp.ops.arguments import Flag, Kind, Shape, Text, real
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.op import op
@@ -143,11 +143,15 @@ def interpolate(
     dims = input.ndim - 2
     counts, scale = _counts(input, dims, size, scale_factor, recompute_scale_factor)
     if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
-        raise ValueError("Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input")
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if mode == "lanczos":
         raise NotImplementedError("jaxvjp has no mode='lanczos'\n'bicubic' with antialias=True is close to it.")
-    if input.ndim not in (3, 4, 5) or mode not in (*LINEAR.values(), "nearest", "nearest-exact", "area", "bicubic") or (
-        mode == "bicubic" and input.ndim != 4
+    if (
+        input.ndim not in (3, 4, 5)
+        or mode not in (*LINEAR.values(), "nearest", "nearest-exact", "area", "bicubic")
+        or (mode == "bicubic" and input.ndim != 4)
     ):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
@@ -157,12 +161,11 @@ def interpolate(
         needs = next(each for each, name in LINEAR.items() if name == mode)
         raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needs}D input")
     if min(counts) <= 0 or 0 in input.shape[2:]:
-        shown = ", ".join(
-            f"{letter}: {length}" for letter, length in zip("DHW"[-dims:], input.shape[2:], strict=True)
-        )
+        shown = ", ".join(f"{letter}: {length}" for letter, length in zip("DHW"[-dims:], input.shape[2:], strict=True))
         raise RuntimeError(
             f"Input and output sizes should be greater than 0, but got input ({shown}) output ("
-            + ", ".join(f"{letter}: {each}" for letter, each in zip("DHW"[-dims:], counts, strict=True)) + ")"
+            + ", ".join(f"{letter}: {each}" for letter, each in zip("DHW"[-dims:], counts, strict=True))
+            + ")"
         )
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
@@ -192,8 +195,8 @@ def _counts(input, dims, size, scale_factor, recompute):
         if len(size) not in (1, dims):
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
-                f"dimensions of {list(input.shape[2:])} and output size of {list(size)}. Please provide input tensor in "
-                "(N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+                f"dimensions of {list(input.shape[2:])} and output size of {list(size)}. Please provide input tensor "
+                "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
             )
         return (size * dims if len(size) == 1 else size), (None,) * dims
     if scale_factor is None:
@@ -277,9 +280,7 @@ def _inside(places, length, padding_mode, align_corners):
     saves="input, grid",
     grad_fn=lambda static, avals: f"GridSampler{len(avals[0].shape) - 2}DBackward0",
 )
-def grid_sample(
-    input, grid, mode: Text = "bilinear", padding_mode: Text = "zeros", align_corners: Flag | None = None
-):
+def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zeros", align_corners: Flag | None = None):
     """`input` read at the points of `grid`, whose last dimension has x, y (and z) from -1 to 1.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` says what is outside: "zeros", "border" or
@@ -287,8 +288,7 @@ def grid_sample(
     """
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
-            "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: "
-            f"'{mode}'"
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
         )
     if padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(
@@ -307,7 +307,8 @@ def grid_sample(
 
     def read(whole):
         """The entries at whole places (batch, ...), 0 outside: (batch, channels, ...)."""
-        number, valid = 0, True
+        number: Any = 0
+        valid: Any = True
         for place, length in zip(whole, spatial, strict=True):
             valid &= (place >= 0) & (place <= length - 1)
             number = number * length + jnp.clip(jnp.nan_to_num(place), 0, length - 1).astype(jnp.int32)
