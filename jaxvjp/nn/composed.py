@@ -84,3 +84,25 @@ def cosine_embedding_loss(
     static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
     loss: Tensor = apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
     return loss
+
+
+@public("nn.functional")
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`log(1 + exp(-target * input))`, of targets 1 and -1, which must not require a gradient.
+
+    Counterpart of `torch.nn.functional.soft_margin_loss`.
+    """
+    if target.requires_grad:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot "
+            "have requires_grad True."
+        )
+    static = (losses.chosen_reduction(size_average, reduce, reduction),)
+    loss: Tensor = apply(losses.soft_margin_loss, (input, target), static)
+    return loss

@@ -207,17 +207,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     own = logits.dtype
-    gumbel: Any = _drawn(
+    noise = _drawn(
         logits.shape,
         lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),
         own,
     )
-    soft: Tensor = (logits + gumbel).div(tau).softmax(dim)
-    if not hard:
-        return soft
-    winner = (soft == soft.amax(dim, keepdim=True)).to(own)
-    rounded: Tensor = winner - soft.detach() + soft
-    return rounded
+    sample: Tensor = apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
+    return sample
 
 
 def _fractional(dims: int) -> None:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Index, Kept, Real, Text, wrap
+from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Text, wrap
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -27,9 +27,9 @@ def floating(input, kernel):
 
 def _exponential(input, alpha, slope=1.0, scale=1.0):
     """`input` above 0; below it an exponential that comes from `-alpha`. At 0 the derivative is the exponential's."""
-    positive = input > 0
-    below = jnp.where(positive, 0, input)  # so that nothing overflows on the side that is not taken
-    return scale * jnp.where(positive, input, alpha * jnp.expm1(below * slope))
+    curved = input <= 0
+    below = jnp.where(curved, input, 0)  # so that nothing overflows on the side that is not taken
+    return scale * jnp.where(curved, alpha * jnp.expm1(below * slope), input)
 
 
 @op(public="nn.functional", inplace=True, saves="input")
@@ -97,14 +97,18 @@ def relu6(input):
 def hardsigmoid(input):
     """`input / 6 + 1 / 2` kept between 0 and 1."""
     floating(input, "hardsigmoid_cpu")
-    return jnp.where(input <= -3, 0, jnp.where(input >= 3, 1, input / 6 + 0.5))
+    inside = (input > -3) & (input < 3)
+    rising = input / 6 + 0.5
+    return jnp.where(inside, rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
 
 
 @op(public="nn.functional", inplace=True, saves="input")
 def hardswish(input):
     """`input` times its `hardsigmoid`."""
     floating(input, "hardswish_cpu")
-    return jnp.where(input <= -3, 0, jnp.where(input >= 3, input, input * (input + 3) / 6))
+    curved = jnp.where((input > -3) & (input < 3), input, 0)  # squares of others could be infinite
+    constant = jax.lax.stop_gradient(input) * 0
+    return jnp.where(input <= -3, constant, jnp.where(input < 3, curved * (curved + 3) / 6, input))
 
 
 @op(public="nn.functional function method", saves="input")
@@ -208,3 +212,18 @@ def prelu(input, weight):
 def rrelu_with_noise(input, noise: Kept):
     """`input` where it is positive, `noise * input` elsewhere."""
     return jnp.where(input > 0, input, noise.astype(input.dtype) * input)
+
+
+def _gumbel_name(static, avals):
+    return "AddBackward0" if static[1] else "SoftmaxBackward0"
+
+
+@op(public="", saves="result", grad_fn=_gumbel_name)
+def perturbed_softmax(input, noise: Kept, tau: Real, hard: Flag, dim: Index):
+    """The softmax of `(input + noise) / tau`; if `hard` its largest entry alone, with the gradient of them all."""
+    dim = wrap(dim, input.ndim)
+    soft = jax.nn.softmax((input + noise) / tau, dim)
+    if not hard:
+        return soft
+    winner = jnp.expand_dims(jnp.argmax(soft, dim), dim) == jax.lax.broadcasted_iota(jnp.int64, soft.shape, dim)
+    return winner.astype(soft.dtype) - jax.lax.stop_gradient(soft) + soft

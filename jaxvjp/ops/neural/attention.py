@@ -15,8 +15,8 @@ from jaxvjp.ops.op import op
 
 
 def _attention_name(static, avals):
-    batched = len(avals[0].shape) == 4
-    return "ScaledDotProductFlashAttentionForCpuBackward0" if batched else "UnsafeViewBackward0"
+    fused = len(avals[0].shape) == 4 and static[-1][4] is None  # without dropout
+    return "ScaledDotProductFlashAttentionForCpuBackward0" if fused else "UnsafeViewBackward0"
 
 
 @op(public="", saves="query, key, value", grad_fn=_attention_name)

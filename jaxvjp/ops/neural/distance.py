@@ -73,4 +73,11 @@ def pdist(input, p: Real = 2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = jnp.triu_indices(input.shape[0], 1)
-    return p_norm(input[first] - input[second], p, -1)
+    difference = input[first] - input[second]
+    if p != math.inf:
+        return p_norm(difference, p, -1)
+    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
+    magnitude = abs_.function(difference)
+    constant = jax.lax.stop_gradient(magnitude)
+    largest = jnp.max(constant, -1, initial=0)
+    return largest + jnp.sum(jnp.where(constant == largest[:, None], magnitude - constant, 0), -1)

@@ -100,7 +100,8 @@ def l1_loss(
 def _smooth(difference, bound):
     """A parabola up to `bound` and a line beyond it."""
     magnitude = abs_.function(difference)
-    return magnitude, jnp.where(magnitude < bound, 0.5 * difference * difference, bound * (magnitude - 0.5 * bound))
+    curved = jnp.where(magnitude < bound, difference, 0)  # the square of others could be infinite
+    return magnitude, jnp.where(magnitude < bound, 0.5 * curved * curved, bound * (magnitude - 0.5 * bound))
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn="SmoothL1LossBackward0")
@@ -244,12 +245,9 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target")
-def soft_margin_loss(
-    input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean"
-):
+@op(public="", promotion=ARITHMETIC, saves="input, target")
+def soft_margin_loss(input, target, reduction: Text):
     """`log(1 + exp(-target * input))`, of targets 1 and -1."""
-    reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = broadcast(input, target)
     return reduced(jnp.log1p(jnp.exp(-input * target)), reduction)
 
