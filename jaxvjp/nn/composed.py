@@ -100,8 +100,8 @@ def soft_margin_loss(
     """
     if target.requires_grad:
         raise RuntimeError(
-            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input cannot "
-            "have requires_grad True."
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
+            "cannot have requires_grad True."
         )
     static = (losses.chosen_reduction(size_average, reduce, reduction),)
     loss: Tensor = apply(losses.soft_margin_loss, (input, target), static)

@@ -67,8 +67,14 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
         )
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if outside(numbers, weight.shape[0]) is not None:
-        raise IndexError("index out of range in self")
+    wrong = outside(numbers, weight.shape[0])
+    if wrong is not None and name == "embedding_bag":
+        place = int(np.flatnonzero(np.asarray(numbers.value) == wrong)[0])
+        raise RuntimeError(
+            f"Index {place} of input takes value {wrong} which is not in the valid range [0, {weight.shape[0]})"
+        )
+    if wrong is not None:
+        raise IndexError(f"index out of range in self\nRow {wrong} of {weight.shape[0]}.")
 
 
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:

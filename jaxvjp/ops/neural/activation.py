@@ -84,7 +84,7 @@ def hardtanh(input, min_val: Real = -1.0, max_val: Real = 1.0):
     if jnp.issubdtype(input.dtype, jnp.unsignedinteger) and min_val < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     low, high = (jnp.asarray(each, input.dtype) for each in (min_val, max_val))
-    return jnp.where(input <= low, low, jnp.where(input >= high, high, input))
+    return jnp.where((input > low) & (input < high), input, jnp.clip(jax.lax.stop_gradient(input), low, high))
 
 
 @op(public="nn.functional", inplace=True, saves="input", grad_fn="HardtanhBackward0")
@@ -111,11 +111,16 @@ def hardswish(input):
     return jnp.where(input <= -3, constant, jnp.where(input < 3, curved * (curved + 3) / 6, input))
 
 
+def _undefined_or_zero(input):
+    """NaN where `input` is, and else 0; nothing of the gradient passes."""
+    return jnp.where(jnp.isnan(input), jax.lax.stop_gradient(input), 0)
+
+
 @op(public="nn.functional function method", saves="input")
 def hardshrink(input, lambd: Real = 0.5):
     """`input`, or 0 where its magnitude is at most `lambd`."""
     floating(input, "hardshrink_cpu")
-    return jnp.where((input >= -lambd) & (input <= lambd), 0, input)
+    return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
 
 
 @op(public="nn.functional", saves="input")
@@ -128,9 +133,8 @@ def softshrink(input, lambd: Real = 0.5):
             f"lambda must be in range [0, {float(jnp.finfo(input.dtype).max):g}] for input dtype {own}, but found "
             f"{lambd:g}"
         )
-    undefined = jnp.isnan(input)
-    shrunk = jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, 0))
-    return jnp.where(undefined, input, shrunk)
+    rest = _undefined_or_zero(input)
+    return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, rest))
 
 
 @op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="SubBackward0")

@@ -23,18 +23,31 @@ def _class_axis(input):
 
 def _check_classes(input, target, weight):
     """torch's errors for shapes of scores, class numbers and class weights that do not fit together."""
+    size, numbers = list(input.shape), list(target.shape)
     if input.ndim == 0:
         raise ValueError(f"Expected 1 or more dimensions (got {input.ndim})")
-    first = target.shape[0] if target.ndim else 1
-    if input.ndim > 1 and (target.ndim == 0 or input.shape[0] != first):
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({first}).")
-    if input.ndim > 1 and input.shape[2:] != target.shape[1:]:
-        expected = (input.shape[0], *input.shape[2:])
-        raise ValueError(f"Expected target size {list(expected)}, got {list(target.shape)}")
-    if input.ndim == 1 and target.ndim > 1:
-        raise RuntimeError("multi-target not supported\nOne row of scores has one class.")
-    if not jnp.issubdtype(target.dtype, jnp.integer):
-        raise RuntimeError(f"expected scalar type Long but found {from_numpy(target.dtype).legacy}")
+    if input.ndim == 1 and target.ndim == 1 and numbers != [1]:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {numbers[0]}")
+    if input.ndim > 1 and size[:1] != numbers[:1]:
+        raise ValueError(
+            f"Expected input batch_size ({size[0]}) to match target batch_size ({numbers[0] if numbers else 1})."
+        )
+    if input.ndim <= 2 and target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.ndim == 4 and target.ndim != 3:
+        raise RuntimeError(
+            "only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+            f"{target.ndim}\nThe target is {numbers}."
+        )
+    if input.ndim > 2 and size[2:] != numbers[1:]:
+        if input.ndim == 4:
+            raise RuntimeError(f"size mismatch (got input: {size} , target: {numbers}")
+        raise RuntimeError(f"Expected target size {[size[0], *size[2:]]}, got {numbers}")
+    if target.dtype not in (jnp.int64, jnp.uint8):
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {from_numpy(target.dtype).legacy}\n"
+            "The target has numbers of classes, `target.long()`; probabilities have the shape of the scores."
+        )
     classes = input.shape[_class_axis(input)]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(
@@ -46,6 +59,8 @@ def _check_classes(input, target, weight):
 def _nll(input, target, weight, ignore_index, reduction):
     """The negative log-likelihood, and of each element its share in a mean: its class's weight, or 0 if ignored."""
     axis = _class_axis(input)
+    if input.ndim == 1:
+        target = target.reshape(())
     counted = target != ignore_index
     number = jnp.where(counted, target, 0).astype(jnp.int32)
     # A comparison with all classes is elementwise, and so is its derivative; a gather's would be a scatter.
@@ -119,7 +134,7 @@ def cross_entropy(
     loss, share = _nll(log_probability, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss
-    spread = jnp.where(target == ignore_index, 0, -jnp.sum(weighted, axis))
+    spread = jnp.where(target.reshape(share.shape) == ignore_index, 0, -jnp.sum(weighted, axis))
     spread = jnp.sum(spread) / jnp.sum(share) if reduction == "mean" else reduced(spread, reduction)
     return (1 - label_smoothing) * loss + label_smoothing / classes * spread
 

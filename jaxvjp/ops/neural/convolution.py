@@ -289,10 +289,12 @@ def _transposed(dims):
         _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
         if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
             told = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            if dims == 1:  # to torch one dimension is two, of which the first has length 1
+                told = tuple((word, (int(word != "output_padding"), *values)) for word, values in told)
             shown = " ".join(
                 f"{word}_{side}: {value}"
                 for word, values in told
-                for side, value in zip(("depth", "height", "width")[-dims:], values, strict=True)
+                for side, value in zip(("depth", "height", "width")[-len(values) :], values, strict=True)
             )
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {shown}")
         # The input's entries stand `stride` apart, and the kernels are turned around: the way back of a convolution.

@@ -100,8 +100,9 @@ def l1_loss(
 def _smooth(difference, bound):
     """A parabola up to `bound` and a line beyond it."""
     magnitude = abs_.function(difference)
-    curved = jnp.where(magnitude < bound, difference, 0)  # the square of others could be infinite
-    return magnitude, jnp.where(magnitude < bound, 0.5 * curved * curved, bound * (magnitude - 0.5 * bound))
+    straight = magnitude >= bound
+    curved = jnp.where(straight, 0, difference)  # the square of others could be infinite
+    return magnitude, jnp.where(straight, bound * (magnitude - 0.5 * bound), 0.5 * curved * curved)
 
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn="SmoothL1LossBackward0")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import FLOAT, op
 
 
 def _wide(input):
@@ -162,7 +162,7 @@ def moved_towards(input, statistic, momentum: Scalar, correction: Scalar):
     return moved.astype(input.dtype)
 
 
-@op(public="nn.functional", saves="input", grad_fn="DivBackward0")
+@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0")
 def local_response_norm(input, size: Index, alpha: Real = 1e-4, beta: Real = 0.75, k: Real = 1.0):
     """`input` over a power of the mean square of `size` neighbouring channels."""
     if input.ndim < 3:

@@ -240,7 +240,7 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
     total = window_sum(input, windows)
     if divisor is not None:
-        return total / divisor if jnp.issubdtype(input.dtype, jnp.inexact) else total // divisor
+        return jax.lax.div(total, jnp.full_like(total, divisor))  # of integers towards 0
     for axis, window in enumerate(windows, input.ndim - dims):
         length = input.shape[axis]
         start = np.arange(window.number) * window.stride - window.padding
@@ -248,7 +248,7 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
         if not count_include_pad:
             start, end = np.maximum(start, 0), np.minimum(end, length)
         share = _along(jnp.asarray(end - start, total.dtype), axis, input.ndim)
-        total = total / share if jnp.issubdtype(input.dtype, jnp.inexact) else total // share
+        total = jax.lax.div(total, jnp.broadcast_to(share, total.shape))
     return total
 
 
