@@ -17,18 +17,21 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.reduction
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
+    ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex ops.statistics
     ops.linalg ops.view ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
     ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
-    core.places core.modes core.graph core.program core.compilation core.plan core.evaluation core.promotion
-    core.pullback core.engine core.walks core.transforms core
-    printing hooks publishing storage tensor application levels indexing signatures calls functions random creation
-    linalg fft special nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional nn
-    autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
-    autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func staging
-    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench
+    core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
+    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
+    printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
+    functions random creation sampling properties autograd.variable linalg fft special
+    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
+    autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
+    autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
+    autograd.gradcheck autograd nn.init nn
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
+    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench.operations bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

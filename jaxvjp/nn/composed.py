@@ -1,12 +1,14 @@
-"""Losses that are more than a row. `functions` comes before this room."""
+"""Losses that are more than a row, and the in-place activations. `functions` comes before this room."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from jaxvjp.application import apply
+from jaxvjp.functions import in_place_of
 from jaxvjp.ops.neural import loss as losses
 from jaxvjp.ops.neural.distance import pairwise_distance
+from jaxvjp.ops.op import REGISTRY
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
 
@@ -106,3 +108,13 @@ def soft_margin_loss(
     static = (losses.chosen_reduction(size_average, reduce, reduction),)
     loss: Tensor = apply(losses.soft_margin_loss, (input, target), static)
     return loss
+
+
+IN_PLACE = {
+    **dict.fromkeys(["celu", "selu", "threshold"], "nn.functional function"),
+    **dict.fromkeys(["elu", "hardtanh", "leaky_relu", "relu"], "nn.functional"),
+}
+"""Activations of which torch has a function like `relu_`, and where."""
+
+for _name, _places in IN_PLACE.items():
+    public(_places, f"{_name}_")(in_place_of([REGISTRY[_name]], _name))

@@ -14,7 +14,6 @@ import numpy as np
 
 from jaxvjp.application import apply, apply_in_place
 from jaxvjp.core.graph import leaf
-from jaxvjp.creation import rand
 from jaxvjp.dtypes import dtype
 from jaxvjp.levels import Batch, per_example
 from jaxvjp.ops.neural import activation
@@ -22,6 +21,7 @@ from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
 from jaxvjp.publishing import public
 from jaxvjp.random import default_generator
+from jaxvjp.sampling import rand
 from jaxvjp.tensor import Tensor, wrap
 
 Shape = Callable[[Tensor], tuple[int, ...]]
@@ -41,7 +41,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Te
 
 def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
     """Ones, and zeros with probability `p`."""
-    return _drawn(shape, lambda count: default_generator.bernoulli(count, 1 - p), own)
+    return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own)
 
 
 def _check_probability(p: float) -> None:
@@ -61,7 +61,7 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     scaled = _drawn(
-        shape(input), lambda count: _scaled(default_generator.bernoulli(count, 1 - p), p, input.dtype), input.dtype
+        shape(input), lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, input.dtype), input.dtype
     )
     return _result(mul, inplace, input, scaled)
 

@@ -68,6 +68,12 @@ def silu(input):
     return input * jax.nn.sigmoid(input)
 
 
+@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0")
+def logsigmoid(input):
+    """The logarithm of the sigmoid, precise also where that is nearly 0."""
+    return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))
+
+
 @op(public="nn.functional", inplace=True, saves="input")
 def mish(input):
     """`input * tanh(softplus(input))`."""

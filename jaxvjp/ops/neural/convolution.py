@@ -288,7 +288,7 @@ def _transposed(dims):
         batched = input if input.ndim == dims + 2 else input[None]
         _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
         if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
-            told = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            told: Any = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
             if dims == 1:  # to torch one dimension is two, of which the first has length 1
                 told = tuple((word, (int(word != "output_padding"), *values)) for word, values in told)
             shown = " ".join(

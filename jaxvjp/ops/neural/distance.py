@@ -10,28 +10,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_, broadcast
-from jaxvjp.ops.reduction import shared
-
-
-def p_norm(input, p: float, dim: Dims, keepdim: bool = False):
-    """The p-norm over `dim`, whose derivative is 0 where torch says so: at 0, and of each entry that is 0."""
-    reduced = axes(dim, input.ndim)
-    magnitude = abs_.function(input)
-    if p == math.inf:
-        largest = shared(magnitude, jnp.max, reduced)
-        return jnp.expand_dims(largest, reduced) if keepdim else largest
-    if p == 0:
-        return jnp.sum(jax.lax.stop_gradient(input != 0).astype(magnitude.dtype), reduced, keepdims=keepdim)
-    if p == 1:
-        return jnp.sum(magnitude, reduced, keepdims=keepdim)
-    if p == 2:
-        powers = magnitude * magnitude if not jnp.iscomplexobj(input) else jnp.real(input * jnp.conj(input))
-    else:
-        nothing = magnitude == 0
-        powers = jnp.where(nothing, 0, jnp.where(nothing, 1, magnitude) ** p)
-    total = jnp.sum(powers, reduced, keepdims=keepdim)
-    zero = total == 0
-    return jnp.where(zero, 0, jnp.where(zero, 1, total) ** (1 / p) if p != 2 else jnp.sqrt(jnp.where(zero, 1, total)))
+from jaxvjp.ops.reduction import vector_norm
 
 
 def at_least(input, bound: float):
@@ -42,7 +21,7 @@ def at_least(input, bound: float):
 @op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True)
 def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
-    return input / at_least(p_norm(input, p, dim, True), eps)
+    return input / at_least(vector_norm(input, p, axes(dim, input.ndim), True), eps)
 
 
 @op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="SumBackward1", out=False)
@@ -54,7 +33,7 @@ def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
 
 def _unit(input, dim, eps):
     """`input` divided by its norm. Where that is raised to `eps`, its derivative is still the norm's, as in torch."""
-    norm = p_norm(input, 2.0, dim, True)
+    norm = vector_norm(input, 2, axes(dim, input.ndim), True)
     return input / jnp.where(norm < eps, eps + (norm - jax.lax.stop_gradient(norm)), norm)
 
 
@@ -62,7 +41,7 @@ def _unit(input, dim, eps):
 def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = False):
     """The p-norm of `x1 - x2 + eps` over the last dimension."""
     x1, x2 = broadcast(x1, x2)
-    return p_norm(x1 - x2 + eps, p, -1, keepdim)
+    return vector_norm(x1 - x2 + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
 
 
 @op(public="nn.functional function", saves="input", out=False)
@@ -75,7 +54,7 @@ def pdist(input, p: Real = 2.0):
     first, second = jnp.triu_indices(input.shape[0], 1)
     difference = input[first] - input[second]
     if p != math.inf:
-        return p_norm(difference, p, -1)
+        return vector_norm(difference, p, (1,))
     # Unlike a norm's, this gradient goes to each of the equally large entries in full.
     magnitude = abs_.function(difference)
     constant = jax.lax.stop_gradient(magnitude)

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Text
-from jaxvjp.ops.neural.distance import p_norm
 from jaxvjp.ops.op import op
+from jaxvjp.ops.reduction import vector_norm
 
 
 def _rows(weight, numbers, padding_idx, scale_grad_by_freq):
@@ -61,7 +61,7 @@ def embedding_bag(
 @op(public="", differentiable=False)
 def renormalized(weight, numbers: Kept, max_norm: Real, norm_type: Real):
     """`weight` with those rows that `numbers` name and that are longer than `max_norm` brought down to that."""
-    norm = p_norm(weight, norm_type, 1, True)
+    norm = vector_norm(weight, norm_type, (1,), True)
     named = jnp.zeros(weight.shape[0], bool).at[numbers.reshape(-1)].set(True)
     return jnp.where(named[:, None] & (norm > max_norm), weight * (max_norm / (norm + 1e-7)), weight)
 
