@@ -64,7 +64,8 @@ def test_every_row_has_a_docstring_and_its_forms():
         if "function" in row.public:
             assert f"torch.{row.torch_name}" in getattr(jaxvjp, row.torch_name).__doc__
         assert hasattr(x, row.torch_name) or "method" not in row.public
-        assert hasattr(x, row.torch_name + "_") or not row.inplace
+        if row.inplace and "nn.functional" not in row.public:
+            assert hasattr(x, row.torch_name + "_")
         named = {each.lstrip("*") for each in row.operands}
         assert {each.name for each in row.saves} <= {*named, "result", "residuals"}
         assert {each.needed_for for each in row.saves} <= {*named, None}

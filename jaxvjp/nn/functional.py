@@ -4,8 +4,13 @@
 more than a row.
 """
 
+# For what they publish:
+import jaxvjp.nn.attention
+import jaxvjp.nn.composed
+import jaxvjp.nn.drawn
+import jaxvjp.nn.numbered
+import jaxvjp.nn.running
+import jaxvjp.nn.tables  # noqa: F401
 from jaxvjp.functions import functions_in
-from jaxvjp.nn import attention, composed, drawn, numbered, running, tables
 
-__all__ = ["attention", "composed", "drawn", "numbered", "running", "tables"]
 globals().update(functions_in("nn.functional"))

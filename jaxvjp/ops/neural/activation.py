@@ -218,7 +218,7 @@ def prelu(input, weight):
     return jnp.where(input > 0, input, per_channel * input)
 
 
-@op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0", inplace=True)
+@op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0")
 def rrelu_with_noise(input, noise: Kept):
     """`input` where it is positive, `noise * input` elsewhere."""
     return jnp.where(input > 0, input, noise.astype(input.dtype) * input)
