@@ -47,5 +47,14 @@ DIFFERS: dict[str, str] = {}
 NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
 """Those about sparse tensors, CUDA kernels or torch's own internals, which do not count as missing."""
 
-WHAT_IT_TAKES: dict[str, str] = {}
+WHAT_IT_TAKES: dict[str, str] = {
+    "masked.*": "the namespace torch.masked: each a fill by the mask and then an op that is here",
+    "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
+    "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
+    "special.airy_ai": "as the Bessel functions",
+    "signal.windows.*": "the namespace torch.signal.windows: closed formulas",
+    "sparse.*": "sparse tensors",
+    "chalf": "a complex type of 32 bits, which JAX has not",
+    "histogram*": "edges found from values, as `histc` does, for each dimension",
+}
 """For ops that are missing and take more than a row: what."""
