@@ -2,8 +2,8 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
-`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`, `autograd`,
-`func`, `nn`.
+`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
+`autograd`, `func`, `nn`.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ from jaxvjp.ops.view import (
     unsqueeze,
 )
 from jaxvjp.publishing import public
-from jaxvjp.storage import Step
 from jaxvjp.size import Size
+from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view
 
 public("function", "reshape")(Tensor.reshape)
