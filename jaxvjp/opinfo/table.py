@@ -58,5 +58,9 @@ DIFFERS: dict[str, str] = {
 NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
 """Those about sparse tensors, CUDA kernels or torch's own internals, which do not count as missing."""
 
-WHAT_IT_TAKES: dict[str, str] = {}
+WHAT_IT_TAKES: dict[str, str] = {
+    "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
+    "_chunk_cat": "an inner function of torch's distributed training: `cat` of `chunk`",
+    "_unsafe_masked_index*": "an inner function of torch's compiler: `where` and `index`",
+}
 """For ops that are missing and take more than a row: what."""
