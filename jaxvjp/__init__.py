@@ -2,14 +2,19 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
-`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `autograd`, `func`.
+`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
+`autograd`, `func`, `nn`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from jaxvjp import (
     autograd,
     conversion,
+    crossing,
     cuda,
     dtypes,
     fft,
@@ -45,13 +50,16 @@ from jaxvjp.creation import (
     zeros,
     zeros_like,
 )
+from jaxvjp.crossing import from_dlpack, from_torch
 from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
+from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.sampling import rand, rand_like, randn, randn_like
+from jaxvjp.size import Size
 from jaxvjp.staging import UnstageableError, compile, jit
-from jaxvjp.tensor import Size, Tensor
+from jaxvjp.tensor import Tensor
 
 __version__ = "0.1.0"
 
@@ -59,6 +67,7 @@ functions.attach_methods()
 conversion.attach_methods()
 indexing.attach_methods()
 views.attach_methods()
+crossing.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
@@ -69,7 +78,9 @@ __all__ = [
     "Size",
     "Tensor",
     "UnstageableError",
+    "as_torch",
     "autograd",
+    "compare",
     "compile",
     "counters",
     "cuda",
@@ -80,6 +91,8 @@ __all__ = [
     "enable_grad",
     "explain_program",
     "fft",
+    "from_dlpack",
+    "from_torch",
     "full",
     "func",
     "get_default_device",
@@ -107,6 +120,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_printoptions",
     "special",
     "tensor",
     "testing",
@@ -115,3 +129,18 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
+"""Names whose rooms are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
+    sentence = f"module 'jaxvjp' has no attribute '{name}'"
+    if name.startswith("__"):
+        raise AttributeError(sentence)
+    from jaxvjp.scripts.names import advice
+
+    raise AttributeError(sentence + advice("torch", name))

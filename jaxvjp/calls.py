@@ -21,7 +21,8 @@ from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor import Size, Tensor
+from jaxvjp.size import Size
+from jaxvjp.tensor import Tensor
 
 Front = Callable[..., Any]
 REMEMBERED = 512

@@ -165,7 +165,7 @@ class Stored:
             storage.version += 1
             self._seen = storage.version
             self._show(new)
-        elif any(step.operation is expand for step in self._steps) and not transforming.batches:
+        elif any(step.operation is expand for step in self._steps) and self._has_layout:
             base.write(self._written_to_part(base.node, new))
         else:
             nodes = [base.node]
@@ -254,6 +254,8 @@ class Stored:
         others = other if other._base_tensor is None else other._base_tensor
         if mine.storage is not others.storage or (mine is self and others is other):
             return
+        if not (self._has_layout and other._has_layout):
+            return
         (origin, target), (start, source) = self._laid_out(), other._laid_out()
         places = [
             (each.__array_interface__["data"][0] - base.__array_interface__["data"][0], each)
@@ -281,6 +283,11 @@ class Stored:
     def shares_memory(self, other: Stored) -> bool:
         """Whether writing to one may change the other."""
         return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
+
+    @property
+    def _has_layout(self) -> bool:
+        """Whether it is a view that torch's memory knows: not an example of a batch, nor a dual tensor."""
+        return all(step.operation.layout is not None for step in self._steps)
 
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""

@@ -21,8 +21,9 @@ from jaxvjp.ops.view import (
     unsqueeze,
 )
 from jaxvjp.publishing import public
+from jaxvjp.size import Size
 from jaxvjp.storage import Step
-from jaxvjp.tensor import Size, Tensor, view
+from jaxvjp.tensor import Tensor, view
 
 public("function", "reshape")(Tensor.reshape)
 

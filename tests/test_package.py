@@ -22,15 +22,18 @@ READING_ORDER = """
     ops.statistics ops.linalg ops.view ops.strided ops.rearrangement ops
     core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
     core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
-    printing hooks publishing storage tensor application conversion cuda levels splitting views strides indexing parts
-    signatures calls functions selection random creation sampling properties autograd.variable linalg fft special
-    nn.functional
+    printing size hooks publishing storage tensor application conversion cuda levels splitting views strides indexing
+    parts signatures calls functions selection random creation sampling properties crossing autograd.variable linalg fft
+    special nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
-    autograd.gradcheck autograd nn.init nn
+    autograd.gradcheck autograd nn.init nn.parameter nn
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
-    utils.checkpoint utils testing __init__ lessons terminal bench.workloads bench.operations bench
-    opinfo.table opinfo.check opinfo.report opinfo __main__
+    utils.checkpoint utils testing __init__
+    scripts.program scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
+    comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
+    comparison.terminal_view comparison.page comparison.functions comparison comparison.command
+    lessons bench.workloads bench.operations bench opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 
 
@@ -43,7 +46,8 @@ def test_importing_brings_no_torch_and_changes_nothing_in_jax():
 import jax, sys
 before = dict(jax.config.values)
 import jaxvjp
-assert "torch" not in sys.modules and "rich" not in sys.modules
+late = {"torch", "rich", "jaxvjp.scripts", "jaxvjp.comparison", "jaxvjp.terminal"}
+assert late.isdisjoint(sys.modules)
 print({k for k in before if jax.config.values[k] != before[k]})
 """
     assert run_python(code).strip() == "set()"

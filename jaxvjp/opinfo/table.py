@@ -62,5 +62,13 @@ WHAT_IT_TAKES: dict[str, str] = {
     "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
     "_chunk_cat": "an inner function of torch's distributed training: `cat` of `chunk`",
     "_unsafe_masked_index*": "an inner function of torch's compiler: `where` and `index`",
+    "masked.*": "the namespace torch.masked: each a fill by the mask and then an op that is here",
+    "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
+    "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
+    "special.airy_ai": "as the Bessel functions",
+    "signal.windows.*": "the namespace torch.signal.windows: closed formulas",
+    "sparse.*": "sparse tensors",
+    "chalf": "a complex type of 32 bits, which JAX has not",
+    "histogram*": "edges found from values, as `histc` does, for each dimension",
 }
 """For ops that are missing and take more than a row: what."""
