@@ -253,7 +253,7 @@ def in_place_forms() -> dict[str, list[Op]]:
         if place == "method" and any(row.inplace for row in rows):
             found[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if row.inplace and "method" not in row.public and not row.namespace:
+        if row.inplace and not row.public & {"method", "nn.functional"} and not row.namespace:
             found.setdefault(row.torch_name, []).append(row)
     return found
 

@@ -271,6 +271,11 @@ class Stored:
                 "memory location. Please clone() the tensor before performing the operation."
             )
 
+    @property
+    def _has_layout(self) -> bool:
+        """Whether it is a view that torch's memory knows: not an example of a batch, nor a dual tensor."""
+        return all(step.operation.layout is not None for step in self._steps)
+
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
         return self._layout().ctypes.data - ORIGIN.ctypes.data
@@ -283,11 +288,6 @@ class Stored:
     def shares_memory(self, other: Stored) -> bool:
         """Whether writing to one may change the other."""
         return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
-
-    @property
-    def _has_layout(self) -> bool:
-        """Whether it is a view that torch's memory knows: not an example of a batch, nor a dual tensor."""
-        return all(step.operation.layout is not None for step in self._steps)
 
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""

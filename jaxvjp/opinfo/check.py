@@ -8,12 +8,13 @@ gradient, of the method and the in-place form, and of the errors for bad input. 
 from __future__ import annotations
 
 import copy
+import functools
 import random
+import re
 import types
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ class Unsupported(TypeError):  # noqa: N818 - what it says
     """The sample holds what has no counterpart: a sparse tensor, a memory format."""
 
 
-@cache
+@functools.cache
 def database() -> list[Any]:
     """torch's ops, one entry per name and variant."""
     with warnings.catch_warnings():
@@ -90,7 +91,9 @@ def rebound(function: Any) -> Callable[..., Any]:
     if not isinstance(function, types.FunctionType):
         untouched: Callable[..., Any] = function
         return untouched
-    names = {name: jaxvjp for name, value in function.__globals__.items() if getattr(value, "__name__", "") == "torch"}
+    names: dict[str, Any] = {
+        name: jaxvjp for name, value in function.__globals__.items() if getattr(value, "__name__", "") == "torch"
+    }
     again = types.FunctionType(
         function.__code__,
         {**function.__globals__, **names, "wrapper_set_seed": _seeded},
@@ -183,8 +186,14 @@ class _Run:
                 if self.op.method_variant:
                     own = self.op.method_variant.__name__
                     forms.append(("method", _method(own), _method(own)))
-                if self.op.inplace_variant and self.op.inplace_variant.__name__ != self.op.name:
-                    own = self.op.inplace_variant.__name__
+                variant = self.op.inplace_variant
+                if isinstance(variant, functools.partial):  # of the function itself: `inplace=True`
+                    own = functools.partial(self.ours, **variant.keywords)
+                    forms.append(("in-place", _on_a_copy(variant), _on_a_copy(own)))
+                elif isinstance(variant, types.FunctionType):
+                    forms.append(("in-place", _on_a_copy(variant), _on_a_copy(rebound(variant))))
+                elif variant and variant.__name__ != self.op.name:
+                    own = variant.__name__
                     forms.append(("in-place", _in_place(own), _in_place(own)))
             for form, torchs, function in forms:
                 try:
@@ -242,8 +251,13 @@ class _Run:
         again = [each for each in first if each is not None and each.requires_grad]
         if self.twice and again:
             weights = [_drawn(module, each, 2, False) for each in again]
-            second = module.autograd.grad(again, [*inputs, *cotangents], weights, allow_unused=True)
-            outcome["second gradient"] = list(second)
+            try:
+                second = module.autograd.grad(again, [*inputs, *cotangents], weights, allow_unused=True)
+            except RuntimeError as error:
+                if not re.match(r"derivative for .* is not implemented", str(error)):
+                    raise
+            else:
+                outcome["second gradient"] = list(second)
         return outcome
 
     def compared(
@@ -445,6 +459,10 @@ def _drawn(module: Any, like: Any, seed: int, requires_grad: bool) -> Any:
 
 def _method(name: str) -> Callable[..., Any]:
     return lambda x, *arguments, **named: getattr(x, name)(*arguments, **named)
+
+
+def _on_a_copy(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, *arguments, **named: function(x.clone(), *arguments, **named)
 
 
 def _in_place(name: str) -> Callable[..., Any]:

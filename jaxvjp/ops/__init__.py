@@ -12,6 +12,7 @@ from jaxvjp.ops import (  # noqa: F401
     joining,
     linalg,
     logic,
+    neural,
     pointwise,
     rearrangement,
     reduction,
