@@ -1,16 +1,45 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
+are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
+`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
+`autograd`, `func`, `nn`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, random, special, testing, utils
+from importlib import import_module
+from typing import Any
+
+from jaxvjp import (
+    algebra,  # noqa: F401 - for what it publishes
+    autograd,
+    conversion,
+    crossing,
+    cuda,
+    dtypes,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    parts,  # noqa: F401 - publishes its functions, as `sampling` does
+    properties,  # noqa: F401
+    random,
+    sampling,  # noqa: F401
+    selection,  # noqa: F401 - for what it publishes
+    special,
+    splitting,  # noqa: F401
+    strides,  # noqa: F401
+    testing,
+    utils,
+    views,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.compilation import counters, set_choosing
+from jaxvjp.core.history import explain_program, recompiles
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -18,23 +47,28 @@ from jaxvjp.creation import (
     full,
     ones,
     ones_like,
-    rand,
-    rand_like,
-    randn,
-    randn_like,
     tensor,
     zeros,
     zeros_like,
 )
+from jaxvjp.crossing import from_dlpack, from_torch
+from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
+from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
-from jaxvjp.tensor import Size, Tensor
+from jaxvjp.sampling import rand, rand_like, randn, randn_like
+from jaxvjp.size import Size
+from jaxvjp.staging import UnstageableError, compile, jit
+from jaxvjp.tensor import Tensor
 
 __version__ = "0.1.0"
 
 functions.attach_methods()
+conversion.attach_methods()
 indexing.attach_methods()
+crossing.attach_methods()
+views.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
@@ -44,21 +78,32 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "UnstageableError",
+    "as_torch",
     "autograd",
+    "compare",
+    "compile",
     "counters",
+    "cuda",
+    "device",
     "dtype",
     "empty",
     "empty_like",
     "enable_grad",
+    "explain_program",
     "fft",
+    "from_dlpack",
+    "from_torch",
     "full",
     "func",
+    "get_default_device",
     "get_default_dtype",
     "inference_mode",
     "initial_seed",
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jit",
     "linalg",
     "manual_seed",
     "nn",
@@ -71,8 +116,12 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "recompiles",
+    "set_choosing",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_printoptions",
     "special",
     "tensor",
     "testing",
@@ -81,3 +130,18 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
+"""Names whose rooms are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
+    sentence = f"module 'jaxvjp' has no attribute '{name}'"
+    if name.startswith("__"):
+        raise AttributeError(sentence)
+    from jaxvjp.scripts.names import advice
+
+    raise AttributeError(sentence + advice("torch", name))

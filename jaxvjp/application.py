@@ -5,18 +5,34 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, items, record
-from jaxvjp.core.modes import transforming
+from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
+from jaxvjp.core.transfer import beside, moved
+from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import COMPARE, Aval, Op
+from jaxvjp.ops.op import COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
+
+FLUSH = 2039
+"""Every so many operations that no gradient flows through, the last of them is computed: `mean = 0.9 * mean + 0.1 * x`
+would else grow a graph for as long as nobody reads `mean`. It is prime, so that every line of a loop has its turn."""
+_untracked = count(1).__next__
+
+
+def keep_flat(node: Node) -> None:
+    """Called with each node that no gradient flows through."""
+    if _untracked() % FLUSH == 0 and not (transforming.depth or transforming.forward or staging.journal):
+        evaluate([node])
 
 
 def operand_node(value: Any) -> Any:
@@ -46,6 +62,8 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
     node = recorded(operation, operands, static)
+    if not node.requires_grad:
+        keep_flat(node)
     return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
 
 
@@ -58,8 +76,9 @@ def tuple_of(operation: Op, node: Node) -> Any:
     fields = () if operation.returns is None else operation.returns._fields
     if operation.refuse is not None and len(tensors) > max(len(fields), 1):
         *tensors, verdict = tensors
-        if not transforming.batches:  # where the examples have no values yet
-            operation.refuse(np.asarray(verdict.value))
+        values = known_values(verdict.node)
+        if values is not None:
+            operation.refuse(values)
         if not fields:
             return tensors[0]
     return tensors if operation.returns is None else operation.returns(*tensors)
@@ -68,15 +87,56 @@ def tuple_of(operation: Op, node: Node) -> Any:
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
     nodes = tuple([operand_node(each) for each in operands])
+    if Placed.anywhere:
+        nodes = on_one_device(operation, nodes)
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
+    given = nodes
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
     if operation.mixed:
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
-        return record(operation, nodes, static)
-    return record(operation, promoted(operation.promotion, nodes), static)
+    else:
+        nodes = promoted(operation.promotion, nodes)
+    node = record(operation, nodes, static)
+    if operation.inspects is not None:
+        inspected(operation, given, static)
+    return node
+
+
+def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+    """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
+    assert operation.inspects is not None
+    name, check = operation.inspects
+    values = known_values(nodes[operation.operands.index(name)])
+    if values is not None:
+        shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
+        check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))
+
+
+def known_values(node: Node) -> np.ndarray[Any, Any] | None:
+    """The values of a node, computed if need be; None where they differ, between the examples of a `vmap` or from one
+    call of a staged step to another."""
+    if staging.journal is not None:
+        return None
+    if node.value is None:
+        if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
+            return None
+        evaluate((node,))
+    return np.asarray(node.value)
+
+
+def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
+    if operation in (copy, assigned):
+        return (operands[0], *beside(operands[1:], operands[0].device))
+    nodes = [each for each in operands if isinstance(each, Node)]
+    if operation.promotion == KEEP or not nodes:
+        return operands
+    place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
+    free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
+    return tuple([moved(each, place) if each in free else each for each in operands])
 
 
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
@@ -85,10 +145,42 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
+    if operation is not assigned:  # of which torch first looks at the shapes
+        check_writable(operation, target, operands)
+    result = recorded(operation, (target, *operands), static)
+    if operation is assigned:
+        check_writable(operation, target, operands)
+    return written(operation, target, operands, result)
+
+
+def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
+    transform."""
     target.check_writable()
+    for each in operands:
+        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+            target.check_overlap(each)
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
-    result = recorded(operation, (target, *operands), static)
+
+
+def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
+    """Writes what `operation` gave for `target` and `operands` into `target`, if it fits there, and returns it."""
+    if result.aval is not target.node.aval:
+        _check_fit(operation, target, result)
+    result.in_place = True
+    if not result.requires_grad:
+        keep_flat(result)
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
+    return target
+
+
+def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
+    """RuntimeError where the result of an in-place operation has another shape, or a type `target` cannot hold."""
     if result.aval.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
@@ -105,13 +197,6 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
             f"x.{operation.name}()`."
         )
-    result.in_place = True
-    new = converted(result, target.dtype)
-    if operation.promotion == COMPARE:
-        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
-        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
-    target.write(new)
-    return target
 
 
 def castable(source: dtype, to: dtype) -> bool:

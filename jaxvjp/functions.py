@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place, castable
+from jaxvjp.application import apply, apply_in_place, castable, check_writable, written
+from jaxvjp.calls import remembering, remembering_operator
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
-from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
-from jaxvjp.ops.op import COMPARE, REGISTRY, Op
-from jaxvjp.publishing import PUBLISHED, names
+from jaxvjp.ops.arguments import SCALAR
+from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
+from jaxvjp.ops.pointwise import fill
+from jaxvjp.ops.view import OVERLAPPING
+from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
@@ -32,8 +35,15 @@ OPERATORS = {
     "<=": "le",
     ">": "gt",
     ">=": "ge",
+    "//": "floordiv",
+    "%": "mod",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
 }
-COMMUTING = frozenset(["+", "*", "**", "@"])
+REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
 """Those of which a number on the left needs no row of its own."""
 OPERANDS = (Tensor, *NUMBERS)
 
@@ -61,7 +71,13 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(function, rows[0], name, f"{module}.{name}")
+    return _documented(_remembering(function, rows), rows[0], name, f"{module}.{name}")
+
+
+def _remembering(front: Callable[..., Any], rows: Sequence[Op]) -> Callable[..., Any]:
+    # A number of the user's that has the value of a default, `alpha=1`, must not be taken for it.
+    defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
+    return remembering(front, by_value=defaults or any(row.rewrite is not None for row in rows))
 
 
 def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
@@ -85,7 +101,7 @@ def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(method, rows[0], name, f"torch.Tensor.{name}")
+    return _documented(_remembering(method, rows), rows[0], name, f"torch.Tensor.{name}")
 
 
 def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
@@ -113,12 +129,18 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     def reflected(self: Tensor, other: Any) -> Tensor:
         return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        return apply_in_place(row, self, (other,)) if isinstance(other, OPERANDS) else NotImplemented
+    by_value = row.rewrite is not None
+    remembered = remembering_operator(forward, by_value)
 
-    methods: dict[str, Callable[..., Any]] = {f"__r{name}__" if reflects else f"__{name}__": forward}
-    if row.operator in COMMUTING:
-        methods[f"__r{name}__"] = reflected
+    def in_place(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        check_writable(row, self, (other,))
+        return written(row, self, (other,), remembered(self, other).node)
+
+    methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
+    if row.operator in REFLECTED:
+        methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:
         methods[f"__i{name}__"] = in_place
     return {name: _documented(method, row, name, f"torch.Tensor.{name}") for name, method in methods.items()}
@@ -133,22 +155,57 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
     name = signatures[0].name
     if not row.out:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+    return _written(name, lambda: apply(row, operands, static), out, _tensors(operands), row.apart)
+
+
+def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function over tensors that takes `out=` as well."""
+
+    @wraps(function)
+    def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
+        given = _tensors((*arguments, *named.values()))
+        return _written(name, lambda: function(*arguments, **named), out, given, apart=True)
+
+    return with_out
+
+
+def _written(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
+    """What `compute` gives, written into `out` if there is one."""
     if out is None:
-        return apply(row, operands, static)
+        return compute()
     targets = (out,) if isinstance(out, Tensor) else tuple(out)
-    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *_tensors(operands))):
+    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *given)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
             "`with jaxvjp.no_grad():`."
         )
-    results = apply(row, operands, static)
-    results = results if isinstance(results, tuple) else (results,)
+    computed = compute()
+    results = computed if isinstance(computed, tuple) else (computed,)
     for target, result in zip(targets, results, strict=True):
+        if apart:
+            _check_apart(target, result, given)
         write_out(target, result)
     if isinstance(out, Tensor):
         return out
-    return targets if row.returns is None else row.returns(*targets)
+    return type(computed)(*targets) if hasattr(computed, "_fields") else targets
+
+
+def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
+    if target.dtype is not result.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
+            "instead"
+        )
+    if target.overlaps_itself():
+        raise RuntimeError(OVERLAPPING)
+    # One that has to grow would run over the rest of its storage.
+    grows = target.shape != result.shape
+    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 def write_out(target: Tensor, result: Tensor) -> Tensor:
@@ -189,47 +246,42 @@ def _documented(
     return function
 
 
+def in_place_forms() -> dict[str, list[Op]]:
+    """The rows of each in-place method, by its name without the last `_`."""
+    found: dict[str, list[Op]] = {}
+    for (place, name), rows in overloads().items():
+        if place == "method" and any(row.inplace for row in rows):
+            found[name] = [row for row in rows if row.inplace]
+    for row in REGISTRY.values():
+        if row.inplace and not row.public & {"method", "nn.functional"} and not row.namespace:
+            found.setdefault(row.torch_name, []).append(row)
+    return found
+
+
 def functions_in(place: str) -> dict[str, Callable[..., Any]]:
     """Every function that torch has at a place: "function" (torch itself), "linalg", "nn.functional", ..."""
     own = {name: function_of(rows, name, place) for (where, name), rows in overloads().items() if where == place}
-    return own | {name: function for (where, name), function in PUBLISHED.items() if where == place}
-
-
-def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
-    """torch's method for a dtype: `x.double()`."""
-
-    def method(self: Tensor) -> Tensor:
-        return to(self, target)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
-    return method
-
-
-def to(self: Tensor, dtype: dtype) -> Tensor:
-    """The tensor in another dtype, through which gradients flow; itself where it has it. As `torch.Tensor.to`."""
-    return self if self.dtype is dtype else wrap(converted(self.node, dtype))
+    if place == "function":  # torch has `torch.exp_` too, for functions of one tensor
+        for name, rows in in_place_forms().items():
+            if all(len(row.operands) == 1 or row is fill for row in rows):
+                own[f"{name}_"] = in_place_of(rows, name)
+    for (where, name), function in PUBLISHED.items():
+        if where == place:
+            own[name] = writing_out(function, name) if function in WRITING_OUT else function
+    return own
 
 
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`, and a method for every dtype."""
-    Tensor.to = to
-    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
-        setattr(Tensor, name, conversion_to(name, target))
+    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
     for (place, name), function in PUBLISHED.items():
         if place == "method":
             setattr(Tensor, name, function)
-    in_place: dict[str, list[Op]] = {}
     for (place, name), rows in overloads().items():
         if place == "method":
             setattr(Tensor, name, method_of(rows, name))
-            in_place[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if row.inplace and "method" not in row.public and not row.namespace:
-            in_place.setdefault(row.torch_name, []).append(row)
         if row.operator:
             for name, method in operators_of(row).items():
                 setattr(Tensor, name, method)
-    for name, rows in in_place.items():
-        if rows:
-            setattr(Tensor, name + "_", in_place_of(rows, name))
+    for name, rows in in_place_forms().items():
+        setattr(Tensor, name + "_", in_place_of(rows, name))

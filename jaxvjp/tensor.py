@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import jax
@@ -18,13 +18,17 @@ import numpy as np
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
+from jaxvjp.ops.matrices import CTYPES
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
+from jaxvjp.size import Size
 from jaxvjp.storage import Step, Stored
 
 Array = np.ndarray[Any, Any]
@@ -34,22 +38,6 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
-
-
-class Size(tuple[int, ...]):
-    """A shape, as `torch.Size`: a tuple with torch's name and `numel()`."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        product = 1
-        for each in self:
-            product *= each
-        return product
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
 
 
 class Tensor(Stored):
@@ -67,11 +55,19 @@ class Tensor(Stored):
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
     grad_fn: Any  # hung on by `autograd.graph`
-    to: Callable[..., Tensor]  # hung on by `functions`
+    output_nr: Any
+    to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
+    cpu: Callable[..., Tensor]
+    cuda: Callable[..., Tensor]
 
-    if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
+    def __getattr__(self, name: str) -> Any:
+        # Most methods are hung on by `functions`; what is not found there is missing.
+        sentence = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if name.startswith("__"):
+            raise AttributeError(sentence)  # a protocol that somebody asks for, as NumPy does
+        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
 
-        def __getattr__(self, name: str) -> Any: ...
+        raise AttributeError(sentence + advice("torch.Tensor", name))
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
@@ -80,7 +76,7 @@ class Tensor(Stored):
 
     @property
     def shape(self) -> Size:
-        return Size(self._node.aval.shape)
+        return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -102,6 +98,24 @@ class Tensor(Stored):
     def dtype(self) -> dtype:
         own: dtype = self._node.aval.dtype
         return own
+
+    @property
+    def device(self) -> device:
+        """Where it is. `x.to(...)`, `x.cpu()` and `x.cuda()` move it."""
+        return of(self._node.device)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """The number of its device; -1 on the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
@@ -194,7 +208,7 @@ class Tensor(Stored):
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf and not self.node.retains:
+        if self._grad is None and not self.is_leaf and not self.gradient_node.retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -218,9 +232,28 @@ class Tensor(Stored):
                 )
             if value.dtype is not self.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with dtype "
-                    f"'{self.dtype.legacy}'. Convert it first: `x.grad = g.to(x.dtype)`"
+                    f"attempting to assign a gradient with dtype '{CTYPES[value.dtype.name]}' to a tensor with "
+                    f"grad_dtype '{self.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+                    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match.\n"
+                    "There is no grad_dtype here; convert it first: `x.grad = g.to(x.dtype)`."
                 )
+            if value.device != self.device:
+                raise RuntimeError(
+                    f"attempting to assign a gradient located on device with index '{value.get_device()}' to a tensor "
+                    f"located on device with index '{self.get_device()}'. Please ensure that the gradient and the "
+                    "tensor are on the same device\nMove it first: `x.grad = g.to(x.device)`."
+                    if value.device.type == self.device.type
+                    else f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with "
+                    f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
+                    "device\nMove it first: `x.grad = g.to(x.device)`."
+                )
+        self._take_grad(value)
+
+    def _take_grad(self, value: Tensor | None) -> None:
+        if staging.journal is not None:
+            staging.journal.takes(self)
         self._grad = value
 
     @property
@@ -238,7 +271,7 @@ class Tensor(Stored):
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
         self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
-        self._node.hooks = old.hooks
+        self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -281,7 +314,7 @@ class Tensor(Stored):
         The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
         Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        node = self.node
+        node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
@@ -302,11 +335,11 @@ class Tensor(Stored):
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self.node.retains = not self.is_leaf
+        self.gradient_node.retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
-        return self.node.retains
+        return self.gradient_node.retains
 
     # Reading the value computes it.
 
@@ -316,6 +349,8 @@ class Tensor(Stored):
         node = self.node
         if node.value is None:
             evaluate((node,))
+        elif staging.journal is not None:
+            staging.journal.refuse("reads the value of a tensor")
         value: jax.Array = node.value
         return value
 
@@ -365,7 +400,9 @@ class Tensor(Stored):
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 else format(repr(self), spec)
+        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is written in full, in torch too
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __repr__(self) -> str:
         node = self.node
@@ -377,12 +414,14 @@ class Tensor(Stored):
         tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
         if tangent is not None:
             suffixes.append(f"tangent={blank(tangent)}")
-        return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
+        device = None if node.device is None else str(node.device)
+        return printing.tensor(np.asarray(self.value), self.dtype, suffixes, device)
 
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
+        length: int = self.shape[0]
+        return length
 
     def __contains__(self, element: Any) -> bool:
         return bool((np.asarray(self.value) == np.asarray(element)).any())
@@ -435,7 +474,7 @@ def view(source: Tensor, *steps: Step) -> Tensor:
 
     ValueError where torch cannot make it without a copy.
     """
-    if any(step.operation is VIEW for step in steps) and not source.is_contiguous():
+    if any(step.operation in WHERE_STRIDES_ALLOW for step in steps) and not source.is_contiguous():
         layout = source._layout()
         for step in steps:
             layout = step.layout(layout)

@@ -24,8 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Passed,
+    PythonBackward,
+    Versions,
+    gradient_edges,
+    reachable,
+    record,
+    recording_order,
+)
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -49,6 +59,15 @@ class Anomaly(threading.local):
 anomaly = Anomaly()
 
 
+class Walking(threading.local):
+    """The walk that calls a hook, while it does, per thread."""
+
+    now: Any = None
+
+
+walking = Walking()
+
+
 class Walk(NamedTuple):
     """What a walk found.
 
@@ -57,12 +76,14 @@ class Walk(NamedTuple):
         retained: the cotangents of intermediate nodes whose tensors retain theirs.
         values: for each root that was not known yet, a node that gives its value from the same program.
         operations: those that the walk went through, for `release`.
+        met: those, and all else that the roots lead to.
     """
 
     gradients: dict[Node, Node]
     retained: dict[Node, Node]
     values: dict[Node, Node]
     operations: list[Node]
+    met: Iterable[Any] = ()
 
 
 def pull_back(
@@ -71,53 +92,106 @@ def pull_back(
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: int | None = None,
+    unseen: bool = False,
+    leaf_hooks: bool = True,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
-    that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
-    hook or a Function reads a value.
+    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
+    anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
+    since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the walk
+    must call none (`calls_python`).
     """
-    nodes = _needed(reachable(roots, gradient_edges), targets)
-    operations = [node for node in nodes if not node.is_leaf]
+    reached = reachable(roots, gradient_edges)
+    now = _leaves_of_now(reached)
+    nodes = _needed(reached, targets, now)
+    operations = _passed_through(nodes, targets)
     for node in operations:
         if node.freed:
             raise freed_error(node)
     check_unchanged(operations)
-    if batch is not None:
-        for node in nodes:
-            if node.hooks or node.stands_alone:
-                raise batched_error(node)
     with recording(create_graph):
-        return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, cotangents)
+    return walk._replace(met=reached)
+
+
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
+    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    if targets is None:
+        return [node for node in nodes if not node.is_leaf]
+    ends, inside = set(targets), set(nodes)
+
+    def goes_on(node: Node) -> bool:
+        behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
+        return behind or any(each in inside for each in gradient_edges(node))
+
+    return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
+
+
+def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
+    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    reached = reachable(roots, gradient_edges)
+    nodes = _needed(reached, targets, _leaves_of_now(reached))
+    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where one of `operations` saved what was since written in place."""
     if operations and Versions.last_write > min(map(recording_order, operations)):
         for node in operations:
+            if grad_mode.mutation is not None and node.serial > grad_mode.mutation:
+                continue
             changed = node.changed_in_place()
             if changed is not None:
                 raise changed_error(node, changed)
 
 
-def gradient_edges(node: Node) -> Iterable[Any]:
-    """The nodes to which `node` passes cotangents on; none for a leaf."""
-    if node.is_leaf:
-        return ()
-    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+def _leaves_of_now(nodes: list[Node]) -> dict[Node, Node]:
+    """For each leaf whose tensor shows another node by now, for it was written since, that node: there the gradient
+    arrives. `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`."""
+    now = {}
+    for node in nodes:
+        if node.stale and node.tensor is not None and not node.held:
+            now[node] = node.tensor.node
+    return now
 
 
-def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target."""
+def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
+    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
+    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
     needed = set(targets)
     for node in nodes:
-        if node not in needed and any(each in needed for each in gradient_edges(node)):
+        if node not in needed and (
+            now.get(node) in needed
+            or any(each in needed for each in gradient_edges(node))
+            or (node.passed is not None and node.freed and node.passed.leads(node, targets))
+        ):
             needed.add(node)
     return [node for node in nodes if node in needed]
+
+
+class Reached:
+    """A walk that is over, as hooks know it that are called with what it gave."""
+
+    def __init__(self, nodes: Iterable[Any]) -> None:
+        self.on_the_way = {node for node in nodes if node.requires_grad}
+
+
+def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
+    """What the hooks of `node` make of the cotangent that a walk has brought."""
+    outer, walking.now = walking.now, walk
+    try:
+        for hook in list((node.hooks or {}).values()):
+            replaced = hook(cotangent)
+            if replaced is not None:
+                cotangent = replaced
+    finally:
+        walking.now = outer
+    return cotangent
 
 
 class _Sweep:
@@ -128,20 +202,27 @@ class _Sweep:
         nodes: list[Node],
         operations: list[Node],
         targets: Sequence[Node] | None,
+        now: Mapping[Node, Node],
         create_graph: bool,
         batch: int | None,
+        unseen: bool,
+        leaf_hooks: bool,
     ) -> None:
+        self.now = now
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
         self.create_graph = create_graph
         self.batch = batch
+        self.unseen = unseen
+        self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            node = self.now.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
@@ -163,13 +244,14 @@ class _Sweep:
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
                     values[node] = primal
+        passed = set(self.operations)
         for node in self.nodes:
-            if node.is_leaf:
+            if self.leaf_hooks and node not in passed:
                 self.call_hooks(node)
         wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
-        # torch hands out the gradient of an intermediate target as it came in, that of a leaf after its hooks.
+        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
-        retained = {node: self.arrived[node] for node in self.operations if node.retains and node in self.arrived}
+        retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
     def segments(self) -> list[list[Node]]:
@@ -182,9 +264,9 @@ class _Sweep:
 
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for alone, group in groupby(self.operations, lambda node: node.stands_alone):
+        for (alone, _), group in groupby(self.operations, lambda node: (node.stands_alone, node.device)):
             if not alone:
-                segments += runs(group, ends_run)
+                segments += runs(group, ends_run, self.unseen)
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.
@@ -196,10 +278,7 @@ class _Sweep:
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
-            for hook in list(node.hooks.values()):
-                replaced = hook(self.arrived[node])
-                if replaced is not None:
-                    self.arrived[node] = replaced
+            self.arrived[node] = hooked(node, self.arrived[node], self)
 
     def pull(
         self,
@@ -241,8 +320,9 @@ class _Sweep:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
-            arrived = [each for each in outputs if each is not None]
-            self.pull(segment, arrived, [each for each in given if each is not None], unpacked)
+            arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
+            if arrived:  # a hook may have put None there, which goes on as None
+                self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
             results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
             self.arrived = settled
         if hooks is not None:
@@ -251,9 +331,9 @@ class _Sweep:
         if anomaly.enabled and anomaly.check_nan:
             _look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
-        if step is not None:
+        if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
-        else:
+        if step is None:
             pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
         for each, result in pairs:
             self.arrive(each, result)
@@ -271,15 +351,26 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
             )
 
 
-def release(operations: Iterable[Node]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op.
+def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
+    its roots lead to.
 
     What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
     """
     kept: list[Node] = []
+    passed: Passed | None = None
     for node in operations:
-        if not node.free() and node.value is not None and node.held:
+        if node.value is not None:
+            passed = node.passed = passed or Passed(met)
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and node.held:
             kept.append(node)
     if transforming.forward:
         return
@@ -288,9 +379,10 @@ def release(operations: Iterable[Node]) -> None:
         node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
+            if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
                 if each not in stripped:
                     stripped[each] = each.stripped()
+                    stripped[each].passed = passed
                     if not each.freed:
                         kept.append(each)
                 each = stripped[each]
@@ -323,7 +415,8 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         origin = ", which is output 0 of AsStrided,"
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
-        current = saved if saved is node else next(iter(change.versions.current()), saved)
+        own = [each for each in change.versions.current() if each.tensor is not None and each.tensor is saved.tensor]
+        current = saved if saved is node or not own else own[0]
         name = current.qualified_name.partition("Backward")[0]
         origin = "" if current.is_leaf else f", which is output 0 of {name},"
     return RuntimeError(
@@ -334,12 +427,4 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place by {located(change.where)}\n"
         "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
-    )
-
-
-def batched_error(node: Node) -> RuntimeError:
-    return RuntimeError(
-        "is_grads_batched needs a graph without Python in its backward pass, for all rows go back at once.\n"
-        f"There is a hook or a custom Function at {node.gradient_name}, recorded by {node.location}\n"
-        "Call grad once per row instead."
     )

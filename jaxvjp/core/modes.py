@@ -11,6 +11,8 @@ class GradMode(threading.local):
 
     enabled = True
     inference = False
+    mutation: int | None = None
+    """Since when, in the order of recording, what was saved may be written in place; None where it must not."""
     saving: Any = None
     """What packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`, or None."""
 
@@ -40,6 +42,16 @@ class Transforming(threading.local):
 
 
 transforming = Transforming()
+
+
+class Staging(threading.local):
+    """The step that is being staged in this thread, if any."""
+
+    journal: Any = None
+    """What it does is told to this `staging.Journal`."""
+
+
+staging = Staging()
 
 
 class recording:  # noqa: N801 - reads as a word: `with recording(False):`

@@ -12,15 +12,17 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
-import numpy as np
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
-from jaxvjp.core.program import freeze, read_across, runs
+from jaxvjp.core.history import history
+from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
 """How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+LONG = 24
+"""Operations that are compiled as a whole at first sight, and no more."""
 KEPT, KEPT_AND_TRACKED = 2, 3
 """What a key says of an operation whose value is to be kept; of the others, whether they require a gradient."""
 Remembered = TypeVar("Remembered")
@@ -59,7 +61,8 @@ class Survey(NamedTuple):
         operations: those of the nodes that have to be computed or differentiated; the others are leaves.
         kept: the numbers of the operations whose values are to be kept.
         key: equal for graphs of equal structure of which the same is kept.
-        regular: whether the key tells all: no hook, no Python step, nothing freed.
+        regular: whether the key tells all: no Python step, nothing freed, no gradient of a leaf that was written since,
+            no hooks but those of leaves, which can be called with what comes of it.
     """
 
     nodes: list[Any]
@@ -91,6 +94,7 @@ def survey(
     kept: list[int] = []
     key: list[Any] = [*question]
     regular = True
+    stale: set[Node] = set()
     add, number_of, found = key.append, number.get, nodes.append
     for place, node in enumerate(nodes):  # which grows meanwhile
         if type(node) is Number:
@@ -98,8 +102,6 @@ def survey(
             continue
         operation = node.operation
         tracked = differentiated and node.requires_grad
-        if node.special:
-            regular = False
         if operation is not None and (node.value is None or (tracked and operation is not variable)):
             operations.append(node)
             add(operation)
@@ -110,6 +112,14 @@ def survey(
                     read = number[each] = len(nodes)
                     found(each)
                 add(read)
+            if node.special:
+                regular = (
+                    regular
+                    and (operation is variable or not node.hooks)
+                    and _tells_all(node)
+                    and all(each in node.inputs for each in node.edges or ())
+                )
+                add(None if node.edges is None else tuple([number_of(each) for each in node.edges]))
             if node.value is None and (node in wanted or node.held):
                 kept.append(place)
                 add(KEPT_AND_TRACKED if tracked else KEPT)
@@ -119,8 +129,13 @@ def survey(
                 continue
         else:
             add(node.aval)
+        if tracked and node.special:
+            regular = regular and _tells_all(node) and not (node.hooks and added_to is None)
+            add(bool(node.hooks))
         if tracked:
-            into = "" if added_to is None else added_to(node)
+            if node.stale:
+                stale.add(node)
+            into = "" if added_to is None or node.hooks else added_to(node)
             if isinstance(into, Node):
                 if into not in number:
                     number[into] = len(nodes)
@@ -128,7 +143,24 @@ def survey(
                 add(number[into])
             else:
                 add(into)
+    if stale and regular:  # only where its gradient is asked for: an update has the old value as an operand, too
+        regular = not any(each in stale for node in operations if node.requires_grad for each in node.inputs)
     return Survey(nodes, number, operations, kept, tuple(key), regular)
+
+
+def _tells_all(node: Node) -> bool:
+    """Whether nothing about a special node escapes a key: it just has edges of its own, or is a leaf with hooks."""
+    return not (node.python or node.packed or node.step_hooks or node.retains or node.freed)
+
+
+sighted: Memory[bool] = Memory()
+
+
+def first_sight(found: Survey) -> bool:
+    """Whether a graph is long and was never looked over before: it may not come again, so compiling it whole waits."""
+    if sum(map(weight_of, found.operations)) <= LONG or sighted.get(found.key):
+        return False
+    return sighted.learn(found.key, True)
 
 
 class Dispatch(NamedTuple):
@@ -172,26 +204,30 @@ class Plan(NamedTuple):
         """The same on another table, in which `to` tells where each place is."""
         return Plan(tuple([each.moved(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs]))
 
-    def run(self, values: list[Any]) -> None:
-        """Fills a table, which has at each leaf's number its value, with the values of `outputs`."""
+    def run(self, values: list[Any], deferring: bool = False) -> None:
+        """Fills a table, which has at each leaf's number its value, with the values of `outputs`.
+
+        If `deferring`, it leaves out, as None, what is only shown and costs a program of its own.
+        """
         for dispatch in self.dispatches:
+            executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]
-            for dtype, places in dispatch.packs:
-                operands.append(np.array([values[each] for each in places], dtype))
+            for pack, (dtype, places) in enumerate(dispatch.packs):
+                operands.append(executable.packed(pack, [values[each] for each in places], dtype))
             counters.dispatches += 1
             with jax.enable_x64(True):
-                results = dispatch.executable.compiled(*operands)
+                results = ((deferring and executable.deferring) or executable.compiled)(*operands)
             for place, result in zip(dispatch.gives, results, strict=True):
                 values[place] = result
             for place in dispatch.last_reads:
                 values[place] = None
 
 
-def plan_of(found: Survey) -> Plan:
-    """The plan for a graph that was looked over without a derivative in mind."""
+def plan_of(found: Survey, unseen: bool = False) -> Plan:
+    """The plan for a graph that was looked over without a derivative in mind; one that was `unseen` in short pieces."""
     number = found.number
     kept = {found.nodes[each] for each in found.kept}
-    pieces = runs(sorted(found.operations, key=recording_order))
+    pieces = runs(sorted(found.operations, key=recording_order), unseen=unseen)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     dying = {number[node] for node in needed - kept}
@@ -199,6 +235,11 @@ def plan_of(found: Survey) -> Plan:
         outputs = [node for node in piece if node in needed]
         program, leaves = freeze(piece, outputs)
         compiled = executable(program)
+        if unseen:
+            compiled.may_run_eagerly()
+        elif not compiled.known:
+            compiled.known = True
+            history.compiled(max(piece, key=recording_order).where, compiled)
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

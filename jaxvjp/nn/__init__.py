@@ -1,5 +1,9 @@
-"""torch's `nn`, as far as it is functions. `functional` comes before this room."""
+"""torch's `nn`, as far as it is functions, and `Parameter`.
 
-from jaxvjp.nn import functional
+`functional`, `init` and `parameter` come before this room.
+"""
 
-__all__ = ["functional"]
+from jaxvjp.nn import functional, init
+from jaxvjp.nn.parameter import Parameter
+
+__all__ = ["Parameter", "functional", "init"]

@@ -1,18 +1,19 @@
-"""Products of more than two operands or dimensions: `einsum`, `tensordot`, `kron`. `products` comes before this room."""
+"""Products of more operands or dimensions than two: `einsum`, `cross`. `products` comes before this room."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, Spread, Tensors, Text, index, wrap
 from jaxvjp.ops.matrices import ctype, legacy, same_type
-from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
-from jaxvjp.ops.products import numeric, at_setting, precision, vdot
+from jaxvjp.ops.products import at_setting, numeric, precision, vdot
 
 
 def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
@@ -165,7 +166,7 @@ def _chain(tensors):
                 f"{place} {ctype(each)}"
             )
     shapes = [each.shape for each in tensors]
-    for place, (one, two) in enumerate(zip(shapes, shapes[1:], strict=False)):
+    for place, (one, two) in enumerate(pairwise(shapes)):
         if one[-1] != two[0]:
             one = (1, *one) if place == 0 and len(one) == 1 else one
             two = (*two, 1) if place + 1 == last and len(two) == 1 else two
@@ -191,12 +192,6 @@ def chain_matmul(matrices: Spread):
         if each.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {each.ndim}, expected 2 instead.")
     return linalg_multi_dot.function(matrices) if len(matrices) > 1 else matrices[0]
-
-
-@op(promotion=ARITHMETIC, saves="input for other, other for input", grad_fn="UnsafeViewBackward0")
-def kron(input, other):
-    """Kronecker's product: every element of `input` times all of `other`."""
-    return jnp.kron(input, other)
 
 
 @op(saves="input for other, other for input")

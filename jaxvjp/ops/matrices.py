@@ -104,7 +104,7 @@ def stacked(first, second, leading=2):
 
 
 def refusing(name: str, told: str) -> Callable[..., None]:
-    """A row's column `refuse`: LinAlgError for the first matrix whose number is not 0, which `told` is formatted with."""
+    """A row's column `refuse`: LinAlgError, `told` with the number, for the first matrix whose number is not 0."""
 
     def refuse(info: np.ndarray) -> None:
         if info.any():

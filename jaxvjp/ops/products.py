@@ -196,7 +196,13 @@ def _matmul_name(static, avals):
     return "SqueezeBackward1" if any(vector) else "UnsafeViewBackward0"
 
 
-@op(saves="input for other, other for input", operator="@", aliases="linalg.matmul", grad_fn=_matmul_name, rewrite=at_setting)
+@op(
+    saves="input for other, other for input",
+    operator="@",
+    aliases="linalg.matmul",
+    grad_fn=_matmul_name,
+    rewrite=at_setting,
+)
 def matmul(input, other):
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
     if 0 in (input.ndim, other.ndim):

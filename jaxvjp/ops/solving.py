@@ -108,9 +108,7 @@ def linalg_solve_triangular(A, B, *, upper: Flag, left: Flag = True, unitriangul
 
 
 @op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"))
-def triangular_solve_(
-    input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False
-):
+def triangular_solve_(input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False):
     """torch's older `linalg.solve_triangular`, and A beside the solution."""
     for each, letter in ((input, "b"), (A, "A")):
         if each.ndim < 2:
@@ -143,8 +141,18 @@ def cholesky_solve(input, L, upper: Flag = False):
             raise RuntimeError(f"{letter} should have at least 2 dimensions, but has {each.ndim} dimensions instead")
     _older_fitting(input, L, "cholesky_solve")
     L, B = stacked(adjoint(L) if upper else L, input)
-    half = triangular_solve(L, B, left_side=True, lower=True)
-    return triangular_solve(L, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+    factor = jax.lax.stop_gradient(L)
+    # torch's derivative is that of a full L, whose upper triangle is 0.
+    full = jnp.tril(factor) + (L - factor)
+
+    def solved(_, right):
+        half = triangular_solve(factor, right, left_side=True, lower=True)
+        return triangular_solve(factor, half, left_side=True, lower=True, transpose_a=True, conjugate_a=True)
+
+    with jax.default_matmul_precision("highest"):
+        return jax.lax.custom_linear_solve(
+            lambda x: full @ (adjoint(full) @ x), B, solved, lambda _, right: jnp.conj(solved(_, jnp.conj(right)))
+        )
 
 
 @op(saves="result, L")
@@ -229,8 +237,10 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.zeros(transposed(A).shape, A.dtype)
     real = jnp.finfo(A.dtype).dtype
     rtol = jnp.broadcast_to(tolerance(A, atol, rtol).astype(real), A.shape[:-2])
+    if hermitian:  # the lower triangle says it all, but the gradient is that of the whole matrix
+        A = A + jax.lax.stop_gradient(jnp.tril(A) + adjoint(jnp.tril(A, -1)) - A)
     with jax.default_matmul_precision("highest"):
-        return jnp.linalg.pinv(A, rtol=rtol, hermitian=hermitian)
+        return jnp.linalg.pinv(A, rtol=rtol)
 
 
 @op(saves="A, result")
@@ -251,7 +261,7 @@ def pinverse(input, rcond: Either = 1e-15):
     return _pseudo_inverse(input, None, rcond, False)
 
 
-@op(saves="input", grad_fn="ReshapeAliasBackward0")
+@op(grad_fn="ReshapeAliasBackward0", refuse=refusing("linalg.inv", SINGULAR))
 def linalg_tensorinv(A, ind: Index = 2):
     """The tensor whose `tensordot` with A, over A's first `ind` dimensions, changes nothing."""
     if ind <= 0:
@@ -264,10 +274,6 @@ def linalg_tensorinv(A, ind: Index = 2):
         )
     inverse, info = linalg_inv.function(A.reshape(math.prod(one), math.prod(two)))
     return inverse.reshape(*two, *one), info
-
-
-linalg_tensorinv.saves = ()
-linalg_tensorinv.refuse = refusing("linalg.inv", SINGULAR)
 
 
 @op(saves="A, result", grad_fn="ViewBackward0", refuse=refusing("torch.linalg.solve", UNSOLVED))
@@ -289,8 +295,8 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
 @op(name="linalg_lstsq", public="", saves="input, B", returns=("solution", "residuals", "rank", "singular_values"))
-def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy", full_rank: Flag = True):
-    """The X for which `input @ X` comes closest to B, of several the shortest; with `full_rank` the residuals too."""
+def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy"):
+    """The X for which `input @ X` comes closest to B, of several the shortest."""
     name = "torch.linalg.lstsq"
     for each, said in ((input, "input"), (B, "other")):
         if each.ndim < (2 if each is input else 1):
@@ -317,7 +323,7 @@ def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy", full_rank: 
     rank = jnp.sum(values > cut, -1, dtype=jnp.int64)
     nothing = jnp.zeros((0,), values.dtype)
     residuals = nothing
-    if rows > columns and driver != "gelsy" and full_rank:
+    if rows > columns and driver != "gelsy":
         residuals = jnp.sum(jnp.abs(left) ** 2, -2)
     return (
         solution[..., 0] if vector else solution,

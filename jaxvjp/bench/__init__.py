@@ -1,0 +1,144 @@
+"""How long a warm step takes: torch eager, hand-written `jax.jit`, and jaxvjp, as ratios. Run by hand.
+
+`python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
+between them, and the medians are compared; seconds alone would tell about the machine. `bench.workloads` comes before
+this room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+import jaxvjp
+from jaxvjp import terminal
+from jaxvjp.bench.workloads import Step, Workload, workloads
+from jaxvjp.core.compilation import counters
+from jaxvjp.core.history import history
+
+ROUNDS = 15
+ROUND_SECONDS = 0.02
+
+TORCH, BY_HAND, OURS = "torch", "by hand", "jaxvjp"
+
+
+def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
+    """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
+
+    Steps take turns in rounds, once they have been called `warm` times; a `fresh` step, which is another program at
+    each call, is timed call by call. By hand there is then nothing to warm up.
+    """
+    history.programs.clear()
+    first: dict[str, float] = {}
+    repeats = dict.fromkeys(steps, 1)
+    for name, step in steps.items():
+        start = time.perf_counter()
+        _finish(step())
+        first[name] = time.perf_counter() - start
+        for _ in range(0 if fresh and name == BY_HAND else warm):
+            _finish(step())
+        if not fresh:
+            start, calls = time.perf_counter(), 0
+            while calls < warm and time.perf_counter() < start + ROUND_SECONDS:
+                _finish(step())
+                calls += 1
+            repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    before = counters.compiles, counters.dispatches
+    for _ in range(ROUNDS):
+        for name, step in steps.items():
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                result = step()
+            _finish(result)
+            seconds[name].append((time.perf_counter() - start) / repeats[name])
+    calls = ROUNDS * repeats[OURS]
+    return {
+        "first": first,
+        "seconds": {name: statistics.median(each) for name, each in seconds.items()},
+        "way": max(history.programs, key=lambda each: each[1].program.weight)[1].choice.way if history.programs else "",
+        "compiles": (counters.compiles - before[0]) / calls,
+        "dispatches": (counters.dispatches - before[1]) / calls,
+    }
+
+
+def _computing(step: Step) -> Step:
+    """A step of jaxvjp's, with its result computed even where nobody reads it, as it is with the others."""
+
+    def computed() -> Any:
+        result = step()
+        return result.value if isinstance(result, jaxvjp.Tensor) else result
+
+    return computed
+
+
+def _finish(result: Any) -> None:
+    """Waits for a step's result, whichever of the three it came from."""
+    for each in jax.tree.leaves(result):
+        if isinstance(each, jax.Array):
+            each.block_until_ready()
+
+
+def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
+    """The figures of each workload, with its name."""
+    results = []
+    for workload in terminal.progress(chosen, "measuring"):
+        steps = {} if torch is None else {TORCH: workload.imperative(torch, *workload.data)}
+        ours = _computing(workload.imperative(jaxvjp, *workload.data))
+        steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: ours}
+        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+    return results
+
+
+def _row(result: dict[str, Any]) -> list[str]:
+    seconds, first = result["seconds"], result["first"]
+    ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
+    return [
+        result["workload"],
+        *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS)],
+        *ratios,
+        result["way"],
+        f"{result['compiles']:g}",
+        f"{result['dispatches']:g}",
+        *[f"{first[name]:.2f}" for name in (BY_HAND, OURS)],
+    ]
+
+
+COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "/ torch", "/ by hand", "way", "compiles", "dispatches"]
+FIRST = ["first by hand s", "first jaxvjp s"]
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads."""
+    if list(arguments) == ["--ops"]:
+        from jaxvjp.bench.operations import main as operations  # which nothing else needs
+
+        return operations()
+    parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
+    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
+    parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    device = jax.devices()[0]
+    results = run(chosen, torch)
+    if options.json:
+        print(json.dumps({"device": device.device_kind, "platform": device.platform, "results": results}))
+        return 0
+    if torch is None:
+        print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
+    print(f"on {device.platform} ({device.device_kind})")
+    terminal.table(COLUMNS + FIRST, [_row(each) for each in results])
+    if torch is not None and results:
+        logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
+        print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")
+    return 0
