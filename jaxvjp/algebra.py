@@ -12,12 +12,11 @@ from typing import Any
 from jaxvjp.application import apply
 from jaxvjp.ops import products
 from jaxvjp.ops.contractions import einsum as einsum_row
-from jaxvjp.ops.matrices import LinAlgError
+from jaxvjp.ops.decompositions import linalg_lu_factor_ex
 from jaxvjp.ops.solving import lstsq as lstsq_row
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
 
-public("linalg")(LinAlgError)
 public("function")(products.set_float32_matmul_precision)
 public("function")(products.get_float32_matmul_precision)
 
@@ -81,3 +80,10 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     if found.residuals.numel() and driver != "gels" and bool((found.rank < A.shape[-1]).any()):
         return found._replace(residuals=found.residuals.new_zeros((0,)))  # as LAPACK tells none then
     return found
+
+
+@public()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
+    found: tuple[Tensor, ...] = apply(linalg_lu_factor_ex, (A,), (pivot, not get_infos))
+    return tuple(found) if get_infos else tuple(found[:2])

@@ -75,7 +75,7 @@ def tuple_of(operation: Op, node: Node) -> Any:
     tensors = tuple([wrap(each) for each in items(node)])
     fields = () if operation.returns is None else operation.returns._fields
     if operation.refuse is not None and len(tensors) > max(len(fields), 1):
-        *tensors, verdict = tensors
+        tensors, verdict = tensors[:-1], tensors[-1]
         values = known_values(verdict.node)
         if values is not None:
             operation.refuse(values)

@@ -19,7 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
     ops.pointwise ops.elementary ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex
-    ops.statistics ops.matrices ops.products ops.contractions ops.solving ops.view ops.strided ops.rearrangement
+    ops.statistics ops.matrices ops.products ops.contractions ops.solving
+    ops.decompositions ops.norms ops.fft ops.view ops.strided ops.rearrangement
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
     ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops

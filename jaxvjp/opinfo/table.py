@@ -14,6 +14,9 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (2e-2, 2e-2),
         "bfloat16": (1e-1, 5e-2),
     },
+    "linalg.householder_product": {"float32": (1e-3, 1e-4)},
+    "matrix_exp": {"float32": (1e-3, 1e-3)},  # large powers, summed in another order
+    "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
     "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
@@ -56,7 +59,6 @@ OTHER_WORDS: dict[str, str] = {
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {
-    "linalg.pinv.hermitian": "of a matrix that is not Hermitian, as these are, torch's gradient mixes both triangles",
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
 }
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""

@@ -204,7 +204,8 @@ def linalg_cross(input, other, *, dim: Index = -1):
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {one} and {two}")
     if input.dtype != other.dtype:
         raise RuntimeError(f"expected scalar type {legacy(input)} but found {legacy(other)}")
-    return jnp.cross(*jnp.broadcast_arrays(*broadcast(input, other)), axis=dim)
+    input, other = jnp.broadcast_arrays(*broadcast(input, other))
+    return jnp.cross(input, other, axis=dim)
 
 
 @op(saves="input for other, other for input", grad_fn="LinalgCrossBackward0")

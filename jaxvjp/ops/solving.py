@@ -280,6 +280,7 @@ def linalg_tensorinv(A, ind: Index = 2):
 def linalg_tensorsolve(A, B, dims: Dims = None):
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
     if dims is not None:
+        dims = (dims,) if isinstance(dims, int) else dims
         A = jnp.moveaxis(A, dims, range(A.ndim - len(dims), A.ndim))
     rest = A.shape[B.ndim :]
     if math.prod(rest) != math.prod(A.shape[: B.ndim]):

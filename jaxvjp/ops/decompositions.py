@@ -1,0 +1,329 @@
+"""Matrices taken apart: Cholesky, QR, LU, singular values, eigenvalues, and determinants. `solving` comes before this
+room.
+
+Where torch reads one triangle of a Hermitian matrix alone, so do these; their gradients are nevertheless those of the
+whole matrix, as torch's are.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Flag, Text
+from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, square, transposed
+from jaxvjp.ops.op import op
+from jaxvjp.ops.solving import rows_of, singular
+
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{} is not positive-definite)."
+)
+NO_DIVISOR = (
+    "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+    "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+)
+
+
+# Determinants.
+
+
+@op(aliases="det", saves="A, result")
+def linalg_det(A):
+    """The determinant of each square matrix."""
+    square(floating(A, "linalg.det"), "linalg.det")
+    return jnp.linalg.det(A) if A.shape[-1] else jnp.ones(A.shape[:-2], A.dtype)
+
+
+@op(aliases="slogdet", saves="A", returns=("sign", "logabsdet"))
+def linalg_slogdet(A):
+    """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
+    return tuple(jnp.linalg.slogdet(square(floating(A, "linalg.slogdet"), "linalg.slogdet")))
+
+
+@op(saves="input", grad_fn="WhereBackward0", out=False)
+def logdet(input):
+    """The logarithm of the determinant; of a negative one NaN."""
+    sign, logarithm = jnp.linalg.slogdet(square(floating(input, "logdet"), "logdet"))
+    return logarithm + jnp.log(sign) if jnp.iscomplexobj(sign) else jnp.where(sign == -1, jnp.nan, logarithm)
+
+
+# Cholesky's factor.
+
+
+def _first_minor(A):
+    """The order of the first leading minor that is not positive, for each matrix; 0 where there is none."""
+    count = A.shape[-1]
+
+    def eliminate(step, state):
+        rest, found = state
+        column = rest[..., step]
+        pivot = jnp.take(column, step, -1).real
+        found = jnp.where((found == 0) & ~(pivot > 0), step + 1, found)
+        return rest - column[..., None] * (jnp.conj(column) / pivot[..., None])[..., None, :], found
+
+    start = A, jnp.zeros(A.shape[:-2], jnp.int32)
+    return jax.lax.fori_loop(0, count, eliminate, start)[1] if count else start[1]
+
+
+@op(saves="result", grad_fn="LinalgCholeskyExBackward0", refuse=refusing("linalg.cholesky", NOT_POSITIVE))
+def linalg_cholesky(A, *, upper: Flag = False):
+    """The triangular L of `L @ L.mH == A`, or its adjoint; LinAlgError where A is not positive-definite."""
+    square(floating(A, "linalg.cholesky"), "linalg.cholesky")
+    if upper:
+        A = adjoint(A)
+    read = jax.lax.stop_gradient(A)
+    read = jnp.tril(read) + adjoint(jnp.tril(read, -1))
+    both = (A + adjoint(A)) / 2
+    factor = jax.lax.linalg.cholesky(read + (both - jax.lax.stop_gradient(both)), symmetrize_input=False)
+    failed = jnp.isnan(jax.lax.stop_gradient(factor)).any()
+    info = jax.lax.cond(failed, _first_minor, lambda each: jnp.zeros(each.shape[:-2], jnp.int32), read)
+    return adjoint(factor) if upper else factor, info
+
+
+@op(saves="result", returns=("L", "info"), refuse=refusing("linalg.cholesky_ex", NOT_POSITIVE))
+def linalg_cholesky_ex(A, *, upper: Flag = False, check_errors: Flag = False):
+    """Cholesky's factor, and 0, or the order of the first leading minor that is not positive: then NaN."""
+    factor, info = linalg_cholesky.function(A, upper=upper)
+    return (factor, info, info) if check_errors else (factor, info)
+
+
+@op(saves="result", grad_fn="CholeskyBackward0", refuse=refusing("cholesky", NOT_POSITIVE))
+def cholesky(input, upper: Flag = False):
+    """torch's older `linalg.cholesky`."""
+    return linalg_cholesky.function(input, upper=upper)
+
+
+# QR.
+
+
+@op(saves="A, result", returns=("Q", "R"))
+def linalg_qr(A, mode: Text = "reduced"):
+    """The orthogonal Q and the triangular R of `Q @ R == A`; Q is empty where `mode` is "r"."""
+    matrices(floating(A, "linalg.qr"), "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    rows, columns = A.shape[-2:]
+    if mode == "complete" and rows > columns:
+        return tuple(jnp.linalg.qr(A, mode="complete"))
+    Q, R = jnp.linalg.qr(A[..., : min(rows, columns)])
+    if columns > rows:  # the columns that are left over have no say in Q
+        with jax.default_matmul_precision("highest"):
+            R = jnp.concatenate([R, adjoint(Q) @ A[..., rows:]], -1)
+    return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
+
+
+@op(saves="input, result", returns=("Q", "R"), grad_fn="LinalgQrBackward0")
+def qr(input, some: Flag = True):
+    """torch's older `linalg.qr`."""
+    return linalg_qr.function(input, "reduced" if some else "complete")
+
+
+@op(returns=("a", "tau"))
+def geqrf(input):
+    """QR as LAPACK has it: R and, below it, the vectors of the reflections that make up Q; and their factors."""
+    vectors, tau = jnp.linalg.qr(matrices(floating(input, "geqrf"), "geqrf", "input"), mode="raw")
+    return transposed(vectors), tau
+
+
+def _reflected(A, tau, other, backwards):
+    """`other` reflected at the vectors in the columns of A, at the first one last where `backwards`."""
+    count = tau.shape[-1]
+    vectors = jnp.tril(A[..., :count], -1) + jnp.eye(A.shape[-2], count, dtype=A.dtype)
+
+    def reflect(product, step):
+        vector, factor = step
+        row = jnp.sum(jnp.conj(vector)[..., None] * product, -2, keepdims=True)
+        return product - factor[..., None, None] * vector[..., None] * row, None
+
+    steps = jnp.moveaxis(vectors, -1, 0), jnp.moveaxis(tau, -1, 0)
+    return jax.lax.scan(reflect, other, steps, reverse=backwards)[0]
+
+
+def _reflectors(name, A, tau):
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if tau.shape[-1] > A.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if A.shape[-2] < A.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if A.dtype != tau.dtype:
+        raise RuntimeError(f"{name}: tau dtype {legacy(tau)} does not match input dtype {legacy(A)}")
+    floating(A, name)
+
+
+@op(saves="input, tau, result", aliases="orgqr")
+def linalg_householder_product(input, tau):
+    """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
+    _reflectors("torch.linalg.householder_product", input, tau)
+    start = jnp.broadcast_to(jnp.eye(input.shape[-2], input.shape[-1], dtype=input.dtype), input.shape)
+    return _reflected(input, tau, start, True)
+
+
+@op(saves="input, tau, other, result")
+def ormqr(input, tau, other, left: Flag = True, transpose: Flag = False):
+    """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
+    name = "torch.ormqr"
+    for each, said in ((input, "input"), (other, "other")):
+        if each.ndim < 2:
+            raise RuntimeError(f"{name}: {said} must have at least 2 dimensions.")
+    side, count = (-2 if left else -1), tau.shape[-1]
+    if other.shape[side] < count:
+        raise RuntimeError(f"{name}: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
+    if count != min(other.shape[side], input.shape[-1]):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    if other.shape[side] != input.shape[-2]:
+        raise RuntimeError(f"{name}: other.shape[{side}] must be equal to input.shape[-2]")
+    if not left:  # C Q is (Q* C*)*
+        return adjoint(ormqr.function(input, tau, adjoint(other), True, not transpose))
+    return _reflected(input, jnp.conj(tau) if transpose else tau, other, not transpose)
+
+
+# LU.
+
+
+def _pivoting(name, pivot):
+    if not pivot:
+        raise RuntimeError(f"{name}: LU without pivoting is not implemented on the CPU")
+
+
+@op(
+    saves="result",
+    returns=("LU", "pivots"),
+    grad_fn="LinalgLuFactorExBackward0",
+    refuse=refusing("torch.linalg.lu_factor", NO_DIVISOR),
+)
+def linalg_lu_factor(A, *, pivot: Flag = True):
+    """L and U of a matrix in one, and the rows that were exchanged, counted from 1."""
+    LU, pivots, info = linalg_lu_factor_ex.function(A, pivot=pivot)
+    return LU, pivots, info
+
+
+@op(saves="result", returns=("LU", "pivots", "info"), refuse=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR))
+def linalg_lu_factor_ex(A, *, pivot: Flag = True, check_errors: Flag = False):
+    """What `linalg.lu_factor` gives, and 0, or the number of the first zero on U's diagonal."""
+    matrices(floating(A, "torch.lu_factor"), "torch.lu_factor")
+    _pivoting("linalg.lu_factor", pivot)
+    LU, pivots, _ = jax.lax.linalg.lu(A)
+    info = singular(A)
+    return (LU, pivots + 1, info, info) if check_errors else (LU, pivots + 1, info)
+
+
+def _unpacked(LU):
+    rows, columns = LU.shape[-2:]
+    least = min(rows, columns)
+    return jnp.tril(LU[..., :least], -1) + jnp.eye(rows, least, dtype=LU.dtype), jnp.triu(LU[..., :least, :])
+
+
+def _permutation(rows, dtype):
+    return transposed(jax.nn.one_hot(rows, rows.shape[-1], dtype=dtype))
+
+
+@op(saves="result", returns=("P", "L", "U"))
+def linalg_lu(A, *, pivot: Flag = True):
+    """The permutation P, the lower L and the upper U of `P @ L @ U == A`."""
+    matrices(floating(A, "linalg.lu"), "linalg.lu")
+    _pivoting("linalg.lu", pivot)
+    LU, _, rows = jax.lax.linalg.lu(A)
+    return (_permutation(rows, A.dtype), *_unpacked(LU))
+
+
+@op(returns=("P", "L", "U"))
+def lu_unpack(LU_data, LU_pivots, unpack_data: Flag = True, unpack_pivots: Flag = True):
+    """P, L and U from what `linalg.lu_factor` gave."""
+    if LU_pivots.dtype != jnp.int32:
+        raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
+    nothing = jnp.zeros((0,), LU_data.dtype)
+    lower, upper = _unpacked(LU_data) if unpack_data else (nothing, nothing)
+    rows = rows_of(LU_pivots, LU_data.shape[-2])
+    return _permutation(rows, LU_data.dtype) if unpack_pivots else nothing, lower, upper
+
+
+# Singular values.
+
+
+def _no_driver(name, driver):
+    if driver is not None:
+        raise RuntimeError(
+            f"{name}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
+
+
+@op(saves="result", returns=("U", "S", "Vh"))
+def linalg_svd(A, full_matrices: Flag = True, *, driver: Text | None = None):
+    """The singular values S, in descending order, and the orthogonal U and Vh of `U @ diag(S) @ Vh == A`."""
+    matrices(floating(A, "linalg.svd"), "linalg.svd")
+    _no_driver("torch.linalg.svd", driver)
+    U, S, Vh = jnp.linalg.svd(A, full_matrices=False)
+    rows, columns = A.shape[-2:]
+    if full_matrices and rows != columns:  # the vectors beside those of a singular value have no gradient, as in torch
+        all_U, _, all_Vh = jnp.linalg.svd(jax.lax.stop_gradient(A), full_matrices=True)
+        U = jnp.concatenate([U, all_U[..., U.shape[-1] :]], -1)
+        Vh = jnp.concatenate([Vh, all_Vh[..., Vh.shape[-2] :, :]], -2)
+    return U, S, Vh
+
+
+@op(saves="result", grad_fn="LinalgSvdBackward0")
+def linalg_svdvals(A, *, driver: Text | None = None):
+    """The singular values of each matrix, in descending order."""
+    matrices(floating(A, "linalg.svdvals"), "linalg.svdvals")
+    _no_driver("torch.linalg.svdvals", driver)
+    return jnp.linalg.svd(A, compute_uv=False)
+
+
+@op(saves="result", returns=("U", "S", "V"), grad_fn="LinalgSvdBackward0")
+def svd(input, some: Flag = True, compute_uv: Flag = True):
+    """torch's older `linalg.svd`, with V for its adjoint; without `compute_uv` U and V are zeros."""
+    if not compute_uv:
+        rows, columns = matrices(floating(input, "linalg.svd"), "linalg.svd").shape[-2:]
+        empty = [jnp.zeros((*input.shape[:-2], each, each), input.dtype) for each in (rows, columns)]
+        return empty[0], jnp.linalg.svd(input, compute_uv=False), empty[1]
+    U, S, Vh = linalg_svd.function(input, not some)
+    return U, S, adjoint(Vh)
+
+
+# Eigenvalues.
+
+
+@op(saves="result", returns=("eigenvalues", "eigenvectors"))
+def linalg_eigh(A, UPLO: Text = "L"):
+    """The eigenvalues, in ascending order, and eigenvectors of a Hermitian matrix, of which one triangle is read."""
+    square(floating(A, "linalg.eigh"), "linalg.eigh")
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    lower = jax.lax.stop_gradient(A if UPLO.upper() == "L" else adjoint(A))
+    A = A + (jnp.tril(lower) + adjoint(jnp.tril(lower, -1)) - jax.lax.stop_gradient(A))
+    vectors, values = jax.lax.linalg.eigh(A, symmetrize_input=False)
+    return values, vectors
+
+
+@op(saves="result", grad_fn="LinalgEighBackward0")
+def linalg_eigvalsh(A, UPLO: Text = "L"):
+    """The eigenvalues of a Hermitian matrix, in ascending order; one triangle of it is read."""
+    return linalg_eigh.function(A, UPLO)[0]
+
+
+@op(saves="result", returns=("eigenvalues", "eigenvectors"))
+def linalg_eig(A):
+    """The eigenvalues and eigenvectors, complex ones, of a square matrix."""
+    square(floating(A, "linalg.eig"), "linalg.eig")
+    if not A.size:
+        empty = A.astype(jnp.result_type(A.dtype, jnp.complex64))
+        return empty[..., 0, :] if A.shape[-1] else empty.sum(-1), empty
+    return tuple(jax.lax.linalg.eig(A, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
+
+
+@op(saves="result", grad_fn="LinalgEigBackward0")
+def linalg_eigvals(A):
+    """The eigenvalues, complex ones, of a square matrix."""
+    return linalg_eig.function(A)[0]
+
+
+@op(saves="A", aliases="matrix_exp", out=False)
+def linalg_matrix_exp(A):
+    """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
+    square(floating(A, "linalg.matrix_exp"), "linalg.matrix_exp")
+    with jax.default_matmul_precision("highest"):
+        return jax.scipy.linalg.expm(A, max_squarings=32) if A.size else A

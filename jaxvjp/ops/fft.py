@@ -1,0 +1,131 @@
+"""Fourier transforms: torch's `fft`, declared from one table. `op` comes before this room.
+
+A transform over several dimensions is one over each: of a real one the last, which is half as long, first; of one
+back to real numbers that one last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Dims, Index, Text, axes
+from jaxvjp.ops.matrices import legacy
+from jaxvjp.ops.op import FLOAT, op
+
+NORMS = ("forward", "backward", "ortho")
+
+REAL = "real"
+
+TRANSFORMS: dict[str, tuple[str, bool, str, str, str]] = {
+    "fft": ("fft", False, "", "FftC2CBackward0", "Fourier's transform"),
+    "ifft": ("ifft", False, "", "FftC2CBackward0", "the inverse of Fourier's transform"),
+    "rfft": ("fft", False, REAL, "FftR2CBackward0", "the first half of Fourier's transform of real numbers"),
+    "irfft": ("ifft", True, REAL, "FftC2RBackward0", "real numbers from the first half of their Fourier transform"),
+    "hfft": ("fft", True, REAL, "FftC2RBackward0", "Fourier's transform of a signal of which Hermite's half is given"),
+    "ihfft": ("ifft", False, REAL, "ConjBackward0", "the half that determines the inverse of a real spectrum"),
+}
+"""By name: what it does to the other dimensions, whether to those first, whether one side is real, `grad_fn`'s name,
+and what it is."""
+
+
+def _dimension(dim, ndim):
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return axes(dim, ndim)[0]
+
+
+def _checked(name, input, norm):
+    if norm not in (None, *NORMS):
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"')
+    if input.dtype.itemsize == 2 and input.dtype.kind != "i":
+        raise RuntimeError(f"Unsupported dtype {legacy(input)}")
+    if name in ("rfft", "ihfft") and jnp.iscomplexobj(input):
+        raise RuntimeError(
+            f"{name} expects a real input tensor, but got {legacy(input)}\nGive its real part, `x.real`, or take `fft`."
+        )
+
+
+def _length(size):
+    if size is not None and size < 1:
+        raise RuntimeError(f"Invalid number of data points ({size}) specified")
+
+
+def _one(name: str) -> Callable[..., Any]:
+    transform = getattr(jnp.fft, name)
+
+    def row(input, n: Index | None = None, dim: Index = -1, norm: Text | None = None):
+        _checked(name, input, norm)
+        dim = _dimension(dim, input.ndim)
+        back = TRANSFORMS[name][1]
+        size = n if n is not None else 2 * (input.shape[dim] - 1) if back else input.shape[dim]
+        _length(size)
+        return transform(input, size, dim, norm)
+
+    return row
+
+
+def _places(input, s, dim):
+    """The lengths and the dimensions that a transform over several dimensions goes over."""
+    if dim is None:
+        dims = tuple(range(input.ndim)) if s is None else tuple(range(input.ndim - len(s), input.ndim))
+        if s is not None and len(s) > input.ndim:
+            raise RuntimeError(f"Got shape with {len(s)} values but input tensor only has {input.ndim} dimensions.")
+    else:
+        dims = tuple(_dimension(each, input.ndim) for each in ((dim,) if isinstance(dim, int) else dim))
+        if len(set(dims)) < len(dims):
+            raise RuntimeError("FFT dims must be unique")
+    if s is None:
+        return (None,) * len(dims), dims
+    sizes = (s,) if isinstance(s, int) else s
+    if len(sizes) != len(dims):
+        raise RuntimeError("When given, dim and shape arguments must have the same length")
+    return tuple(None if each == -1 else each for each in sizes), dims
+
+
+def _several(name: str, default: tuple[int, ...] | None) -> Callable[..., Any]:
+    other, others_first, real, *_ = TRANSFORMS[name]
+    last, rest = getattr(jnp.fft, name), getattr(jnp.fft, other)
+
+    def row(input, s: Dims = None, dim: Dims = default, norm: Text | None = None):
+        _checked(name, input, norm)
+        sizes, dims = _places(input, s, dim)
+        if not dims:
+            if real:
+                raise RuntimeError(f"{name}n must transform at least one axis")
+            return input.astype(jnp.result_type(input.dtype, jnp.complex64))
+        for size, place in zip(sizes, dims, strict=True):
+            _length(input.shape[place] if size is None else size)
+        steps = [(rest, size, place) for size, place in zip(sizes[:-1], dims[:-1], strict=True)]
+        steps.insert(len(steps) if others_first else 0, (last, sizes[-1], dims[-1]))
+        for transform, size, place in steps:
+            input = transform(input, size, place, norm)
+        return input
+
+    return row
+
+
+def _declare(name: str, row: Callable[..., Any], grad_fn: str, doc: str) -> None:
+    row.__name__, row.__doc__ = f"fft_{name}", doc
+    op(promotion=FLOAT, grad_fn=grad_fn)(row)
+
+
+for _name, _transform in TRANSFORMS.items():
+    _node, _meaning = _transform[-2:]
+    _declare(_name, _one(_name), _node, f"Along one dimension {_meaning}.")
+    _declare(_name + "2", _several(_name, (-2, -1)), _node, f"Over the last two dimensions {_meaning}.")
+    _declare(_name + "n", _several(_name, None), _node, f"Over several dimensions, by default all, {_meaning}.")
+
+
+@op(grad_fn="RollBackward0", out=False)
+def fft_fftshift(input, dim: Dims = None):
+    """The spectrum with frequency 0, which a transform gives first, in the middle."""
+    return jnp.fft.fftshift(input, axes(dim, input.ndim))
+
+
+@op(grad_fn="RollBackward0", out=False)
+def fft_ifftshift(input, dim: Dims = None):
+    """What `fftshift` did undone."""
+    return jnp.fft.ifftshift(input, axes(dim, input.ndim))

@@ -1,0 +1,202 @@
+"""Norms of matrices, and what follows from their singular values: condition and rank. `decompositions` comes before
+this room.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.dtypes import from_numpy
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, axes
+from jaxvjp.ops.decompositions import linalg_eigvalsh
+from jaxvjp.ops.matrices import floating, legacy, matrices, square
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import abs_
+from jaxvjp.ops.reduction import magnitude, shared, vector_norm
+from jaxvjp.ops.solving import linalg_inv, tolerance
+
+
+def _order(value: Any) -> float | str:
+    if isinstance(value, bool):
+        raise TypeError(value)
+    return value if isinstance(value, str) else float(value)
+
+
+Order = Annotated[Any, Kind("Number", _order)]
+
+
+def _of_type(name, array, dtype):
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {legacy(array)}\n"
+            "Convert it first: `x.float()`."
+        )
+    if dtype is None:
+        return array
+    if from_numpy(array.dtype).is_complex != dtype.is_complex:
+        kind = "complex" if from_numpy(array.dtype).is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy}")
+    return array.astype(dtype.numpy)
+
+
+def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
+    first, second = dims
+    if order == "fro":
+        return vector_norm(array, 2, dims, keepdim)
+    if order in ("nuc", 2, -2):
+        values = jnp.linalg.svd(jnp.moveaxis(floating(array, name), dims, (-2, -1)), compute_uv=False)
+        if order == "nuc":
+            found = jnp.sum(values, -1)
+        else:
+            found = shared(values, jnp.max if order > 0 else jnp.min, (values.ndim - 1,))
+        return jnp.expand_dims(found, sorted(dims)) if keepdim else found
+    if order in (1, -1):
+        first, second = second, first
+    elif order not in (math.inf, -math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
+    sums = jnp.sum(magnitude(array), (second,), keepdims=True)
+    found = shared(sums, jnp.max if order > 0 else jnp.min, (first,), True)
+    return found if keepdim else found.squeeze(dims)
+
+
+def _two(dim, ndim):
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    found = [each % ndim if -ndim <= each < ndim else axes(each, ndim)[0] for each in dim]
+    if found[0] == found[1]:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return tuple(found)
+
+
+def _norm_name(static, avals):
+    order = static[0]
+    order = order[1] if isinstance(order, tuple) else order
+    return {"fro": "LinalgVectorNormBackward0", None: "LinalgVectorNormBackward0", "nuc": "SumBackward1"}.get(
+        order, "AmaxBackward0" if order is not None and not isinstance(order, str) and order > 0 else "AminBackward0"
+    )
+
+
+@op(saves="input, result", grad_fn=_norm_name)
+def linalg_matrix_norm(
+    input, ord: Order = "fro", dim: Dims = (-2, -1), keepdim: Flag = False, *, dtype: Type | None = None
+):
+    """The norm of each matrix: "fro", "nuc", 2 and -2 by its singular values, 1 and inf by sums of columns and rows."""
+    name = "linalg.matrix_norm"
+    matrices(input, name)
+    if isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"{name}: Order {ord} not supported.")
+    if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
+        raise RuntimeError(f"{name}: Order {ord:g} not supported.")
+    return _matrix_norm(_of_type(name, input, dtype), ord, _two(dim, input.ndim), keepdim)
+
+
+@op(saves="input, result", grad_fn="LinalgVectorNormBackward0")
+def linalg_norm(input, ord: Order | None = None, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The norm of vectors or, where `dim` names two dimensions or `ord` is a word, of matrices."""
+    dims = (dim,) if isinstance(dim, int) else dim
+    if isinstance(ord, str) or (ord is not None and (input.ndim == 2 if dims is None else len(dims) == 2)):
+        if (dims is None and input.ndim != 2) or (dims is not None and len(dims) != 2):
+            raise RuntimeError(
+                f"linalg.norm: If dim is {'not ' if dims is None else ''}specified, it must be of length 1 or 2. "
+                f"Got {list(dims or ())}"
+            )
+        return linalg_matrix_norm.function(input, ord, dims or (0, 1), keepdim, dtype=dtype)
+    if dims is not None and len(dims) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
+    if ord is not None and dims is None and input.ndim > 2:
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
+        )
+    array = _of_type("linalg.vector_norm", input, dtype)
+    return vector_norm(array, 2 if ord is None else ord, axes(dims, input.ndim), keepdim)
+
+
+@op(saves="input", grad_fn="SumBackward1")
+def nuclear_norm(input, dim: Dims = (-2, -1), keepdim: Flag = False):
+    """torch's older `linalg.matrix_norm` of order "nuc"."""
+    return _matrix_norm(input, "nuc", _two(dim, input.ndim), keepdim)
+
+
+@op(saves="input, result", grad_fn="NanToNumBackward0")
+def linalg_cond(input, p: Order | None = None):
+    """A matrix's norm times that of its inverse: how much less precise than B the X of `A @ X = B` may be."""
+    matrices(floating(input, "linalg.cond"), "linalg.cond")
+    if p in (None, 2, -2):
+        values = jnp.linalg.svd(input, compute_uv=False)
+        if not input.size:
+            return jnp.zeros(input.shape[:-2], values.dtype)
+        return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
+    square(input, "linalg.cond")
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    if not isinstance(p, str) and abs(p) not in (1, math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    dims = input.ndim - 2, input.ndim - 1
+    inverse, info = linalg_inv.function(input)
+    found = _matrix_norm(input, p, dims, False) * _matrix_norm(inverse, p, dims, False)
+    return jnp.where(info == 0, found, jnp.inf)
+
+
+def _rank(A, atol, rtol, hermitian):
+    name = "linalg.matrix_rank"
+    matrices(floating(A, name), name, "input")
+    values = jnp.abs(linalg_eigvalsh.function(A)) if hermitian else jnp.linalg.svd(A, compute_uv=False)
+    if not A.size:
+        return jnp.zeros(A.shape[:-2], jnp.int64)
+    bound = tolerance(A, atol, rtol) * jnp.max(values, -1)
+    return jnp.sum(values > bound[..., None], -1, dtype=jnp.int64)
+
+
+@op(differentiable=False)
+def linalg_matrix_rank(input, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
+    """How many singular values are larger than `atol` and than `rtol` times the largest."""
+    return _rank(input, atol, rtol, hermitian)
+
+
+@op(name="linalg_matrix_rank.tol", differentiable=False)
+def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
+    """How many singular values are larger than `tol`."""
+    return _rank(input, tol, 0.0, hermitian)
+
+
+@op(public="function", saves="x1, x2, result", promotion=ARITHMETIC, out=False)
+def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
+    """The distances of order `p` between each row of `x1` and each of `x2`."""
+    for each, name in ((x1, "X1"), (x2, "X2")):
+        if not jnp.issubdtype(each.dtype, jnp.floating):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {legacy(each)}")
+    for each, name in ((x1, "X1"), (x2, "X2")):
+        if each.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {each.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    if p != math.inf:
+        return vector_norm(difference, p, (difference.ndim - 1,))
+    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
+    size = abs_.function(difference)
+    constant = jax.lax.stop_gradient(size)
+    largest = jnp.max(constant, -1, initial=0)
+    return largest + jnp.sum(jnp.where(constant == largest[..., None], size - constant, 0), -1)
+
+
+@op(saves="x", grad_fn="CatBackward0")
+def linalg_vander(x, *, N: Index | None = None):
+    """For each element of `x` a row of its powers, from 0 up to N."""
+    x = jnp.atleast_1d(x)
+    count = x.shape[-1] if N is None else N
+    if N is not None and N <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    if x.dtype == bool:
+        x = x.astype(jnp.int64)
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        x = x.astype(jnp.int64)
+    one = jnp.ones((*x.shape, 1), x.dtype)
+    powers = jnp.cumprod(jnp.broadcast_to(x[..., None], (*x.shape, max(count - 1, 0))), -1)
+    return jnp.concatenate([one, powers], -1)[..., :count]
