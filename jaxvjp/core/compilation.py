@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.core.program import Program, replay
 from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
@@ -302,4 +302,5 @@ def split(program: Program) -> Split:
     return Split(tuple(shown), tuple(place for place in range(len(program.outputs)) if place not in shown))
 
 
-executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)
+EXECUTABLES = 1024
+executable: Callable[[Program], Executable] = lru_cache(maxsize=EXECUTABLES)(Executable)
