@@ -283,6 +283,11 @@ def test_losses_that_are_kept_are_those_of_their_time(choosy, monkeypatch):
     assert len(set(read)) == 14
 
 
+def test_a_program_that_reads_only_numbers_is_chosen_for_too(choosy):
+    for number in range(12):
+        assert (jaxvjp.full((5,), number + 0.5) * 2).sum().item() == 10 * (number + 0.5)
+
+
 def test_choosing_can_be_switched_off(choosy):
     jaxvjp.set_choosing(False)
     x = leaf(0.25, 0.5, 0.75, 1.0)
