@@ -2,12 +2,26 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `dtypes`, `ops`, `core`, `storage`, `tensor`,
-`application`, `indexing`, `functions`, `creation`, `autograd`, `func`.
+`application`, `indexing`, `functions`, `creation`, `autograd`, `func`, `explain`.
 """
 
 from __future__ import annotations
 
-from jaxvjp import autograd, dtypes, fft, func, functions, indexing, linalg, nn, random, special, testing, utils
+from jaxvjp import (
+    autograd,
+    dtypes,
+    explain,
+    fft,
+    func,
+    functions,
+    indexing,
+    linalg,
+    nn,
+    random,
+    special,
+    testing,
+    utils,
+)
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
 from jaxvjp.core.compilation import counters
@@ -50,6 +64,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "explain",
     "fft",
     "full",
     "func",

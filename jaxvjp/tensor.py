@@ -19,6 +19,7 @@ from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
@@ -66,6 +67,7 @@ class Tensor(Stored):
     _after_accumulation: dict[int, Callable[[Tensor], None]] | None = None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
+    explain: Callable[..., Any]  # hung on by `explain`
     grad_fn: Any  # hung on by `autograd.graph`
     to: Callable[..., Tensor]  # hung on by `functions`
 
@@ -222,6 +224,8 @@ class Tensor(Stored):
                     f"'{self.dtype.legacy}'. Convert it first: `x.grad = g.to(x.dtype)`"
                 )
         self._grad = value
+        if observers.listening:
+            tell(Cleared(self, None if value is None else value.node))
 
     @property
     def data(self) -> Tensor:

@@ -16,6 +16,7 @@ from jaxvjp.core.engine import Walk, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Node, known, record
 from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
@@ -164,6 +165,10 @@ def _accumulated(
                 sums[node] = gradient
         _compute(question, found, sums)
         receivers = [node.tensor for node in sums]
+        if observers.listening:
+            before = {node: None if node.tensor._grad is None else node.tensor._grad.node for node in sums}
+            gradients = {**found.gradients, **found.retained}
+            tell(Walked(roots, cotangents, gradients, before, dict(sums), False, create_graph))
         for receiver, sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     return receivers, found.operations
@@ -212,6 +217,8 @@ def _gradients_of(
         return dict(answer.gradients), answer.walked
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
     _compute(question, found, found.gradients)
+    if observers.listening:
+        tell(Walked(roots, cotangents, dict(found.gradients), {}, {}, batch is not None, create_graph))
     return found.gradients, found.operations
 
 

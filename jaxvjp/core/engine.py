@@ -26,6 +26,7 @@ import numpy as np
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
 from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -197,9 +198,12 @@ class _Sweep:
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
             for hook in list(node.hooks.values()):
-                replaced = hook(self.arrived[node])
+                before = self.arrived[node]
+                replaced = hook(before)
                 if replaced is not None:
                     self.arrived[node] = replaced
+                if observers.listening:
+                    tell(Hooked(node, before, self.arrived[node]))
 
     def pull(
         self,
@@ -221,6 +225,8 @@ class _Sweep:
             return ()  # it ends at a node whose own cotangent was asked for
         operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
+        if observers.listening and self.create_graph:
+            tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
@@ -237,6 +243,8 @@ class _Sweep:
         if step is not None:
             inputs: list[Node | Number] = list(step.inputs)
             results = step(given, self.create_graph)
+            if observers.listening:
+                tell(Stepped(step, given, results))
         else:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
@@ -278,6 +286,8 @@ def release(operations: Iterable[Node]) -> None:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
     """
     kept: list[Node] = []
+    if observers.listening:
+        tell(Released(list(operations)))
     for node in operations:
         if not node.free() and node.value is not None and node.held:
             kept.append(node)

@@ -174,8 +174,8 @@ class Node:
         in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or is
-            freed: what is remembered of graphs of the same structure does not apply.
+        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or
+            is freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.

@@ -1,0 +1,133 @@
+"""What `jaxvjp.explain(y)` returns: a program that prints, runs and is checked. `source` comes before this room."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.autograd.backward import grad
+from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import known
+from jaxvjp.explain.source import Program, write
+from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
+from jaxvjp.tensor import Tensor
+from jaxvjp.testing import assert_close
+
+LONGEST = 400
+"""A program of more lines than this is shown shortened."""
+
+
+class Explanation:
+    """The functional program that an imperative one was. `print` shows it; `str` of it runs."""
+
+    def __init__(self, story: Story, style: str = "vjp") -> None:
+        self._story: Story | None = story
+        self._style = style
+        self._programs: dict[str, Program] = {}
+
+    @property
+    def story(self) -> Story:
+        """What happened."""
+        if self._story is None:
+            raise RuntimeError(
+                "the recording has not ended: leave the `with jaxvjp.explain.recording()` block, and explain then"
+            )
+        return self._story
+
+    @property
+    def program(self) -> Program:
+        """The program in the style of this explanation."""
+        if self._style not in self._programs:
+            with jax.enable_x64(True):
+                self._programs[self._style] = write(self.story, self._style)
+        return self._programs[self._style]
+
+    @property
+    def source(self) -> str:
+        """The whole text, which runs by itself."""
+        return self.program.source
+
+    def __str__(self) -> str:
+        lines = self.source.splitlines()
+        if len(lines) <= LONGEST:
+            return self.source.rstrip("\n")
+        left_out = len(lines) - 80
+        return "\n".join([*lines[:50], f"# ... {left_out} more lines: `.source` has them all ...", *lines[-30:]])
+
+    __repr__ = __str__
+
+    def run(self) -> dict[str, Any]:
+        """Executes the printed text in a fresh namespace and returns its gradients, by the names they have there."""
+        namespace: dict[str, Any] = {"__name__": "explained", **self.program.held}
+        settings = ("jax_enable_x64", "jax_default_matmul_precision")
+        before = {each: getattr(jax.config, each) for each in settings}
+        try:
+            with jax.enable_x64("jax_enable_x64" in self.source):
+                exec(compile(self.source, "<explained>", "exec"), namespace)
+        finally:
+            update: Any = jax.config.update
+            for each, value in before.items():
+                update(each, value)
+        return {each.variable: namespace[each.variable] for each in self.program.results}
+
+    def check(self, rtol: float = 1e-5, atol: float = 1e-6) -> dict[str, Any]:
+        """Runs the program, compares its gradients with those that torch's way gave, and returns them.
+
+        Of a recording these are the `.grad` of its leaves at the end; of one result, what `autograd.grad` gives for
+        it. AssertionError where one differs.
+        """
+        found = self.run()
+        for result, expected in zip(self.program.results, self._expected(), strict=True):
+            given = found[result.variable]
+            if given is None or expected is None:
+                assert given is expected, f"{result.variable} is {given}, where the gradient is {expected}"
+            else:
+                assert_close(np.asarray(given), np.asarray(expected), rtol=rtol, atol=atol)
+        return found
+
+    def _expected(self) -> list[Any]:
+        """The gradient that each result of the program shall be; None where there is none."""
+        story, results = self.story, self.program.results
+        if not story.hypothetical:
+            evaluate([each.gradient for each in results if each.gradient is not None])
+            return [None if each.gradient is None else each.gradient.value for each in results]
+        walked = story.events[0].what
+        (root,), (v,) = walked.roots, walked.cotangents
+        v = known(1, root.aval) if v is None else v
+        leaves = [shown_tensor(each.node) for each in results]
+        pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
+        return [None if each is None else each.value for each in pulled]
+
+
+def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:
+    """The functional JAX program that a result was computed by, and the pullback that its `backward` would be.
+
+    Args:
+        result: a computed tensor whose graph is there still.
+        gradient: v, the argument of `backward`; by default ones.
+        style: "vjp", "grad" (`jax.value_and_grad`, for one element) or "jacrev" (the Jacobian, then vᵀJ).
+
+    RuntimeError for a leaf, a tensor without a graph, a freed graph. torch has no counterpart.
+    """
+    if not isinstance(result, Tensor):
+        raise TypeError(f"explain() takes a tensor, not {type(result).__name__}")
+    return Explanation(story_of(result, gradient, user_frame(sys._getframe(1))), style)
+
+
+class recording(Explanation):  # noqa: N801 - reads as a word: `with recording() as story:`
+    """Records a stretch of code, and is its explanation once that is over: backwards, updates, hooks and all."""
+
+    def __init__(self, style: str = "vjp") -> None:
+        super().__init__(None, style)  # type: ignore[arg-type]
+        self._recorder = Recorder()
+
+    def __enter__(self) -> recording:
+        self._recorder.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._story = self._recorder.stop(user_frame(sys._getframe(1)))
