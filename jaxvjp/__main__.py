@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import math
 import sys
 from collections.abc import Sequence
 
@@ -95,7 +94,7 @@ def show(run: Run) -> int:
 def _matrices(answer: Answer) -> str:
     """J with a row for each element of y and a column for each of x, v beside it, and their product."""
     y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
-    rows, columns = _labels("y", y_shape), _labels("x", x_shape)
+    rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
     shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
     return "\n".join(
         [
@@ -105,20 +104,6 @@ def _matrices(answer: Answer) -> str:
             terminal.matrix("vᵀJ", answer.product.reshape(1, -1), [""], columns),
         ]
     )
-
-
-def _labels(name: str, shape: tuple[int, ...]) -> list[str]:
-    """A name for each element: `x[0,1]`."""
-    if not shape:
-        return [name]
-    positions = []
-    for number in range(math.prod(shape)):
-        position = []
-        for size in reversed(shape):
-            number, place = divmod(number, size)
-            position.append(str(place))
-        positions.append(f"{name}[{','.join(reversed(position))}]")
-    return positions
 
 
 def device() -> str:

@@ -6,6 +6,7 @@ it, the same text is plain.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -82,3 +83,17 @@ def matrix(name: str, values: Any, rows: Sequence[str], columns: Sequence[str]) 
         return "  ".join([label.ljust(left), *aligned]).rstrip()
 
     return "\n".join([line(name, columns), *[line(*each) for each in zip(rows, cells, strict=True)]])
+
+
+def labels(name: str, shape: tuple[int, ...]) -> list[str]:
+    """A name for each element: `x[0,1]`."""
+    if not shape:
+        return [name]
+    positions = []
+    for number in range(math.prod(shape)):
+        position = []
+        for size in reversed(shape):
+            number, place = divmod(number, size)
+            position.append(str(place))
+        positions.append(f"{name}[{','.join(reversed(position))}]")
+    return positions

@@ -11,8 +11,12 @@ import numpy as np
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import known
-from jaxvjp.explain.source import Program, write
+from jaxvjp.core.graph import Node, known
+from jaxvjp.core.observers import Stepped, Walked
+from jaxvjp.explain.chain import Cotangents, cotangents_of
+from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
+from jaxvjp.explain.scope import Text
+from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
 from jaxvjp.tensor import Tensor
 from jaxvjp.testing import assert_close
@@ -42,8 +46,8 @@ class Explanation:
     def program(self) -> Program:
         """The program in the style of this explanation."""
         if self._style not in self._programs:
-            with jax.enable_x64(True):
-                self._programs[self._style] = write(self.story, self._style)
+            with jax.enable_x64(True), self.story.told() as story:
+                self._programs[self._style] = write(story, self._style)
         return self._programs[self._style]
 
     @property
@@ -62,16 +66,7 @@ class Explanation:
 
     def run(self) -> dict[str, Any]:
         """Executes the printed text in a fresh namespace and returns its gradients, by the names they have there."""
-        namespace: dict[str, Any] = {"__name__": "explained", **self.program.held}
-        settings = ("jax_enable_x64", "jax_default_matmul_precision")
-        before = {each: getattr(jax.config, each) for each in settings}
-        try:
-            with jax.enable_x64("jax_enable_x64" in self.source):
-                exec(compile(self.source, "<explained>", "exec"), namespace)
-        finally:
-            update: Any = jax.config.update
-            for each, value in before.items():
-                update(each, value)
+        namespace = executed(self.program)
         return {each.variable: namespace[each.variable] for each in self.program.results}
 
     def check(self, rtol: float = 1e-5, atol: float = 1e-6) -> dict[str, Any]:
@@ -89,11 +84,45 @@ class Explanation:
                 assert_close(np.asarray(given), np.asarray(expected), rtol=rtol, atol=atol)
         return found
 
+    def jacobian(self) -> Jacobian:
+        """The Jacobian that the backward multiplied v into, laid out with v and vᵀJ; of a recording, its last one's.
+
+        ValueError where it is too large, or where several tensors were walked back from at once.
+        """
+        walked = self._last()
+        names = {node: self._called(node) or "x" for node in [*walked.roots, *walked.gradients]}
+        if not walked.roots[0].freed and self.story.hypothetical:
+            return jacobian_of(walked, names)
+        with self.story.told() as story:
+            return recorded_jacobian(story, walked, names)
+
+    def cotangents(self) -> Cotangents:
+        """The backward pass step by step, with the numbers of the chain rule; of a recording, its last one.
+
+        ValueError where several tensors were walked back from at once.
+        """
+        steps: dict[Any, Any] = {}
+        for event in self.story.events:
+            if isinstance(event.what, Stepped):
+                steps[event.what.step] = event.what.results
+        with self.story.told():
+            return cotangents_of(self._last(), self._called, steps)
+
+    def _last(self) -> Walked:
+        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+        if not walks:
+            raise ValueError("no backward took place in this recording: call `y.backward()` inside of it")
+        return walks[-1]
+
+    def _called(self, node: Node) -> str | None:
+        return Text(self.story, False).name_of(node)
+
     def _expected(self) -> list[Any]:
         """The gradient that each result of the program shall be; None where there is none."""
         story, results = self.story, self.program.results
         if not story.hypothetical:
-            evaluate([each.gradient for each in results if each.gradient is not None])
+            with story.told():
+                evaluate([each.gradient for each in results if each.gradient is not None])
             return [None if each.gradient is None else each.gradient.value for each in results]
         walked = story.events[0].what
         (root,), (v,) = walked.roots, walked.cotangents

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxvjp.dtypes import dtype
 
-LONGEST = 256
+LONGEST = 128
 """An array of more elements than this is not written out."""
 
 

@@ -230,7 +230,7 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node)
+        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
         try:
             text = array(values, explicit=self.text.wide)
         except Unwritable:
@@ -242,7 +242,7 @@ class Scope:
                 f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
             )
             return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
-        if values.ndim == 0 and wanted is None and not self.text.wide:
+        if values.ndim == 0 and wanted is None and values.dtype == np.float32 and not self.text.wide:
             text = literal(shortest(values[()]))
         step = Step(
             [], lambda inputs: text, [wanted], node.serial - 1e9 if node.requires_grad else node.serial, node.where
@@ -357,6 +357,7 @@ class Scope:
     def _fallback(self, node: Node) -> Any:
         assert node.operation is not None
         several = type(node.aval) is tuple
+        self.text.imports["import jax.extend"] = None
         text = primitives(node.operation, node.static, tuple([each.aval for each in node.inputs]))
         called = self.text.define(node.operation.function.__name__.lstrip("_"), text)
         inputs = [self.value(each) for each in node.inputs]
@@ -439,8 +440,17 @@ class Scope:
 
             result = Step([vjp.outputs[-1], *rest], pulled, [None] * len(wrt), order + 0.1, where, unpacked=True)
             self.add(result)
-            return [*vjp.outputs[:-1], *result.outputs]
+            pulled_avals = [program.leaves[place] for place in wrt]
+            gradients = [
+                self.conjugated(each, order + 0.2) if aval.dtype.is_complex else each
+                for each, aval in zip(result.outputs, pulled_avals, strict=True)
+            ]
+            return [*vjp.outputs[:-1], *gradients]
         raise Unwritable(f"{operation} is written nowhere")
+
+    def conjugated(self, value: Value, order: float) -> Value:
+        """A complex cotangent of JAX's as torch has it, or the other way round."""
+        return self.add(Step([value], lambda e: call("jnp.conj", e[0]), [value.wanted], order)).outputs[0]
 
     def _function_of(self, program: Program, node: Node) -> str:
         """A function that computes what a program does, of those of its leaves that are arrays."""

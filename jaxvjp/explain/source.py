@@ -61,6 +61,21 @@ def write(story: Story, style: str = "vjp") -> Program:
     return _Writer(story, style).program()
 
 
+def executed(program: Program) -> dict[str, Any]:
+    """The variables that a program leaves, run in a fresh namespace; JAX's settings stay what they were."""
+    namespace: dict[str, Any] = {"__name__": "explained", **program.held}
+    settings = ("jax_enable_x64", "jax_default_matmul_precision")
+    before = {each: getattr(jax.config, each) for each in settings}
+    try:
+        with jax.enable_x64("jax_enable_x64" in program.source):
+            exec(compile(program.source, "<explained>", "exec"), namespace)
+    finally:
+        update: Any = jax.config.update
+        for each, value in before.items():
+            update(each, value)
+    return namespace
+
+
 class _Function(NamedTuple):
     """A function to be called: what it reads, parameters first; its name and arguments once those are written; what its
     results are called."""
@@ -136,10 +151,13 @@ class _Writer:
                     if hook.node is output and not output.is_leaf:
                         known, order = self.hooked(hook, known, order)
                         cotangents[output] = known
-                given.append(known if known is not None else self.ones(value, output, walked, order, event))
+                arriving = known if known is not None else self.ones(value, output, walked, order, event)
+                given.append(top.conjugated(arriving, order) if output.aval.dtype.is_complex else arriving)
             order += 0.01
             wanted = [self.pulled_name(event, walked, each, position) for position, each in enumerate(params)]
             for each, arriving in zip(params, self.pull(pullback, given, wanted, order, event, walked), strict=True):
+                if each.aval.dtype.is_complex:
+                    arriving = top.conjugated(arriving, order)
                 own = cotangents.get(each)
                 cotangents[each] = arriving if own is None else self.add(own, arriving, order + 0.001, event)
         for hook in hooks:

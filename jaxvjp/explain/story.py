@@ -8,7 +8,8 @@ backward passes, hooks, gradients set and freed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import freed_error, gradient_edges
@@ -28,6 +29,14 @@ class Event(NamedTuple):
     what: Any
 
 
+class Kept(NamedTuple):
+    """What a node was computed from, which freeing the graph takes away from it."""
+
+    node: Node
+    inputs: Any
+    edges: Any
+
+
 class Story(NamedTuple):
     """A stretch of code.
 
@@ -37,6 +46,7 @@ class Story(NamedTuple):
         shown: the nodes that the user's variables show at the end, which a program without a backward computes.
         owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
         pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
+        kept: what the nodes were computed from, to be put back where the graph was freed since.
         hypothetical: whether no backward took place: the one of the story is the one that could.
     """
 
@@ -45,7 +55,20 @@ class Story(NamedTuple):
     shown: list[Node]
     owners: dict[Node, Tensor]
     pulled: dict[Node, Sequence[Node]]
+    kept: list[Kept]
     hypothetical: bool = False
+
+    @contextmanager
+    def told(self) -> Iterator[Story]:
+        """The story with its graph as it was, whatever was freed since, and kept while it is read."""
+        for node, inputs, edges in self.kept:
+            if node.inputs is not inputs:
+                node.inputs, node.edges = inputs, edges
+        transforming.forward += 1
+        try:
+            yield self
+        finally:
+            transforming.forward -= 1
 
 
 def user_frame(frame: Any) -> Any:
@@ -86,7 +109,15 @@ class Recorder:
         variables = {} if frame is None else frame.f_locals
         tensors = [each.node for each in variables.values() if isinstance(each, Tensor)]
         shown = [node for node in tensors if node.serial > self.first]
-        self.story = Story(self.events, names, shown, self.owners, self.pulled)
+        starts = [*shown, *self.owners]
+        for event in self.events:
+            if isinstance(event.what, Walked):
+                starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
+                starts += [each for each in event.what.cotangents if each is not None]
+        starts += [tensor._grad.node for tensor in self.owners.values() if tensor._grad is not None]
+        nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
+        kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
+        self.story = Story(self.events, names, shown, self.owners, self.pulled, kept)
         return self.story
 
 
@@ -122,7 +153,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
-    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, True)
+    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, [], True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

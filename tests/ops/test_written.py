@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from op_cases import CASES
 from test_ops import drawn, operands_of
@@ -36,4 +38,4 @@ def test_what_is_printed_of_an_op_gives_its_gradients(name):
         for result in results_of(name, call):
             explanation = result.explain(drawn(jaxvjp, result, 1))
             explanation.check()
-            assert "jaxvjp" not in explanation.source.replace("jaxvjp.tensor", "")
+            assert "jaxvjp" not in re.sub(r"#.*", "", explanation.source)
