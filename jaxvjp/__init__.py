@@ -24,7 +24,7 @@ from jaxvjp import (
 )
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.compilation import counters, set_choosing
 from jaxvjp.creation import (
     FloatTensor,
     empty,
@@ -43,6 +43,7 @@ from jaxvjp.creation import (
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
 from jaxvjp.random import Generator, initial_seed, manual_seed
+from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Size, Tensor
 
 __version__ = "0.1.0"
@@ -58,7 +59,9 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "UnstageableError",
     "autograd",
+    "compile",
     "counters",
     "dtype",
     "empty",
@@ -74,6 +77,7 @@ __all__ = [
     "is_anomaly_enabled",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "jit",
     "linalg",
     "manual_seed",
     "nn",
@@ -86,6 +90,7 @@ __all__ = [
     "randn",
     "randn_like",
     "random",
+    "set_choosing",
     "set_default_dtype",
     "set_grad_enabled",
     "special",

@@ -19,6 +19,11 @@ from jaxvjp.lessons import Answer, Run, lessons
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status: 1 where something disagrees, 2 for a wrong call."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments[:1] == ["bench"]:
+        from jaxvjp.bench import main as bench  # only this command needs the workloads
+
+        return bench(arguments[1:])
     parser = argparse.ArgumentParser(
         prog="jaxvjp",
         description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
@@ -35,10 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from jaxvjp.opinfo.report import main as report
 
         return report(asked.ops, asked.full)
-    if name == "bench":
-        from jaxvjp.bench import main as bench  # only this command needs the workloads
-
-        return bench()
     known = lessons()
     if name is None:
         return run_all()

@@ -5,18 +5,31 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, items, record
-from jaxvjp.core.modes import transforming
+from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import COMPARE, Aval, Op
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
+
+FLUSH = 2039
+"""Every so many operations that no gradient flows through, the last of them is computed: `mean = 0.9 * mean + 0.1 * x`
+would else grow a graph for as long as nobody reads `mean`. It is prime, so that every line of a loop has its turn."""
+_untracked = count(1).__next__
+
+
+def keep_flat(node: Node) -> None:
+    """Called with each node that no gradient flows through."""
+    if _untracked() % FLUSH == 0 and not (transforming.depth or transforming.forward or staging.journal):
+        evaluate([node])
 
 
 def operand_node(value: Any) -> Any:
@@ -46,6 +59,8 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
     node = recorded(operation, operands, static)
+    if not node.requires_grad:
+        keep_flat(node)
     return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
 
 
@@ -75,10 +90,34 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
+    check_writable(operation, target, operands)
+    return written(operation, target, operands, recorded(operation, (target, *operands), static))
+
+
+def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where `operation` must not write `target`: a leaf, or not one's own inside a transform."""
     target.check_writable()
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
-    result = recorded(operation, (target, *operands), static)
+
+
+def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
+    """Writes what `operation` gave for `target` and `operands` into `target`, if it fits there, and returns it."""
+    if result.aval is not target.node.aval:
+        _check_fit(operation, target, result)
+    result.in_place = True
+    if not result.requires_grad:
+        keep_flat(result)
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
+    return target
+
+
+def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
+    """RuntimeError where the result of an in-place operation has another shape, or a type `target` cannot hold."""
     if result.aval.shape != target.shape:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
@@ -95,13 +134,6 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
             f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
             f"x.{operation.name}()`."
         )
-    result.in_place = True
-    new = converted(result, target.dtype)
-    if operation.promotion == COMPARE:
-        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
-        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
-    target.write(new)
-    return target
 
 
 def castable(source: dtype, to: dtype) -> bool:

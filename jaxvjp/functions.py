@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place, castable
+from jaxvjp.application import apply, apply_in_place, castable, check_writable, written
+from jaxvjp.calls import remembering, remembering_operator
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
 from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
@@ -61,7 +62,11 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(function, rows[0], name, f"{module}.{name}")
+    return _documented(_remembering(function, rows), rows[0], name, f"{module}.{name}")
+
+
+def _remembering(front: Callable[..., Any], rows: Sequence[Op]) -> Callable[..., Any]:
+    return remembering(front, by_value=any(row.rewrite is not None for row in rows))
 
 
 def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
@@ -85,7 +90,7 @@ def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(method, rows[0], name, f"torch.Tensor.{name}")
+    return _documented(_remembering(method, rows), rows[0], name, f"torch.Tensor.{name}")
 
 
 def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
@@ -113,12 +118,18 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     def reflected(self: Tensor, other: Any) -> Tensor:
         return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
 
-    def in_place(self: Tensor, other: Any) -> Tensor:
-        return apply_in_place(row, self, (other,)) if isinstance(other, OPERANDS) else NotImplemented
+    by_value = row.rewrite is not None
+    remembered = remembering_operator(forward, by_value)
 
-    methods: dict[str, Callable[..., Any]] = {f"__r{name}__" if reflects else f"__{name}__": forward}
+    def in_place(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        check_writable(row, self, (other,))
+        return written(row, self, (other,), remembered(self, other).node)
+
+    methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
     if row.operator in COMMUTING:
-        methods[f"__r{name}__"] = reflected
+        methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:
         methods[f"__i{name}__"] = in_place
     return {name: _documented(method, row, name, f"torch.Tensor.{name}") for name, method in methods.items()}

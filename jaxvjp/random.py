@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.modes import staging
 from jaxvjp.dtypes import dtype, float64
 
 Array = np.ndarray[Any, Any]
@@ -37,6 +38,8 @@ class Generator:
         return self._seed
 
     def _bits32(self, count: int) -> Array:
+        if staging.journal is not None:
+            staging.journal.refuse("draws random numbers, which would be the same at each call")
         return self._draws.randint(0, 1 << 32, size=count, dtype=np.uint32)
 
     def _bits64(self, count: int) -> Array:

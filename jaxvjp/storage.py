@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.graph import Node, Number, Versions, detached, record, variable_of
-from jaxvjp.core.modes import grad_mode, recording, transforming
+from jaxvjp.core.modes import grad_mode, recording, staging, transforming
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.view import function_view, put
@@ -88,6 +88,8 @@ class Stored:
         return self._node is node
 
     def _show(self, node: Node) -> None:
+        if staging.journal is not None:
+            staging.journal.shows(self)
         self._node = node
         node.holder = ref(self)
         if self._versions is not None and self._base_tensor is None:
@@ -133,7 +135,7 @@ class Stored:
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
             new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
-            self.versions.written()
+            self.versions.written(new.where)
             storage.node = new
             storage.version += 1
             self._seen = storage.version

@@ -18,7 +18,7 @@ import numpy as np
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
@@ -223,6 +223,11 @@ class Tensor(Stored):
                     f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with dtype "
                     f"'{self.dtype.legacy}'. Convert it first: `x.grad = g.to(x.dtype)`"
                 )
+        self._take_grad(value)
+
+    def _take_grad(self, value: Tensor | None) -> None:
+        if staging.journal is not None:
+            staging.journal.takes(self)
         self._grad = value
         if observers.listening:
             tell(Cleared(self, None if value is None else value.node))

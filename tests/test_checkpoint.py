@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import pytest
 from oracle import agreement_of
 
@@ -293,7 +294,7 @@ def test_the_peak_of_memory_falls(monkeypatch):
     class Measured(Executable):
         def __init__(self, program):
             super().__init__(program)
-            jitted = self.compiled
+            jitted = jax.jit(self.traced)
 
             def measuring(*operands):
                 analysis = jitted.lower(*operands).compile().memory_analysis()
@@ -303,6 +304,7 @@ def test_the_peak_of_memory_falls(monkeypatch):
             self.compiled = measuring
 
     monkeypatch.setattr(plan, "executable", Measured)
+    monkeypatch.setattr(plan, "LONG", 1000)
     plain = chain(lambda segment, h: segment(h))
     kept = chain(lambda segment, h: called(jaxvjp, segment, h))
     without, with_checkpoints = temporary

@@ -22,16 +22,16 @@ READING_ORDER = """
     core.places core.modes core.observers core.graph core.program core.compilation core.plan core.evaluation
     core.promotion
     core.pullback core.engine core.walks core.transforms core
-    terminal printing hooks publishing storage tensor application levels indexing signatures functions random creation
-    linalg fft special nn.functional nn
+    terminal printing hooks publishing storage tensor application levels indexing signatures calls functions random
+    creation linalg fft special nn.functional nn
     autograd.modes autograd.graph autograd.backward autograd.context autograd.function_step autograd.function
     autograd.forward_ad autograd.functional autograd.gradcheck autograd
-    func.arguments func.reverse func.forward func.batching func.parameters func
+    func.arguments func.reverse func.forward func.batching func.parameters func staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
     explain.fallback explain.story explain.scope explain.functions explain.source explain.jacobian explain.chain
     explain.explanation explain
-    __init__ lessons bench
+    __init__ lessons bench.workloads bench
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

@@ -15,7 +15,7 @@ import numpy as np
 from jaxvjp.core.engine import Walk, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Node, known, record
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
@@ -70,8 +70,9 @@ def backward(
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked)
     for receiver in receivers:
-        for hook in list((receiver._after_accumulation or {}).values()):
-            hook(receiver)
+        if receiver._after_accumulation:
+            for hook in list(receiver._after_accumulation.values()):
+                hook(receiver)
 
 
 def grad(
@@ -148,13 +149,17 @@ def _accumulated(
 ) -> tuple[list[Tensor], list[Node]]:
     """Adds the gradients to the `grad` of their tensors. Returns those, and the operations walked through."""
     with accumulation:
-        question = None if create_graph else Question(roots, cotangents, targets, _added_to)
+        question = None if create_graph or staging.journal else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
+            receivers = []
             for node, sum_ in answer.gradients:
-                _receive(node.tensor, sum_, False)
-            return [node.tensor for node, _ in answer.gradients], answer.walked
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph)
+                receiver = node.tensor
+                _receive(receiver, sum_, False)
+                receivers.append(receiver)
+            return receivers, answer.walked
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen)
     with accumulation, recording(create_graph):
         sums: dict[Node, Node] = {}
         for node, gradient in {**found.gradients, **found.retained}.items():
@@ -163,7 +168,7 @@ def _accumulated(
                 sums[node] = record(add, (into, gradient))
             elif into == FRESH:
                 sums[node] = gradient
-        _compute(question, found, sums)
+        _compute(question, found, sums, unseen)
         receivers = [node.tensor for node in sums]
         if observers.listening:
             before = {node: None if node.tensor._grad is None else node.tensor._grad.node for node in sums}
@@ -187,21 +192,23 @@ def _added_to(node: Node) -> Node | str:
 
 def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
-        receiver._grad = wrap(gradient)
+        receiver._take_grad(wrap(gradient))
     else:
         receiver._grad.write(gradient)
 
 
-def _compute(question: Question | None, found: Walk, results: dict[Node, Node]) -> None:
+def _compute(question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool) -> None:
     """One dispatch for the results and, as the same program has them, the values of roots not yet known.
 
-    Without a question, which is how a graph is created, nothing: it is computed when somebody reads it.
+    Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
     """
     if question is None:
+        if staging.journal is not None:
+            staging.journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *shown.values()])
+        evaluate([*results.values(), *shown.values()], unseen)
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -211,12 +218,13 @@ def _gradients_of(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
 ) -> tuple[dict[Node, Node], list[Node]]:
     """The gradients of those of `targets` that have one, and the operations walked through."""
-    question = None if create_graph else Question(roots, cotangents, targets, batch=batch)
+    question = None if create_graph or staging.journal else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch)
-    _compute(question, found, found.gradients)
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
+    _compute(question, found, found.gradients, unseen)
     if observers.listening:
         tell(Walked(roots, cotangents, dict(found.gradients), {}, {}, batch is not None, create_graph))
     return found.gradients, found.operations

@@ -1,19 +1,43 @@
-"""Programs compiled by `jax.jit`, and what that took.
+"""Programs compiled by `jax.jit`, in the way that is fastest, and what that took.
 
-In this room one can compile a program (`executable`) and count compiles and dispatches (`counters`). `program` comes
-before it.
+In this room one can compile a program (`executable`), count compiles and dispatches (`counters`), and say whether a hot
+program may be measured to choose between ways of compiling it (`choosing`). `program` comes before it.
+
+XLA on a CPU recomputes a chain of elementwise operations for each result that it fuses it into: the loss and the
+gradient of fifty links of `sin(z) * 1.1 + exp(-z)`, compiled together, take thirty times as long as compiled apart. On
+two million floats it is the other way round, so which way is best is found out by trying, once the program has proved
+hot, on the values it is called with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.dtypes import dtype
+from jaxvjp.ops.identity import item
+
+Compiled = Callable[..., Sequence[Any]]
+TRIALS = 3
+"""How often a way is timed; the fastest run counts."""
+HOT = 8
+"""Calls after which a program is hot."""
+WORTHWHILE = 100e-6
+"""Seconds that a call must take, for another way to be worth looking for."""
+PATIENCE = 5.0
+"""Seconds that the first compile may have taken, for others to be made."""
+QUICK = 8
+"""Operations of a program that is compiled at its first call, whether or not there will be a second."""
+GAIN = 0.8
+"""What part of the time another way must do with, to be taken."""
 
 
 class Counters:
@@ -30,6 +54,76 @@ class Counters:
 counters = Counters()
 
 
+class Choosing:
+    """Whether hot programs are measured; from the start on unless `JAXVJP_CHOOSE=0` is in the environment."""
+
+    enabled = os.environ.get("JAXVJP_CHOOSE", "1") != "0"
+
+
+def set_choosing(enabled: bool) -> None:
+    """Says whether a hot program may be compiled in other ways, timed, and then run in the fastest one.
+
+    It costs as much as a few compiles of that program, once. Off, every program is one `jax.jit` of all it gives.
+    """
+    Choosing.enabled = enabled
+
+
+class Split(NamedTuple):
+    """The outputs of a program: those for the values that a pullback shows beside its gradients, and all others."""
+
+    shown: tuple[int, ...]
+    others: tuple[int, ...]
+
+
+class Apart:
+    """Two programs for one: what a pullback shows in a second, which computes again what it needs of the first."""
+
+    def __init__(self, run: Compiled, split: Split) -> None:
+        self.split = split
+        self.others = jax.jit(partial(run, outputs=split.others))
+        self.shown = jax.jit(partial(run, outputs=split.shown))
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        results = self.without_shown(*operands)
+        for place, result in zip(self.split.shown, self.shown(*operands), strict=True):
+            results[place] = result
+        return results
+
+    def without_shown(self, *operands: Any) -> list[Any]:
+        """The outputs, None for those that are only shown."""
+        results: list[Any] = [None] * (len(self.split.shown) + len(self.split.others))
+        for place, result in zip(self.split.others, self.others(*operands), strict=True):
+            results[place] = result
+        return results
+
+
+def together(run: Compiled, split: Split | None = None) -> Compiled:
+    """All outputs in one program."""
+    return jax.jit(run)
+
+
+def unfused(run: Compiled, split: Split) -> Compiled:
+    """All outputs in one program, each operation of it for itself."""
+    return jax.jit(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
+
+
+def apart(run: Compiled, split: Split) -> Compiled | None:
+    """Gradients in one program, the values shown beside them in another; None if there are not both."""
+    return Apart(run, split) if all(split) else None
+
+
+Way = Callable[[Compiled, Split], Compiled | None]
+WAYS: dict[str, tuple[Way, ...]] = {"cpu": (apart, unfused)}
+"""The ways to try besides `together`, for each of JAX's platforms; none where that one is not known to go wrong."""
+
+
+class Choice(NamedTuple):
+    """How a program is compiled, and the seconds that each way was seen to take."""
+
+    way: str
+    seconds: dict[str, float]
+
+
 class Executable:
     """A program compiled for calling: its arrays as they are, its Python numbers packed into one array per dtype.
 
@@ -38,27 +132,150 @@ class Executable:
     Attributes:
         arrays: the positions of the leaves that are arrays, which are the first operands of `compiled`.
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
-        compiled: the jitted function of those operands.
+        compiled: the compiled function of those operands.
+        choice: how it is compiled, once that was chosen.
+        deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
+        repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
 
     def __init__(self, program: Program) -> None:
+        self.program = program
         self.arrays = [position for position, aval in enumerate(program.leaves) if not aval.number]
         self.packs: dict[dtype, list[int]] = {}
         for position, aval in enumerate(program.leaves):
             if aval.number:
                 self.packs.setdefault(aval.dtype, []).append(position)
+        self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
+        self.choice = Choice(together.__name__, {})
+        usual = together(self.traced)
+        self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
+        self.deferring: Compiled | None = None
 
-        def run(*operands: Any) -> tuple[Any, ...]:
-            counters.compiles += 1
-            leaves: list[Any] = [None] * len(program.leaves)
-            for position, array in zip(self.arrays, operands, strict=False):
-                leaves[position] = array
-            for positions, pack in zip(self.packs.values(), operands[len(self.arrays) :], strict=True):
-                for index, position in enumerate(positions):
-                    leaves[position] = pack[index]
-            return replay(program, leaves)
+    def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
+        """What `jax.jit` traces: the program, or those of its outputs."""
+        counters.compiles += 1
+        results = self.run(*operands)
+        return results if outputs is None else tuple([results[each] for each in outputs])
 
-        self.compiled = jax.jit(run)
+    def run(self, *operands: Any) -> tuple[Any, ...]:
+        """The outputs of the program, one operation after the other."""
+        leaves: list[Any] = [None] * len(self.program.leaves)
+        for position, array in zip(self.arrays, operands, strict=False):
+            leaves[position] = array
+        for positions, pack in zip(self.packs.values(), operands[len(self.arrays) :], strict=True):
+            for index, position in enumerate(positions):
+                leaves[position] = pack[index]
+        return replay(self.program, leaves)
+
+    def may_run_eagerly(self) -> None:
+        """Lets the first call go without a compile, unless that is quick: it may be the only one."""
+        if isinstance(self.compiled, _Trial) and self.program.weight > QUICK:
+            self.compiled.eager = self.compiled.calls == 0
+
+    def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
+        """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
+        pack = np.array(numbers, own)
+        data = pack.tobytes()  # to the bit: -0.0 == 0.0
+        known, array = self.repeated[place]
+        if known != data:
+            self.repeated[place] = (data, None)
+            return pack
+        if array is None:
+            with jax.enable_x64(True):
+                array = jax.device_put(pack)
+            self.repeated[place] = (data, array)
+        return array
+
+    def settle(self, compiled: Compiled, choice: Choice) -> None:
+        """Ends the choosing."""
+        self.compiled, self.choice = compiled, choice
+        if isinstance(compiled, Apart):
+            self.deferring = compiled.without_shown
+
+
+class _Trial:
+    """Stands in for a program's compiled function until it is known how to compile it.
+
+    The first call compiles, the next are timed; a program that is called HOT times and takes long enough is then
+    compiled in the other ways and timed on the operands of that call.
+    """
+
+    def __init__(self, of: Executable, usual: Compiled) -> None:
+        self.of = of
+        self.usual = usual
+        self.calls = 0
+        self.first = 0.0
+        self.seconds = float("inf")
+        self.choosing = threading.Lock()
+        self.eager = False
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        if self.eager:
+            self.eager = False
+            return self.of.run(*operands)
+        self.calls += 1
+        if self.calls == 1:
+            start = time.perf_counter()
+            results = self.usual(*operands)
+            self.first = time.perf_counter() - start
+            return results
+        if self.calls <= 1 + TRIALS:
+            _finished(operands)
+            start = time.perf_counter()
+            results = _finished(self.usual(*operands))
+            self.seconds = min(self.seconds, time.perf_counter() - start)
+            if self.calls == 1 + TRIALS and (self.seconds < WORTHWHILE or self.first > PATIENCE):
+                self.of.settle(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
+            return results
+        if self.calls >= HOT and self.choosing.acquire(blocking=False):
+            self.choose(operands)
+            return self.of.compiled(*operands)
+        return self.usual(*operands)
+
+    def choose(self, operands: tuple[Any, ...]) -> None:
+        """Times every way on `operands`, and settles on the fastest."""
+        outputs = split(self.of.program)
+        known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
+        platform = next(iter(operands[0].devices())).platform if operands else jax.default_backend()
+        for way in WAYS.get(platform, ()):
+            compiled = way(self.of.traced, outputs)
+            if compiled is not None:
+                known[way.__name__] = (_seconds(compiled, operands), compiled)
+        seconds = {name: each for name, (each, _) in known.items()}
+        best = min(seconds, key=lambda name: seconds[name] * (GAIN if name == together.__name__ else 1))
+        self.of.settle(known[best][1], Choice(best, seconds))
+
+
+def _seconds(compiled: Compiled, operands: tuple[Any, ...]) -> float:
+    """The fastest of a few runs, after one that compiles."""
+    _finished(compiled(*operands))
+    best = float("inf")
+    for _ in range(TRIALS):
+        start = time.perf_counter()
+        _finished(compiled(*operands))
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
+    """The arrays, once they are computed."""
+    for each in arrays:
+        if isinstance(each, jax.Array):
+            each.block_until_ready()
+    return arrays
+
+
+def split(program: Program) -> Split:
+    """Which outputs of a program are values that a pullback in it shows."""
+    shown = []
+    for place, each in enumerate(program.outputs):
+        if each >= 0:
+            operation, static, inputs = program.equations[each]
+            source = program.equations[inputs[0]] if operation is item and inputs[0] >= 0 else None
+            # Of what an op that carries a program returns, the program's own outputs come first.
+            if source is not None and source[0].carries_program and static[0] < len(source[1][0].outputs):
+                shown.append(place)
+    return Split(tuple(shown), tuple(place for place in range(len(program.outputs)) if place not in shown))
 
 
 executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)

@@ -72,13 +72,14 @@ def pull_back(
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: int | None = None,
+    unseen: bool = False,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. RuntimeError, before anything is recorded, where the way leads through a node
-    that an earlier backward freed, or that saved what was since written in place. Nothing is computed here, unless a
-    hook or a Function reads a value.
+    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
+    anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
+    since written in place. Nothing is computed here, unless a hook or a Function reads a value.
     """
     nodes = _needed(reachable(roots, gradient_edges), targets)
     operations = [node for node in nodes if not node.is_leaf]
@@ -91,7 +92,7 @@ def pull_back(
             if node.hooks or node.stands_alone:
                 raise batched_error(node)
     with recording(create_graph):
-        return _Sweep(nodes, operations, targets, create_graph, batch).run(roots, cotangents)
+        return _Sweep(nodes, operations, targets, create_graph, batch, unseen).run(roots, cotangents)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
@@ -131,12 +132,14 @@ class _Sweep:
         targets: Sequence[Node] | None,
         create_graph: bool,
         batch: int | None,
+        unseen: bool,
     ) -> None:
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
         self.create_graph = create_graph
         self.batch = batch
+        self.unseen = unseen
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
@@ -185,7 +188,7 @@ class _Sweep:
         steps: set[PythonBackward] = set()
         for alone, group in groupby(self.operations, lambda node: node.stands_alone):
             if not alone:
-                segments += runs(group, ends_run)
+                segments += runs(group, ends_run, self.unseen)
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.
@@ -289,7 +292,14 @@ def release(operations: Iterable[Node]) -> None:
     if observers.listening:
         tell(Released(list(operations)))
     for node in operations:
-        if not node.free() and node.value is not None and node.held:
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and node.held:
             kept.append(node)
     if transforming.forward:
         return
@@ -298,7 +308,7 @@ def release(operations: Iterable[Node]) -> None:
         node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if each.requires_grad and isinstance(each, Node) and not (each.is_leaf or each.python):
+            if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
                 if each not in stripped:
                     stripped[each] = each.stripped()
                     if not each.freed:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from jaxvjp.core.graph import Node
-from jaxvjp.core.plan import Memory, Plan, Survey, plan_of, survey
+from jaxvjp.core.modes import staging
+from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
 
 plans: Memory[Plan] = Memory()
 
@@ -34,7 +36,7 @@ _watching = Watching()
 
 
 class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
-    """Collects the evaluations made in a block."""
+    """Collects the evaluations made in a block, of graphs that were not seen for the first time."""
 
     def __enter__(self) -> list[Computed]:
         self.seen: list[Computed] = []
@@ -45,21 +47,57 @@ class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
         _watching.lists.remove(self.seen)
 
 
-def evaluate(wanted: Iterable[Node]) -> None:
+class Deferred(threading.local):
+    """Values that a backward pass of this thread left to be computed when they are read, with the plan that did.
+
+    Where nobody reads the loss, nothing is spent on it; once somebody has, or keeps it, that plan leaves it no more.
+    """
+
+    def __init__(self) -> None:
+        self.plans: WeakKeyDictionary[Node, Plan] = WeakKeyDictionary()
+
+    def wanted(self, nodes: Iterable[Node]) -> None:
+        """Notes that the values of `nodes` are wanted after all."""
+        for node in nodes:
+            plan = self.plans.pop(node, None)
+            for dispatch in () if plan is None else plan.dispatches:
+                dispatch.executable.deferring = None
+
+    def settle(self) -> None:
+        """Computes what is still held: before the next backward pass, so that it is never more than one of them."""
+        if self.plans:
+            evaluate([node for node in self.plans if node.held])
+            self.plans.clear()
+
+
+deferred = Deferred()
+
+
+def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
     """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
 
-    Nodes on the way that the user still holds become known too; a long graph runs in pieces.
+    Nodes on the way that the user still holds become known too; a long graph runs in pieces, in shorter ones where it
+    is `unseen`, if the caller knows.
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
         return
+    if deferred.plans:
+        deferred.wanted(nodes)
+    if staging.journal is not None:
+        staging.journal.refuse("reads the value of a tensor")
     found = survey(nodes, nodes)
-    plan = plans.get(found.key) or plans.learn(found.key, plan_of(found))
+    plan = plans.get(found.key)
+    if plan is None:
+        unseen = first_sight(found) if unseen is None else unseen
+        plan = plan_of(found, unseen)
+        if not unseen:
+            plan = plans.learn(found.key, plan)
     values = [each.value for each in found.nodes]
     plan.run(values)
     for number in plan.outputs:
         node = found.nodes[number]
         node.value = values[number]
         node.forget()
-    for each in _watching.lists:
+    for each in () if unseen else _watching.lists:
         each.append(Computed(found, plan))

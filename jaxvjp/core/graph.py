@@ -115,9 +115,9 @@ class Versions:
         """The nodes that show the contents as they are now."""
         return [node for reference in self._shown if (node := reference()) is not None]
 
-    def written(self) -> None:
-        """Counts a write: what showed the contents until now has been overwritten."""
-        self.where = user_line(sys._getframe(1))
+    def written(self, where: Where) -> None:
+        """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
+        self.where = where
         for node in self.current():
             node.overwritten = Overwritten(self, self.count, self.where)
         self.count += 1
@@ -271,7 +271,8 @@ class Node:
             if self.freed:
                 self.input_avals = self.avals_read()
             self.inputs = ()
-            self.edges = ()
+            if self.edges is not None:
+                self.edges = ()
 
     @property
     def stands_alone(self) -> bool:
@@ -319,25 +320,12 @@ class Node:
             node = node.inputs[0]
         return None
 
-    def free(self) -> bool:
-        """Gives up the residuals after a backward without `retain_graph`, and says whether that leaves it unusable: an
-        op that saved none may be walked again."""
-        if self.special and self.python is not None:
-            self.python.free()
-            return False
-        if self.operation is None or not self.operation.saves:
-            return False
-        self.freed = self.special = True
-        if self.value is not None:
-            self.forget()
-        return True
-
     def stripped(self) -> Node:
         """This step of the backward graph without what its value is computed from."""
-        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, where=self.where)
+        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, None, self.where)
         copy.serial = self.serial
         if self.freed:  # what was not gets inputs, stripped ones
-            copy.freed = True
+            copy.freed = copy.special = True
             copy.input_avals = self.avals_read()
         return copy
 
@@ -401,8 +389,8 @@ def known(number: complex, aval: Aval) -> Node:
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
     if node.value is not None and not transforming.forward:
-        return leaf(node.value, node.aval, True)
-    return Node(variable, (), (node,), node.aval, True, node.value)
+        return leaf(node.value, node.aval, True, node.where)
+    return Node(variable, (), (node,), node.aval, True, node.value, node.where)
 
 
 def detached(node: Node) -> Node:

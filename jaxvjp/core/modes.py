@@ -42,6 +42,16 @@ class Transforming(threading.local):
 transforming = Transforming()
 
 
+class Staging(threading.local):
+    """The step that is being staged in this thread, if any."""
+
+    journal: Any = None
+    """What it does is told to this `staging.Journal`."""
+
+
+staging = Staging()
+
+
 class recording:  # noqa: N801 - reads as a word: `with recording(False):`
     """Switches the recording of gradients on or off for a block."""
 

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import jax
-import numpy as np
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
-from jaxvjp.core.program import freeze, read_across, runs
+from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
 """How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+LONG = 24
+"""Operations that are compiled as a whole at first sight, and no more."""
 KEPT, KEPT_AND_TRACKED = 2, 3
 """What a key says of an operation whose value is to be kept; of the others, whether they require a gradient."""
 Remembered = TypeVar("Remembered")
@@ -131,6 +132,16 @@ def survey(
     return Survey(nodes, number, operations, kept, tuple(key), regular)
 
 
+sighted: Memory[bool] = Memory()
+
+
+def first_sight(found: Survey) -> bool:
+    """Whether a graph is long and was never looked over before: it may not come again, so compiling it whole waits."""
+    if sum(map(weight_of, found.operations)) <= LONG or sighted.get(found.key):
+        return False
+    return sighted.learn(found.key, True)
+
+
 class Dispatch(NamedTuple):
     """One call of a compiled program. Places are those in a table of values, which it reads and adds to.
 
@@ -172,26 +183,30 @@ class Plan(NamedTuple):
         """The same on another table, in which `to` tells where each place is."""
         return Plan(tuple([each.moved(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs]))
 
-    def run(self, values: list[Any]) -> None:
-        """Fills a table, which has at each leaf's number its value, with the values of `outputs`."""
+    def run(self, values: list[Any], deferring: bool = False) -> None:
+        """Fills a table, which has at each leaf's number its value, with the values of `outputs`.
+
+        If `deferring`, it leaves out, as None, what is only shown and costs a program of its own.
+        """
         for dispatch in self.dispatches:
+            executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]
-            for dtype, places in dispatch.packs:
-                operands.append(np.array([values[each] for each in places], dtype))
+            for pack, (dtype, places) in enumerate(dispatch.packs):
+                operands.append(executable.packed(pack, [values[each] for each in places], dtype))
             counters.dispatches += 1
             with jax.enable_x64(True):
-                results = dispatch.executable.compiled(*operands)
+                results = ((deferring and executable.deferring) or executable.compiled)(*operands)
             for place, result in zip(dispatch.gives, results, strict=True):
                 values[place] = result
             for place in dispatch.last_reads:
                 values[place] = None
 
 
-def plan_of(found: Survey) -> Plan:
-    """The plan for a graph that was looked over without a derivative in mind."""
+def plan_of(found: Survey, unseen: bool = False) -> Plan:
+    """The plan for a graph that was looked over without a derivative in mind; one that was `unseen` in short pieces."""
     number = found.number
     kept = {found.nodes[each] for each in found.kept}
-    pieces = runs(sorted(found.operations, key=recording_order))
+    pieces = runs(sorted(found.operations, key=recording_order), unseen=unseen)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     dying = {number[node] for node in needed - kept}
@@ -199,6 +214,8 @@ def plan_of(found: Survey) -> Plan:
         outputs = [node for node in piece if node in needed]
         program, leaves = freeze(piece, outputs)
         compiled = executable(program)
+        if unseen:
+            compiled.may_run_eagerly()
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

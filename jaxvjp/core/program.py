@@ -6,7 +6,7 @@ In this room one can freeze nodes into a program (`freeze`) and read a program a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +18,8 @@ PROGRAM_CACHE = 4096
 PIECE = 256
 """Operations compiled together at the most. XLA's time and memory grow faster than a program: 512 chained adds of
 different numbers were seen to take 20 GB to compile. Equal pieces of a long program share one compile."""
+SHORT = 32
+"""Operations compiled together where it is not known whether the program will ever be seen again."""
 
 
 Equation = tuple[Op, tuple[Any, ...], tuple[int, ...]]
@@ -107,11 +109,16 @@ def weight_of(node: Node) -> int:
     return 1 + sum(each.weight for each in node.static if type(each) is Program)
 
 
-def runs(nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: False) -> list[list[Node]]:
+def runs(
+    nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: False, unseen: bool = False
+) -> list[list[Node]]:
     """`nodes` cut into runs of at most PIECE operations, and after each that `ends_run` picks.
 
-    A node without weight stays with the one before it: what returns a tuple is never cut off from its items.
+    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. Of a graph
+    that is `unseen` the runs are short and follow the user's loops, so that a longer one has runs of the same kinds.
     """
+    if unseen:
+        return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_run))]
     result: list[list[Node]] = []
     total = PIECE + 1
     for node in nodes:
@@ -122,6 +129,61 @@ def runs(nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: 
         result[-1].append(node)
         total = PIECE if ends_run(node) else total + weight
     return result
+
+
+def rounds(nodes: Iterable[Node], ends_run: Callable[[Node], bool]) -> list[list[Node]]:
+    """`nodes` cut where a line of the user's comes round again, which is what a loop looks like from here."""
+    result: list[list[Node]] = []
+    places: dict[Any, int] = {}  # where each node of the last round was recorded
+    total = 0
+    ended = True
+    for node in nodes:
+        weight = weight_of(node)
+        if weight:
+            before = places.get(node.where)
+            if ended or total + weight > SHORT:
+                result.append([])
+                places, total = {}, 0
+            elif before is not None:
+                if before:  # what came before the loop is a round of its own
+                    result[-1:] = [result[-1][:before], result[-1][before:]]
+                result.append([])
+                places, total = {}, 0
+            places[node.where] = len(result[-1])
+        result[-1].append(node)
+        total += weight
+        ended = ends_run(node)
+    return result
+
+
+def _together(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
+    """Rounds put together: of those alike 1, 2, 4, 8, as many as are short; of the others as many as come along."""
+    place = 0
+    while place < len(found):
+        alike = _alike(found, place)
+        weight = sum(map(weight_of, found[place]))
+        if alike > 1:
+            taken = 1
+            while 2 * taken <= alike and 2 * taken * weight <= SHORT:
+                taken *= 2
+        else:
+            taken = 1
+            while place + taken < len(found) and _alike(found, place + taken) == 1:
+                weight += sum(map(weight_of, found[place + taken]))
+                if weight > SHORT:
+                    break
+                taken += 1
+        yield found[place : place + taken]
+        place += taken
+
+
+def _alike(found: list[list[Node]], place: int) -> int:
+    """How many rounds from `place` on were recorded by the same lines."""
+    lines = [node.where for node in found[place]]
+    count = 1
+    while place + count < len(found) and count < SHORT and [node.where for node in found[place + count]] == lines:
+        count += 1
+    return count
 
 
 def read_across(pieces: list[list[Node]]) -> set[Node]:

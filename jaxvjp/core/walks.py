@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
-from jaxvjp.core.evaluation import Computed
+from jaxvjp.core.evaluation import Computed, deferred
 from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
-from jaxvjp.core.plan import Memory, Plan, survey
+from jaxvjp.core.plan import Memory, Plan, first_sight, survey
 
 
 class Remembered(NamedTuple):
@@ -64,18 +64,26 @@ class Question:
         added_to: Callable[[Node], Node | str] | None = None,
         batch: int | None = None,
     ) -> None:
-        start = [*roots, *[each for each in cotangents if each is not None]]
-        question: list[Any] = [batch, len(roots), *[each is None for each in cotangents]]
+        deferred.settle()
+        start = [*roots]
+        question: list[Any] = [batch, len(roots)]
+        for each in cotangents:
+            question.append(each is None)
+            if each is not None:
+                start.append(each)
         if targets is not None:
             sums = [] if added_to is None else [added_to(each) for each in targets]
             start += [*targets, *[each for each in sums if isinstance(each, Node)]]
             question += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
             added_to = None
-        # Where one node is asked for twice, the graph has fewer starts than the question.
-        first = {node: place for place, node in enumerate(dict.fromkeys(start))}
-        question += [first[each] for each in start]
+        if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
+            question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, differentiated=True)
         self.regular = self.survey.regular and not (anomaly.enabled or transforming.depth or transforming.forward)
+
+    def unseen(self) -> bool:
+        """Whether the graph is long and was never asked about before."""
+        return self.regular and first_sight(self.survey)
 
     def recalled(self) -> Answer | None:
         """The answer, where such a walk is remembered; computed, and every node known that became known then.
@@ -89,11 +97,14 @@ class Question:
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
         values = [each.value for each in nodes] + remembered.constants + remembered.own
-        remembered.plan.run(values)
+        remembered.plan.run(values, deferring=True)
         for number, place in remembered.values:
             node = nodes[number]
-            node.value = values[place]
-            node.forget()
+            if values[place] is None:
+                deferred.plans[node] = remembered.plan
+            else:
+                node.value = values[place]
+                node.forget()
         where = user_line(sys._getframe(1))
         gradients = []
         for number, place in remembered.gradients:

@@ -170,6 +170,8 @@ class Scope:
             return ()
         if node.operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
             return [each for each in node.python.edges if each.requires_grad]
+        if node.operation is put and _writes_back(node):
+            return node.inputs[:1]
         return [each for each in self.text.inputs(node) if type(each) is Node]
 
     def _made(self, node: Any) -> Any:

@@ -43,7 +43,10 @@ def programs(draw: Any) -> str:
                 f"    {made} = {made} * 0.5 + {b}",
             ]
         else:
-            lines += [f"{made} = {a}.clone()", draw(st.sampled_from(IN_PLACE)).format(made, b)]
+            other = draw(
+                st.sampled_from(["x", "w"])
+            )  # another tensor: one that is changed and saved at once is torch's error
+            lines += [f"{made} = {a}.clone()", draw(st.sampled_from(IN_PLACE)).format(made, other)]
         if made not in names:
             names.append(made)
     return "\n".join([*lines, f"y = x * w + {names[-1]}"])

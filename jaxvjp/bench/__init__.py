@@ -1,0 +1,136 @@
+"""How long a warm step takes: torch eager, hand-written `jax.jit`, and jaxvjp, as ratios. Run by hand.
+
+`python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
+between them, and the medians are compared; seconds alone would tell about the machine. `bench.workloads` comes before
+this room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import json
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+import jaxvjp
+from jaxvjp import terminal
+from jaxvjp.bench.workloads import Step, Workload, workloads
+from jaxvjp.core.compilation import counters
+
+ROUNDS = 15
+ROUND_SECONDS = 0.02
+WARM = 50
+"""Steps before a step counts as warm: all lengths of the loop of varying length are among them."""
+WARM_SECONDS = 2
+FRESH_ROUNDS = 60
+"""Timed calls of a step that is another program each time, after as many that are not timed."""
+
+TORCH, BY_HAND, OURS = "torch", "by hand", "jaxvjp"
+
+
+def measure(steps: dict[str, Step], fresh: bool = False) -> dict[str, Any]:
+    """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
+
+    Steps take turns in rounds; a `fresh` step, which is another program at each call, is timed call by call.
+    """
+    first: dict[str, float] = {}
+    for name, step in steps.items():
+        start = time.perf_counter()
+        _finish(step())
+        first[name] = time.perf_counter() - start
+    repeats = dict.fromkeys(steps, 1)
+    if fresh:
+        for step in steps.values():
+            for _ in range(FRESH_ROUNDS):
+                _finish(step())
+    else:
+        for name, step in steps.items():
+            start, calls = time.perf_counter(), 0
+            while calls < WARM and time.perf_counter() < start + WARM_SECONDS:
+                _finish(step())
+                calls += 1
+            repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    calls = compiles = dispatches = 0
+    for _ in range(FRESH_ROUNDS if fresh else ROUNDS):
+        for name, step in steps.items():
+            before = counters.compiles, counters.dispatches
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                result = step()
+            _finish(result)
+            seconds[name].append((time.perf_counter() - start) / repeats[name])
+            if name == OURS:
+                calls += repeats[name]
+                compiles += counters.compiles - before[0]
+                dispatches += counters.dispatches - before[1]
+    return {
+        "first": first,
+        "seconds": {name: statistics.median(each) for name, each in seconds.items()},
+        "compiles": compiles / calls,
+        "dispatches": dispatches / calls,
+    }
+
+
+def _finish(result: Any) -> None:
+    """Waits for a step's result, whichever of the three it came from."""
+    for each in jax.tree.leaves(getattr(result, "value", result)):
+        if isinstance(each, jax.Array):
+            each.block_until_ready()
+
+
+def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
+    """The figures of each workload, with its name."""
+    results = []
+    for workload in terminal.progress(chosen, "measuring"):
+        steps = {} if torch is None else {TORCH: workload.imperative(torch, *workload.data)}
+        steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: workload.imperative(jaxvjp, *workload.data)}
+        results.append({"workload": workload.name, **measure(steps, workload.fresh)})
+    return results
+
+
+def _row(result: dict[str, Any]) -> list[str]:
+    seconds, first = result["seconds"], result["first"]
+    ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
+    return [
+        result["workload"],
+        *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS)],
+        *ratios,
+        f"{result['compiles']:g}",
+        f"{result['dispatches']:g}",
+        *[f"{first[name]:.2f}" for name in (BY_HAND, OURS)],
+    ]
+
+
+COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "/ torch", "/ by hand", "compiles", "dispatches"]
+FIRST = ["first by hand s", "first jaxvjp s"]
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads."""
+    parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
+    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
+    parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    device = jax.devices()[0]
+    results = run(chosen, torch)
+    if options.json:
+        print(json.dumps({"device": device.device_kind, "platform": device.platform, "results": results}))
+        return 0
+    if torch is None:
+        print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
+    print(f"on {device.platform} ({device.device_kind})")
+    terminal.table(COLUMNS + FIRST, [_row(each) for each in results])
+    if torch is not None and results:
+        logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
+        print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")
+    return 0

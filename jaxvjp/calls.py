@@ -1,0 +1,222 @@
+"""Calls that were seen before: fronts of ops that remember what they recorded.
+
+In this room one can make a fast front of a slow one (`remembering`, `remembering_operator`). The slow one binds the
+arguments, promotes operands and finds the abstract value; of all that, a call with the same types, abstract values and
+static arguments needs nothing again. What is remembered is read off the node that the slow front recorded, so there is
+one place that knows how a call becomes a node. `application` comes before this room.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+from weakref import ref
+
+from jaxvjp.application import keep_flat
+from jaxvjp.core.graph import Node, Number, check_savable
+from jaxvjp.core.modes import grad_mode
+from jaxvjp.core.places import Where, user_line
+from jaxvjp.dtypes import dtype
+from jaxvjp.ops.op import Aval
+from jaxvjp.tensor import Size, Tensor
+
+Front = Callable[..., Any]
+REMEMBERED = 512
+"""How many calls a front remembers of each kind, and how many kinds, at the most; then it begins anew."""
+VALUES = frozenset([int, float, bool, str, type(None), dtype])
+"""Types whose values, where they are equal, mean the same to an op."""
+NUMBERS = frozenset([int, float])
+
+
+class Call:
+    """What a call records, as a pattern of its arguments.
+
+    Attributes:
+        operation, static, aval: those of the node.
+        inputs: for each input the place of the argument that it is and, for a number, its dtype.
+        differentiable: whether a gradient can flow through it.
+        saves: whether the op keeps anything for that.
+    """
+
+    __slots__ = ("aval", "differentiable", "inputs", "operation", "saves", "static")
+
+    def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
+        assert node.operation is not None
+        self.operation = node.operation
+        self.static = node.static
+        self.aval = node.aval
+        self.inputs = inputs
+        self.differentiable = node.operation.differentiable and node.aval.dtype.differentiable
+        self.saves = bool(node.operation.saves)
+
+    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Tensor:
+        """A tensor of the node with these inputs: what `graph.record` and `tensor.wrap` make, at once."""
+        tracked = False
+        if self.differentiable and grad_mode.enabled:
+            for each in inputs:
+                if each.requires_grad:
+                    tracked = True
+                    break
+        node = Node(self.operation, self.static, inputs, self.aval, tracked, None, where)
+        if tracked and self.saves:
+            check_savable(inputs)
+            if grad_mode.saving is not None:
+                node.packed = grad_mode.saving(node)
+        tensor: Tensor = object.__new__(Tensor)
+        tensor._node = node
+        node.holder = ref(tensor)
+        if not tracked:
+            keep_flat(node)
+        return tensor
+
+
+class Kind:
+    """Calls whose arguments have the same types and abstract values.
+
+    Attributes:
+        static: the places of the arguments by whose values such calls differ; other numbers are given anew each time.
+        calls: the call for each of those values.
+    """
+
+    __slots__ = ("calls", "static")
+
+    def __init__(self, static: tuple[int, ...]) -> None:
+        self.static = static
+        self.calls: dict[tuple[Any, ...], Call] = {}
+
+
+class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any other
+    """What a call recorded is no pattern of its arguments; `always`, if no call of its kind can be."""
+
+    def __init__(self, always: bool) -> None:
+        self.always = always
+
+
+def remembering(slow: Front, by_value: bool) -> Front:
+    """`slow`, which takes any arguments, with a memory; `by_value` if what it records depends on what numbers say."""
+    kinds: dict[tuple[Any, ...], Kind | None] = {}
+    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
+
+    @wraps(slow)
+    def front(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
+            node = arguments[0].node
+            call = alone.get(node.aval)
+            if call is not None:
+                return call.record((node,), user_line(sys._getframe(1)))
+        values = (*arguments, *named.values()) if named else arguments
+        key: list[Any] = [*named]
+        read: list[Any] = []
+        for each in values:
+            kind = type(each)
+            if kind is Tensor:
+                each = each.node
+                key.append(each.aval)
+            elif kind in VALUES:
+                key.append(kind)
+            elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
+                key.append(tuple)
+            else:
+                return slow(*arguments, **named)
+            read.append(each)
+        signature = tuple(key)
+        known = kinds.get(signature, UNSEEN)
+        if known is None:
+            return slow(*arguments, **named)
+        if known is not UNSEEN:
+            call = known.calls.get(tuple([read[place] for place in known.static]))
+            if call is not None:
+                inputs = tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
+                return call.record(inputs, user_line(sys._getframe(1)))
+        result = slow(*arguments, **named)
+        try:
+            call = call_of(read, values, result)
+        except Unlike as unlike:
+            if unlike.always:
+                _remember(kinds, signature, None)
+            return result
+        if len(values) == len(call.inputs) == 1 and not named:
+            _remember(alone, read[0].aval, call)
+            return result
+        operands = () if by_value else [at for at, own in call.inputs if own is not None]
+        static = tuple(at for at, each in enumerate(read) if not isinstance(each, Node) and at not in operands)
+        if known is UNSEEN:
+            known = Kind(static)
+            _remember(kinds, signature, known)
+        # Zeros of either sign are equal, and not the same.
+        if known.static == static and not any(type(read[at]) is float and read[at] == 0 for at in static):
+            _remember(known.calls, tuple([read[at] for at in static]), call)
+        return result
+
+    return front
+
+
+UNSEEN: Any = object()
+
+
+def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(memory) >= REMEMBERED:
+        memory.clear()
+    memory[key] = value
+
+
+def call_of(read: Sequence[Any], values: Sequence[Any], result: Any) -> Call:
+    """What a call of `values` (`read`: with nodes for tensors) recorded that gave `result`; Unlike, if no pattern."""
+    if type(result) is not Tensor or result._base_tensor is not None or any(each is result for each in values):
+        raise Unlike(always=True)
+    node = result.node
+    if node.operation is None or node.special or any(each is node for each in read):
+        raise Unlike(always=True)
+    inputs: list[tuple[int, dtype | None]] = []
+    for each in node.inputs:
+        if isinstance(each, Node):
+            places = [at for at, argument in enumerate(read) if argument is each]
+        else:
+            places = [at for at, argument in enumerate(read) if type(argument) in NUMBERS and argument == each.value]
+        if len(places) != 1:  # of `torch.where(mask, x, x)` nobody can tell which x is which
+            raise Unlike(always=False)
+        inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))
+    used = {at for at, _ in inputs}
+    if len(used) < len(inputs) or any(isinstance(each, Node) and at not in used for at, each in enumerate(read)):
+        raise Unlike(always=False)
+    return Call(node, tuple(inputs))
+
+
+def remembering_operator(slow: Front, by_value: bool) -> Front:
+    """A binary operator's front with a memory: as `remembering`, and twice as fast."""
+    calls: dict[tuple[Any, ...], Call] = {}
+
+    @wraps(slow)
+    def front(self: Tensor, other: Any) -> Any:
+        left = self.node
+        kind = type(other)
+        if kind is Tensor:
+            right = other.node
+            key: tuple[Any, ...] = (left.aval, right.aval)
+            call = calls.get(key)
+            if call is not None:
+                return call.record((left, right), user_line(sys._getframe(1)))
+            result = slow(self, other)
+            if result.node.inputs == (left, right) and not result.node.special:
+                _remember(calls, key, Call(result.node, ()))
+            return result
+        if kind not in NUMBERS:
+            return slow(self, other)
+        key = (left.aval, kind, other) if by_value else (left.aval, kind)
+        call = calls.get(key)
+        if call is None:
+            result = slow(self, other)
+            with contextlib.suppress(Unlike):
+                _remember(calls, key, call_of((left, other), (self, other), result))
+            return result
+        if len(call.inputs) == 1:
+            return call.record((left,), user_line(sys._getframe(1)))
+        (_, first), (_, second) = call.inputs
+        if first is None:
+            return call.record((left, Number(other, second)), user_line(sys._getframe(1)))
+        return call.record((Number(other, first), left), user_line(sys._getframe(1)))
+
+    return front

@@ -1,0 +1,379 @@
+"""What is remembered of graphs and calls, and how programs come to be compiled: by counts, never by the clock."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from weakref import ref
+
+import numpy as np
+import pytest
+
+import jaxvjp
+from jaxvjp import calls
+from jaxvjp.core import compilation, plan, walks
+from jaxvjp.core.compilation import counters
+from tests.oracle import agreement_of, programs_of
+
+BACKWARD = sys.modules["jaxvjp.autograd.backward"]
+
+
+def leaf(*numbers):
+    return jaxvjp.tensor(numbers, requires_grad=True)
+
+
+@pytest.fixture
+def counted():
+    """Compiles and dispatches since the last look."""
+    seen = [counters.compiles, counters.dispatches]
+
+    def look():
+        before = list(seen)
+        seen[:] = [counters.compiles, counters.dispatches]
+        return seen[0] - before[0], seen[1] - before[1]
+
+    return look
+
+
+def links(torch, z, depth):
+    for _ in range(depth):
+        z = torch.sin(z) * 1.1 + torch.exp(-z)
+    return z
+
+
+# Remembered walks.
+
+
+def loops_of_every_kind(torch):
+    """Steps that look alike and are not: each third one differs in what a remembered walk has to tell apart."""
+    w = torch.tensor([0.5, -1.5], requires_grad=True)
+    u = torch.tensor([2.0, 3.0], requires_grad=True)
+    seen = []
+    for step in range(12):
+        h = w * u
+        y = (h * h).sum() + w[step % 2]
+        if step % 3 == 0:
+            w.grad = None
+        if step % 4 == 1:
+            u.grad = None
+        if step == 5:
+            h.retain_grad()
+        if step == 6:
+            u.requires_grad_(False)
+            y = (w * u * h.detach()).sum()
+        if step == 7:
+            u.requires_grad_(True)
+        if step == 8:
+            y.backward(torch.tensor(2.0))
+        elif step == 9:
+            y.backward(inputs=[w])
+        elif step == 10:
+            seen.append(torch.autograd.grad(y, [u, w]))
+        else:
+            y.backward(retain_graph=step % 2 == 0)
+        seen.append((y.detach(), w.grad if w.grad is None else w.grad.clone(), None if u.grad is None else u.grad * 1))
+        seen.append(h.grad if step == 5 else None)
+        with torch.no_grad():
+            w -= 0.01 * u
+    return seen
+
+
+def the_same_node_twice(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    results = []
+    for _ in range(4):
+        y = x * x
+        torch.autograd.backward([y, y], [torch.ones(2), torch.tensor([0.0, 3.0])])
+        results.append(x.grad.clone())
+        z = x * x
+        z.backward(z.detach())
+        results.append(torch.autograd.grad((x * x).sum(), [x, x]))
+    return results, x.grad
+
+
+def a_write_between(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    told = []
+    for step in range(5):
+        h = x * 1
+        y = h * h
+        if step >= 3:
+            h.add_(1)
+        try:
+            y.sum().backward()
+            told.append(x.grad.clone())
+        except RuntimeError as error:
+            told.append(str(error).partition(" is at version")[0])
+    return told
+
+
+def test_a_walk_is_recorded_once(monkeypatch):
+    w = leaf(1.0, 2.0)
+
+    def step():
+        ((w * 3 - 1) ** 2).sum().backward()
+        with jaxvjp.no_grad():
+            w.sub_(0.01 * w.grad)
+        w.grad = None
+
+    for _ in range(3):
+        step()
+
+    def refused(*arguments, **named):
+        raise AssertionError("the engine walked again")
+
+    monkeypatch.setattr(BACKWARD, "pull_back", refused)
+    step()
+    with pytest.raises(AssertionError, match="walked again"):
+        (w * w * w).sum().backward()
+
+
+def test_a_memory_forgets_what_it_learned_first():
+    memory = plan.Memory(bound=10)
+    for number in range(8):
+        memory.learn((number, "of", "three"), number)
+    assert memory.size <= 10
+    assert [memory.get((number, "of", "three")) for number in range(8)] == [None] * 5 + [5, 6, 7]
+
+
+def test_what_is_remembered_holds_no_array():
+    x = leaf(*np.linspace(0, 1, 1000))
+    for _ in range(3):
+        loss = (x * x).sum()
+        loss.backward()
+        x.grad = None
+    array = ref(x.value)
+    del x, loss
+    gc.collect()
+    assert array() is None
+
+
+# Remembered calls.
+
+
+def calls_that_look_alike(torch):
+    a, b = torch.tensor([1.0, -2.0]), torch.tensor([3.0, 0.5])
+    seen = []
+    for _ in range(3):
+        seen += [a * a, a * b, b * a, a - b, b - a, a / b, 2 - a, a - 2, 3 / b, b / 3, a**2, a**3.0, 2**b, a ** b.abs()]
+        seen += [torch.sub(a, b), torch.sub(input=b, other=a), torch.sub(other=b, input=a), torch.sub(a, a)]
+        seen += [torch.where(a > 0, a, b), torch.where(a > 0, b, a), torch.where(b > 0, a, a), a.where(a > 0, b)]
+        seen += [a.sum(), a.sum(0), a.sum(-1, keepdim=True), a.sum(dim=0, dtype=torch.float64), a.sum((0,))]
+        seen += [
+            a.clamp(min=0.0),
+            a.clamp(min=-0.5),
+            a.clamp(max=0.25),
+            a.clamp(-1.0, 1.0),
+            1 / (a * -0.0),
+            1 / (a * 0.0),
+        ]
+        seen += [a * True, a * 1, a * 1.0, (a > 0) * 2, (a > 0) * 2.5]
+    return seen
+
+
+def calls_under_every_mode(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    for _ in range(3):
+        seen.append((x * 2).requires_grad)
+        with torch.no_grad():
+            seen.append((x * 2).requires_grad)
+        with torch.inference_mode():
+            seen.append((x * 2).is_inference())
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: saved.append(t) or t, lambda t: t):
+            y = (x * x).sum()
+        y.backward()
+        seen.append((len(saved), x.grad.clone()))
+    return seen
+
+
+def test_a_front_remembers_and_forgets(monkeypatch):
+    monkeypatch.setattr(calls, "REMEMBERED", 4)
+    slow = []
+
+    def front(*arguments, **named):
+        slow.append(arguments)
+        return jaxvjp.functions.apply(jaxvjp.ops.op.REGISTRY["sum"], arguments[:1], (None, False, None))
+
+    remembering = calls.remembering(front, by_value=False)
+    for _ in range(3):
+        for size in range(1, 4):
+            assert remembering(jaxvjp.ones(size)).item() == size
+    assert len(slow) == 3
+    for size in range(1, 40):
+        remembering(jaxvjp.ones(size))
+    memory = next(each.cell_contents for each in remembering.__closure__ if isinstance(each.cell_contents, dict))
+    assert len(memory) <= 4
+
+
+# Ways of compiling.
+
+
+@pytest.fixture
+def choosy(monkeypatch):
+    """Every program is worth measuring."""
+    monkeypatch.setattr(compilation, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(compilation.Choosing, "enabled", True)
+
+
+def choices():
+    """How the programs of all remembered walks are compiled."""
+    return [each.executable.choice for one in walks.memory.known.values() for each in one.plan.dispatches]
+
+
+def forced(monkeypatch, way):
+    """Makes `way` seem the fastest."""
+    monkeypatch.setitem(compilation.WAYS, "cpu", (way,))
+    monkeypatch.setattr(compilation, "GAIN", float("inf"))
+
+
+@pytest.mark.parametrize("way", [compilation.apart, compilation.unfused])
+def test_every_way_gives_the_same(choosy, monkeypatch, way):
+    forced(monkeypatch, way)
+    x = leaf(*np.linspace(-1, 1, 7 if way is compilation.apart else 9))
+    losses, grads = [], []
+    for _ in range(14):
+        loss = links(jaxvjp, x, 3).sum()
+        loss.backward()
+        losses.append(loss.item())
+        grads.append(x.grad.tolist())
+        x.grad = None
+    assert way.__name__ in {each.way for each in choices()}
+    assert losses == pytest.approx([losses[0]] * 14)
+    assert np.allclose(grads, grads[0], rtol=1e-5)
+
+
+def test_a_loss_that_nobody_reads_is_not_computed(choosy, monkeypatch, counted):
+    forced(monkeypatch, compilation.apart)
+    x = leaf(*np.linspace(-1, 1, 5))
+
+    def step():
+        loss = links(jaxvjp, x, 2).sum()
+        loss.backward()
+        x.grad = None
+        return loss
+
+    expected = step().item()
+    for _ in range(12):
+        step()
+    counted()
+    loss = step()
+    assert loss.node.value is None
+    assert loss.item() == pytest.approx(expected)
+    assert step().node.value is not None  # somebody wanted it
+    assert counted()[1] == 3
+
+
+def test_losses_that_are_kept_are_those_of_their_time(choosy, monkeypatch):
+    forced(monkeypatch, compilation.apart)
+    x = leaf(*np.linspace(-1, 1, 6))
+    kept, read = [], []
+    for losses, look in ((kept, False), (read, True)):
+        with jaxvjp.no_grad():
+            x.copy_(jaxvjp.tensor(np.linspace(-1, 1, 6)))
+        for _ in range(14):
+            loss = links(jaxvjp, x, 2).sum()
+            loss.backward()
+            losses.append(loss.item() if look else loss)
+            with jaxvjp.no_grad():
+                x.sub_(0.1 * x.grad)
+            x.grad = None
+    assert [each.item() for each in kept] == pytest.approx(read)
+    assert len(set(read)) == 14
+
+
+def test_choosing_can_be_switched_off(choosy):
+    jaxvjp.set_choosing(False)
+    x = leaf(0.25, 0.5, 0.75, 1.0)
+    for _ in range(12):
+        links(jaxvjp, x, 2).sum().backward()
+        x.grad = None
+    assert not any(isinstance(each.executable.compiled, compilation._Trial) for each in last_walk().plan.dispatches)
+
+
+def last_walk():
+    return list(walks.memory.known.values())[-1]
+
+
+# Programs that are seen once, and loops that are never the same.
+
+
+def test_a_long_program_is_compiled_when_it_comes_again(counted):
+    x = leaf(0.5, 0.25, 0.125)
+
+    def step():
+        x.grad = None
+        y = x.sin() + x.cos() * x.exp() - x.tanh() / (x * x + 2)
+        z = (y.exp() + y.sin()) * (y.cos() - y.abs()) + y.sqrt().log() - y.sigmoid() * y
+        (z.tanh() * z + z.exp() / (z * z + 1) - z.sin()).sum().backward()
+        return x.grad.tolist()
+
+    first = step()
+    compiles, dispatches = counted()
+    assert compiles <= 1  # of a rest that is quickly compiled
+    assert dispatches <= 3
+    second = step()
+    assert counted() == (1, 1)
+    assert step() == second == pytest.approx(first, rel=1e-5)
+    assert counted() == (0, 1)
+
+
+def test_a_loop_of_ever_new_lengths_stops_compiling(counted):
+    x = leaf(0.5, -0.25)
+    for length in range(1, 80):
+        if length == 64:
+            counted()
+        x.grad = None
+        z = x
+        for _ in range(length):
+            z = jaxvjp.sin(z) * 1.1 + z
+        z.sum().backward()
+    compiles, dispatches = counted()
+    assert compiles <= 2
+    assert dispatches <= 16 * 24
+
+
+def a_loop_of_ever_new_lengths(torch):
+    x = torch.tensor([0.5, -0.25], requires_grad=True)
+    for length in (9, 10, 11, 23, 37, 12, 23):
+        z, carried = x, x * 0
+        for step in range(length):
+            carried = carried * 0.5 + z if step % 2 else carried
+            z = torch.sin(z) * 0.9 + carried
+        (z * carried).sum().backward()
+    return x.grad
+
+
+def test_a_loop_that_never_calls_backward_stays_flat():
+    mean, other = jaxvjp.zeros(3), jaxvjp.zeros(2)
+    x = jaxvjp.ones(3)
+
+    def live():
+        gc.collect()
+        return sum(type(each) is jaxvjp.core.graph.Node for each in gc.get_objects())
+
+    before = live()
+    for _ in range(10_000):
+        mean = 0.9 * mean + 0.1 * x
+        other = other + 1
+    assert live() - before < 4 * 2 * 2039
+    assert mean.tolist() == pytest.approx([1.0] * 3)
+    assert other.tolist() == [10_000.0] * 2
+
+
+def test_numbers_that_stay_are_on_the_device_once(counted):
+    x = leaf(1.0, 2.0)
+    packs = []
+
+    def step(number):
+        x.grad = None
+        (x * number).sum().backward()
+        packs.append(last_walk().plan.dispatches[0].executable.repeated[0][1])
+        return x.grad.tolist()
+
+    assert [step(each) for each in (2.0, 2.0, 2.0, 3.0, -0.0, 0.0)] == [[each] * 2 for each in (2.0, 2, 2, 3, 0, 0)]
+    assert [each is not None for each in packs][-4:] == [True, False, False, False]
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals()))
