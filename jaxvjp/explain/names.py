@@ -56,10 +56,11 @@ def statement(where: Where) -> Statement | None:
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
 
 
-def assigned(where: Where, index: int | None = None, reads: bool = False) -> str | None:
+def assigned(where: Where, index: int | None = None, kind: str = "") -> str | None:
     """The name that the user's line gave to a result; `index` is its place where the operation returned several.
 
-    `reads` says that the operation only looked at something: in `y[0] += 1` it is the sum, and not `y[0]`, that is y.
+    `kind` tells a "view" and a "write" from other operations: of `y[0] += 1` neither `y[0]` nor the sum is y, but what
+    has it written in; of `y += 1` the sum is.
     """
     found = statement(where)
     if found is None:
@@ -76,17 +77,12 @@ def assigned(where: Where, index: int | None = None, reads: bool = False) -> str
         if expression is tree.value:
             return _plain(tree.target)
     elif isinstance(tree, ast.AugAssign):
-        if not reads and (expression is tree or expression is tree.target):
-            return _root(tree.target)
+        if expression is tree or expression is tree.target:
+            return _written(tree.target, kind)
     elif isinstance(tree, ast.Expr) and expression is tree.value and isinstance(expression, ast.Call):
         method = expression.func
-        if (
-            not reads
-            and isinstance(method, ast.Attribute)
-            and method.attr.endswith("_")
-            and not method.attr.startswith("__")
-        ):
-            return _root(method.value)
+        if isinstance(method, ast.Attribute) and method.attr.endswith("_") and not method.attr.startswith("__"):
+            return _written(method.value, kind)
     if expression is not None:
         for each in ast.walk(tree):
             if isinstance(each, ast.NamedExpr) and each.value is expression:
@@ -174,6 +170,12 @@ def _plain(target: ast.expr) -> str | None:
     if isinstance(target, ast.Attribute):
         return target.attr
     return target.id if isinstance(target, ast.Name) and target.id != "_" else None
+
+
+def _written(target: ast.expr, kind: str) -> str | None:
+    """What an operation that changes `target` makes: the variable, or only the part of it that is to be written."""
+    part = any(isinstance(each, ast.Subscript | ast.Call) for each in ast.walk(target))
+    return _root(target) if kind == "write" or not (part or kind) else None
 
 
 def _root(target: ast.AST | None) -> str | None:

@@ -93,8 +93,8 @@ class Text:
             index = int(node.inputs[1].value.real)
             if node.operation is split_one and node.static[1]:
                 index //= node.static[1]
-        reads = node.operation.write is not None
-        return assigned(node.where, index, reads) or assigned(node.where, reads=reads) or own
+        kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
+        return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
@@ -171,7 +171,7 @@ class Scope:
         if node.operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
             return [each for each in node.python.edges if each.requires_grad]
         if node.operation is put and _writes_back(node):
-            return node.inputs[:1]
+            return [each for each in node.inputs[:1] if type(each) is Node]
         return [each for each in self.text.inputs(node) if type(each) is Node]
 
     def _made(self, node: Any) -> Any:
