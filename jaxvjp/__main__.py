@@ -1,6 +1,7 @@
 """The command line: `python -m jaxvjp` runs every example and compares four answers.
 
-`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp bench` measures, and `python -m jaxvjp ops`
+`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp explain script.py` the functional program of a
+script, `python -m jaxvjp bench` measures, and `python -m jaxvjp ops`
 compares every op with torch's. Every other room comes before.
 """
 
@@ -24,6 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from jaxvjp.bench import main as bench  # only this command needs the workloads
 
         return bench(arguments[1:])
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["explain"]:
+        from jaxvjp.explain.command import main as explain
+
+        return explain(given[1:])
     parser = argparse.ArgumentParser(
         prog="jaxvjp",
         description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
@@ -34,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("ops", nargs="*", metavar="op", help="after `ops`: torch's names of those to run")
     parser.add_argument("--full", action="store_true", help="with `ops`: every sample in every type")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_args(given)
     name = asked.name
     if name == "ops":
         from jaxvjp.opinfo.report import main as report

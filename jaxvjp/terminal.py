@@ -97,3 +97,13 @@ def labels(name: str, shape: tuple[int, ...]) -> list[str]:
             position.append(str(place))
         positions.append(f"{name}[{','.join(reversed(position))}]")
     return positions
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under column heads as plain text; a column with nothing in it is left out."""
+    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    table = [[columns[place] for place in kept], *[[row[place] for place in kept] for row in rows]]
+    widths = [max(len(row[place]) for row in table) for place in range(len(kept))]
+    return "\n".join(
+        "  ".join(each.ljust(width) for each, width in zip(row, widths, strict=True)).rstrip() for row in table
+    )

@@ -30,8 +30,8 @@ READING_ORDER = """
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
     explain.fallback explain.story explain.scope explain.functions explain.source explain.jacobian explain.chain
-    explain.explanation explain
-    __init__ lessons bench.workloads bench
+    explain.picture explain.explanation explain.page explain
+    __init__ lessons bench.workloads bench explain.command
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """
 

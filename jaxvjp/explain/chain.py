@@ -39,6 +39,7 @@ class Link(NamedTuple):
         text: what stands there.
         arrives: the cotangent of the result.
         leaves: for each operand that gets one, its name and its cotangent.
+        targets: the nodes of those operands.
     """
 
     node: Node
@@ -48,6 +49,7 @@ class Link(NamedTuple):
     text: str
     arrives: Array
     leaves: list[tuple[str, Array]]
+    targets: list[Node]
 
 
 class Cotangents(list[Link]):
@@ -121,6 +123,7 @@ def _chain(
             continue
         cotangent = arrived[node]
         leaves: list[tuple[str, Array]] = []
+        targets: list[Node] = []
         for each, value in _pulled(node, cotangent, steps):
             if each not in way or value is None:
                 continue
@@ -129,6 +132,7 @@ def _chain(
                 continue
             arrived[each] = value if each not in arrived else arrived[each] + value
             leaves.append((names[each], np.asarray(value)))
+            targets.append(each)
         if node.operation is item:
             continue
         source = statement(node.where)
@@ -142,6 +146,7 @@ def _chain(
                 "" if source is None else source.text,
                 np.asarray(shown),
                 leaves,
+                targets,
             )
         )
     return links

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,10 +15,12 @@ import numpy as np
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, known
+from jaxvjp.core.graph import Node, known, reachable
 from jaxvjp.core.observers import Stepped, Walked
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
+from jaxvjp.explain.names import variables_of
+from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.scope import Text
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
@@ -84,20 +90,25 @@ class Explanation:
                 assert_close(np.asarray(given), np.asarray(expected), rtol=rtol, atol=atol)
         return found
 
-    def jacobian(self) -> Jacobian:
-        """The Jacobian that the backward multiplied v into, laid out with v and vᵀJ; of a recording, its last one's.
+    @property
+    def walks(self) -> list[Walked]:
+        """The backward passes, in order; of one result the one that could be."""
+        return [each.what for each in self.story.events if isinstance(each.what, Walked)]
+
+    def jacobian(self, number: int = -1) -> Jacobian:
+        """The Jacobian that the backward multiplied v into, laid out with v and vᵀJ; of several, that of a `number`.
 
         ValueError where it is too large, or where several tensors were walked back from at once.
         """
-        walked = self._last()
-        names = {node: self._called(node) or "x" for node in [*walked.roots, *walked.gradients]}
+        walked = self._walk(number)
+        names = {node: self.called(node) or "x" for node in [*walked.roots, *walked.gradients]}
         if not walked.roots[0].freed and self.story.hypothetical:
             return jacobian_of(walked, names)
         with self.story.told() as story:
             return recorded_jacobian(story, walked, names)
 
-    def cotangents(self) -> Cotangents:
-        """The backward pass step by step, with the numbers of the chain rule; of a recording, its last one.
+    def cotangents(self, number: int = -1) -> Cotangents:
+        """The backward pass step by step, with the numbers of the chain rule; of several, that of a `number`.
 
         ValueError where several tensors were walked back from at once.
         """
@@ -106,15 +117,46 @@ class Explanation:
             if isinstance(event.what, Stepped):
                 steps[event.what.step] = event.what.results
         with self.story.told():
-            return cotangents_of(self._last(), self._called, steps)
+            return cotangents_of(self._walk(number), self.called, steps)
 
-    def _last(self) -> Walked:
-        walks = [each.what for each in self.story.events if isinstance(each.what, Walked)]
+    def picture(self, number: int = -1) -> Picture:
+        """The recorded graph of a backward pass, with its cotangents on the edges.
+
+        ValueError for a graph of more than 300 nodes.
+        """
+        walked = self._walk(number)
+        with self.story.told() as story:
+            text = Text(story, False)
+            text.find_twins(reachable(walked.roots, lambda node: node.inputs))
+            try:
+                numbers: Cotangents | None = self.cotangents(number)
+            except (ValueError, RuntimeError):  # of several roots, say; the picture goes without
+                numbers = None
+
+            def inputs(node: Node) -> Sequence[Any]:
+                return () if node.is_leaf and node.requires_grad else text.inputs(node)
+
+            return picture_of(list(walked.roots), inputs, text.name_of, numbers)
+
+    def save(self, path: str | Path) -> None:
+        """Writes one self-contained page to `path`, to step through the backward pass and change v."""
+        from jaxvjp.explain.page import page_of
+
+        Path(path).write_text(page_of(self), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return f"<pre><code>{html.escape(str(self))}</code></pre>"
+
+    def _walk(self, number: int) -> Walked:
+        walks = self.walks
         if not walks:
             raise ValueError("no backward took place in this recording: call `y.backward()` inside of it")
-        return walks[-1]
+        if not -len(walks) <= number < len(walks):
+            raise IndexError(f"there is no backward {number}: {len(walks)} took place")
+        return walks[number]
 
-    def _called(self, node: Node) -> str | None:
+    def called(self, node: Node) -> str | None:
+        """What the user calls a node; None where it has no name."""
         return Text(self.story, False).name_of(node)
 
     def _expected(self) -> list[Any]:
@@ -159,4 +201,19 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._story = self._recorder.stop(user_frame(sys._getframe(1)))
+        frame = user_frame(sys._getframe(1))
+        self.finish({} if frame is None else variables_of(frame))
+
+    def finish(self, variables: Mapping[str, Any]) -> None:
+        """Ends the recording, with the variables whose names are the user's."""
+        if self._story is None:
+            self._story = self._recorder.stop(variables)
+
+    @contextmanager
+    def of_a_script(self) -> Iterator[None]:
+        """Records a block that finishes the recording itself, for its variables are gone at its end."""
+        self._recorder.start()
+        try:
+            yield
+        finally:
+            self.finish({})

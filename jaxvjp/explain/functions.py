@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Sequence
 
 from jaxvjp.autograd.function_step import FunctionStep
-from jaxvjp.core.graph import Node, reachable
+from jaxvjp.core.graph import Node, known, reachable
 from jaxvjp.core.modes import recording
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
@@ -54,7 +54,7 @@ def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list
         if getattr(event.what, "step", None) is step:
             return list(event.what.cotangents), list(event.what.results)
     given = [
-        Node(example, (), (), aval, where=NOWHERE) if aval is not None and place in step._values else None
+        Node(example, (), (known(0, aval),), aval, where=NOWHERE) if aval is not None and place in step._values else None
         for place, aval in enumerate(step.output_avals)
     ]
     try:

@@ -124,14 +124,9 @@ class Jacobian:
         lines = []
         for each in self.matrices:
             (_, j, _, _), (_, v, _, _), (_, product, _, _) = self.parts(each)
-            lines.append(
-                rf"\frac{{\partial L}}{{\partial {_tex(each.name)}}} = {_bmatrix(v)} {_bmatrix(j)} = {_bmatrix(product)}"
-            )
-        return (
-            "$$" + r" \\ ".join(lines) + "$$"
-            if len(lines) == 1
-            else "$$\\begin{gathered}" + r" \\ ".join(lines) + "\\end{gathered}$$"
-        )
+            left = rf"\frac{{\partial L}}{{\partial {_tex(each.name)}}}"
+            lines.append(f"{left} = {_bmatrix(v)} {_bmatrix(j)} = {_bmatrix(product)}")
+        return "$$" + r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}" + "$$"
 
 
 def table(name: str, values: Array, rows: list[str], columns: list[str]) -> str:

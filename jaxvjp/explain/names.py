@@ -90,15 +90,20 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
     return None
 
 
-def in_frame(frame: Any) -> dict[Node, str]:
-    """The names that a frame has for what its tensors show: of variables, of items of lists and dicts, of attributes.
-
-    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`.
-    """
+def variables_of(frame: Any) -> dict[str, Any]:
+    """The variables that the code of a frame can see: its own, and of its module those that it uses."""
     variables = {**frame.f_locals}
     if frame.f_code.co_name != "<module>":
         used = frame.f_code.co_names
         variables.update({name: frame.f_globals[name] for name in used if name in frame.f_globals})
+    return variables
+
+
+def names_in(variables: Mapping[str, Any]) -> dict[Node, str]:
+    """What tensors among `variables` show, and what they are called: items of lists and dicts and attributes too.
+
+    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`.
+    """
     found: dict[Node, str] = {}
     inner: dict[Node, str] = {}
     for name, value in variables.items():

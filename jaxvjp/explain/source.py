@@ -44,7 +44,8 @@ class Program(NamedTuple):
         results: the gradients that it ends with.
         held: the values that are too long to be written out, by the name that the text has for them.
         lines: for every line of the text the user's lines that it comes from.
-        pulled: the text's variable for each node that has one at the end.
+        variables: the text's variable for each node that has one at the end.
+        calls: the functions of which pullbacks are taken, with what they are called with.
     """
 
     source: str
@@ -52,6 +53,7 @@ class Program(NamedTuple):
     held: dict[str, Any]
     lines: list[tuple[tuple[str, int, str], ...]]
     variables: dict[Node, str]
+    calls: dict[str, list[str]]
 
 
 def write(story: Story, style: str = "vjp") -> Program:
@@ -95,6 +97,7 @@ class _Writer:
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
+        self.calls: dict[str, list[str]] = {}
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
 
@@ -192,7 +195,9 @@ class _Writer:
                 each.id if isinstance(each, ast.Name) else value.wanted or "x"
                 for each, value in zip(given, values, strict=True)
             ]
-            return function(inner, locals_, results, outside, "f", len(outputs) == 1, param_names=names), given
+            called = function(inner, locals_, results, outside, "f", len(outputs) == 1, param_names=names)
+            self.calls[called] = [ast.unparse(each) for each in given]
+            return called, given
 
         wanted = [each.wanted or self.text.name_of(node) or "y" for each, node in zip(results, outputs, strict=True)]
         return _Function([*values, *reached], written, wanted)
@@ -384,7 +389,8 @@ class _Writer:
         if jax.default_backend() != "cpu":
             rest.append('jax.config.update("jax_default_matmul_precision", "highest")')
         imports = sorted([*head, *self.text.imports], key=lambda each: (each.startswith("from jax"), each))
-        inputs = [line for line in block.lines if line.step.note == "leaf" and line.step.order < 0]
+        first = min([step.order for step in block.steps if step.stays], default=0)
+        inputs = [line for line in block.lines if line.step.note == "leaf" and line.step.order < first]
         statements = [line for line in block.lines if line not in inputs]
         pages: list[list[tuple[str, Any]]] = []
         pages.append([(each, ()) for each in imports])
@@ -418,7 +424,7 @@ class _Writer:
             for target, node, value in self.results
         ]
         source = "\n".join(each for each, _ in flat) + "\n"
-        return Program(source, results, self.text.held, [sources for _, sources in flat], variables)
+        return Program(source, results, self.text.held, [sources for _, sources in flat], variables, self.calls)
 
 
 def _sum(e: Sequence[Expression]) -> Expression:

@@ -8,7 +8,7 @@ backward passes, hooks, gradients set and freed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -17,7 +17,7 @@ from jaxvjp.core.graph import Node, next_serial, reachable
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.observers import Hooked, Pulled, Released, Walked, observers
 from jaxvjp.core.places import Where, user_line
-from jaxvjp.explain.names import in_frame
+from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor import Tensor
 
 
@@ -102,11 +102,10 @@ class Recorder:
         if isinstance(what, Walked):
             self.owners.update((node, node.tensor) for node in what.after)
 
-    def stop(self, frame: Any) -> Story:
+    def stop(self, variables: Mapping[str, Any]) -> Story:
         transforming.forward -= 1
         observers.listening.remove(self.note)
-        names = {} if frame is None else in_frame(frame)
-        variables = {} if frame is None else frame.f_locals
+        names = names_in(variables)
         tensors = [each.node for each in variables.values() if isinstance(each, Tensor)]
         shown = [node for node in tensors if node.serial > self.first]
         starts = [*shown, *self.owners]
@@ -149,7 +148,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
         if each.freed:
             raise freed_error(each)
     leaves = [each for each in nodes if each.is_leaf]
-    names = {} if frame is None else in_frame(frame)
+    names = {} if frame is None else names_in(variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
