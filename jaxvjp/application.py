@@ -14,9 +14,12 @@ from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, items, record
 from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
+from jaxvjp.core.transfer import beside, moved
+from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import COMPARE, Aval, Op
+from jaxvjp.ops.op import COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -73,6 +76,8 @@ def tuple_of(operation: Op, node: Node) -> Any:
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
     nodes = tuple([operand_node(each) for each in operands])
+    if Placed.anywhere:
+        nodes = on_one_device(operation, nodes)
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
     if operation.structured:
@@ -84,19 +89,39 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     return record(operation, promoted(operation.promotion, nodes), static)
 
 
+def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
+    if operation in (copy, assigned):
+        return (operands[0], *beside(operands[1:], operands[0].device))
+    nodes = [each for each in operands if isinstance(each, Node)]
+    if operation.promotion == KEEP or not nodes:
+        return operands
+    place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
+    free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
+    return tuple([moved(each, place) if each in free else each for each in operands])
+
+
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
     """Writes the result of `operation` on `target` and `operands` into `target` and returns it.
 
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
-    check_writable(operation, target, operands)
-    return written(operation, target, operands, recorded(operation, (target, *operands), static))
+    if operation is not assigned:  # of which torch first looks at the shapes
+        check_writable(operation, target, operands)
+    result = recorded(operation, (target, *operands), static)
+    if operation is assigned:
+        check_writable(operation, target, operands)
+    return written(operation, target, operands, result)
 
 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
-    """RuntimeError where `operation` must not write `target`: a leaf, or not one's own inside a transform."""
+    """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
+    transform."""
     target.check_writable()
+    for each in operands:
+        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+            target.check_overlap(each)
     for guard in transforming.guards:
         guard.check(target, operation, len(operands))
 

@@ -19,7 +19,7 @@ from jaxvjp.application import keep_flat
 from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
-from jaxvjp.dtypes import dtype
+from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Size, Tensor
 
@@ -176,6 +176,8 @@ def call_of(read: Sequence[Any], values: Sequence[Any], result: Any) -> Call:
             places = [at for at, argument in enumerate(read) if argument is each]
         else:
             places = [at for at, argument in enumerate(read) if type(argument) in NUMBERS and argument == each.value]
+        if isinstance(each, Number) and each.aval.dtype.category < FLOATING and each.aval.dtype is not int64:
+            raise Unlike(always=True)  # whether another number fits the type has to be looked at
         if len(places) != 1:  # of `torch.where(mask, x, x)` nobody can tell which x is which
             raise Unlike(always=False)
         inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))

@@ -5,18 +5,23 @@ Each returns a leaf. `requires_grad=True` makes it one that `backward` accumulat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from jaxvjp.conversion import converted_to
 from jaxvjp.core.graph import leaf
+from jaxvjp.devices import Device, place, put
+from jaxvjp.dtypes import INTEGRAL, default_complex_dtype, fitted, float32, get_default_dtype, int64, of_number
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.dtypes import float32, from_numpy, get_default_dtype, of_number
-from jaxvjp.levels import Batch, per_example
+from jaxvjp.dtypes import from_numpy as dtype_of
+from jaxvjp.functions import write_out
+from jaxvjp.levels import per_example
 from jaxvjp.ops.op import Aval
-from jaxvjp.random import Generator, default_generator
+from jaxvjp.publishing import public
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
 __all__ = [
@@ -26,33 +31,38 @@ __all__ = [
     "full",
     "ones",
     "ones_like",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
     "tensor",
     "zeros",
     "zeros_like",
 ]
 
 
-def _leaf(array: Any, own: Dtype, requires_grad: bool = False) -> Tensor:
+def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
+    where = place(device)
     with jax.enable_x64(True):
-        value = jax.device_put(np.asarray(array, own.numpy))
-    return wrap(leaf(value, Aval(value.shape, own), requires_grad))
+        value = put(np.asarray(array, own.numpy), where)
+    return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
 
 
-def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any,
+    *,
+    dtype: Dtype | None = None,
+    device: Device | str | int | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor.
 
     Args:
         data: floats give the default dtype, ints int64, bools bool; an array keeps its own dtype.
         dtype: the dtype to use instead.
+        device: where it shall be; by default where a tensor among `data` is, or `get_default_device()`.
         requires_grad: whether `backward` shall accumulate into its `.grad`; RuntimeError for an integer dtype.
         pin_memory: accepted and without effect: JAX moves memory itself.
 
@@ -61,12 +71,13 @@ def tensor(data: Any, *, dtype: Dtype | None = None, requires_grad: bool = False
     if isinstance(data, Tensor):
         array: Any = np.asarray(data.value)
         own = data.dtype
+        device = data.device if device is None else device
     elif isinstance(data, np.ndarray | np.generic | jax.Array):
         array = np.asarray(data)
-        own = from_numpy(array.dtype)
+        own = dtype_of(array.dtype)
     else:
         array, own = _nested(data)
-    return _leaf(array, dtype or own, requires_grad)
+    return new_leaf(array, dtype or own, requires_grad, device)
 
 
 def _nested(data: Any) -> tuple[Any, Dtype]:
@@ -104,7 +115,7 @@ def _rectangular(data: Any, dim: int = 0) -> tuple[int, ...]:
     return (len(data), *(shapes[0] if shapes else ()))
 
 
-def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape that `size` means, whether spread out or in one sequence."""
     if len(size) == 1 and isinstance(size[0], Sequence):
         size = tuple(size[0])
@@ -119,76 +130,258 @@ def _sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(each) for each in size)
 
 
+def factory(make: Callable[..., tuple[Any, Dtype]]) -> Callable[..., Tensor]:
+    """A public function that makes a leaf, of one that gives an array and its dtype; `make` takes `dtype` too.
+
+    The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
+    without effect, `layout`, `pin_memory` and `memory_format`.
+    """
+
+    def create(
+        *arguments: Any,
+        out: Tensor | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Device | str | int | None = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **named: Any,
+    ) -> Tensor:
+        array, own = make(*arguments, dtype=dtype, **named)
+        made = new_leaf(array, own, requires_grad, device)
+        return made if out is None else write_out(out, made)
+
+    create.__name__ = create.__qualname__ = make.__name__
+    create.__doc__ = f"{make.__doc__}\n\nCounterpart of `torch.{make.__name__}`."
+    return public("function", make.__name__)(create)
+
+
 def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary: str) -> Callable[..., Tensor]:
     """A function of torch's that makes a tensor of a given shape, such as `ones(2, 3, dtype=...)`."""
 
-    def create(*size: Any, dtype: Dtype | None = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    def make(*size: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
-        return _leaf(fill(_sizes(name, size), own.numpy), own, requires_grad)
+        return fill(sizes(name, size or (named.pop("size"),)), own.numpy), own
 
-    create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"{summary}\n\n`pin_memory` is accepted and without effect. Counterpart of `torch.{name}`."
-    return create
+    make.__name__, make.__doc__ = name, summary
+    return factory(make)
 
 
-def _like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
-    """The `_like` form of such a function: shape and dtype of another tensor."""
+def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
+    """The `_like` form of such a function: shape, dtype and device of another tensor."""
+    name = f"{create.__name__}_like"
 
-    def create_like(input: Tensor, *, dtype: Dtype | None = None, requires_grad: bool = False) -> Tensor:
+    def create_like(
+        input: Tensor,
+        *arguments: Any,
+        dtype: Dtype | None = None,
+        device: Device | str | int | None = None,
+        **named: Any,
+    ) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        where = input.device if device is None else device
+
         def filled(shape: tuple[int, ...]) -> Tensor:
-            made: Tensor = create(shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+            made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
             return made
 
         if random:  # which `create` itself makes per example
             return filled(input.shape)
         return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
 
-    create_like.__name__ = create_like.__qualname__ = f"{create.__name__}_like"
-    create_like.__doc__ = f"As `{create.__name__}`, with the shape and, without `dtype`, the dtype of `input`."
-    return create_like
+    create_like.__name__ = create_like.__qualname__ = name
+    create_like.__doc__ = f"As `{create.__name__}`, with the shape, dtype and device of `input`, unless told otherwise."
+    return public("function", name)(create_like)
+
+
+def _new(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    """The `new_` method of such a function: dtype and device of another tensor."""
+
+    def method(self: Tensor, *arguments: Any, dtype: Dtype | None = None, device: Any = None, **named: Any) -> Tensor:
+        where = self.device if device is None else device
+        return create(*arguments, dtype=dtype or self.dtype, device=where, **named)
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    method.__doc__ = f"As `{name}`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_{name}`."
+    return public("method", f"new_{name}")(method)
 
 
 ones = _from_shape("ones", np.ones, "Ones.")
 zeros = _from_shape("zeros", np.zeros, "Zeros.")
 empty = _from_shape("empty", np.zeros, "Memory that nobody has filled yet; here always zeros, in torch what was there.")
-ones_like, zeros_like, empty_like = _like(ones), _like(zeros), _like(empty)
+ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 
 
-def full(
-    size: Sequence[int], fill_value: complex, *, dtype: Dtype | None = None, requires_grad: bool = False
-) -> Tensor:
-    """`fill_value` everywhere, by default in the number's own dtype; counterpart of `torch.full`."""
-    own = dtype or of_number(fill_value)
-    return _leaf(np.full(_sizes("full", (size,)), fill_value, own.numpy), own, requires_grad)
+@factory
+def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """`fill_value` everywhere, by default in the number's own dtype."""
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    own = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else of_number(value))
+    return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
 
-def _random(name: str, summary: str) -> Callable[..., Tensor]:
-    draw = {"rand": Generator.uniform, "randn": Generator.normal}[name]
-    kernel = {"rand": "check_uniform_bounds", "randn": "normal_kernel_cpu"}[name]
+def _filled(fill_value: Any, size: Any, **named: Any) -> Tensor:
+    return full(size, fill_value, **named)
 
-    def create(
-        *size: Any, generator: Generator | None = None, dtype: Dtype | None = None, requires_grad: bool = False
-    ) -> Tensor:
-        shape, own = _sizes(name, size), dtype or get_default_dtype()
-        if not own.is_floating_point:
-            raise NotImplementedError(
-                f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
+
+_filled.__name__ = "full"
+
+
+full_like = like(_filled)
+for _create in (ones, zeros, empty, full):
+    _new(_create, _create.__name__)
+
+
+@public("method")
+def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: Any) -> Tensor:
+    """A leaf with a copy of `data`, with the dtype of this tensor. Counterpart of `torch.Tensor.new_tensor`."""
+    return tensor(data, dtype=dtype or self.dtype, **{"device": self.device, **named})
+
+
+@factory
+def empty_strided(size: Any, stride: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """As `empty`; the strides are those of contiguous memory, whatever `stride` says."""
+    own = dtype or get_default_dtype()
+    return np.zeros(sizes("empty_strided", (size,)), own.numpy), own
+
+
+@factory
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """As `empty`; the memory is laid out in the order of dimensions, whatever `physical_layout` says."""
+    if len(size) != len(physical_layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for position, dim in enumerate(physical_layout):
+        if not 0 <= dim < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {dim} at index "
+                f"{position}).  NB: negative dims not currently supported; file an issue if you want it."
             )
-
-        def drawn(shape: tuple[int, ...]) -> Tensor:
-            count = int(np.prod(shape, dtype=np.int64))
-            return _leaf(draw(generator or default_generator, count, own).reshape(shape), own, requires_grad)
-
-        return per_example(shape, drawn, Batch.random_differs)
-
-    create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
-    return create
+    if len(set(physical_layout)) < len(physical_layout):
+        raise RuntimeError("Duplicate dim not allowed")
+    own = dtype or get_default_dtype()
+    return np.zeros(sizes("empty_permuted", (size,)), own.numpy), own
 
 
-rand = _random("rand", "Uniform random numbers from [0, 1).")
-randn = _random("randn", "Random numbers from the standard normal distribution.")
-rand_like, randn_like = _like(rand, random=True), _like(randn, random=True)
+_new(empty_strided, "empty_strided")
+
+
+@factory
+def scalar_tensor(s: complex, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """One number, by default in the default dtype."""
+    own = dtype or get_default_dtype()
+    return np.asarray(s).astype(own.numpy), own
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, Tensor | np.generic) else value
+
+
+@factory
+def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
+    """The numbers from `start` (0) on, below `end`, by `step` (1); integers where all three are."""
+    names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
+    given = {"start": 0, "step": 1, **dict(zip(names, bounds, strict=False)), **named}
+    start, end, step = (_number(given[each]) for each in ("start", "end", "step"))
+    own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if not all(math.isfinite(each) for each in (start, end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    exact = own.category <= INTEGRAL and all(isinstance(each, int) for each in (start, end, step))
+    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    return start + step * np.arange(count), own
+
+
+def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
+    if not isinstance(steps, int):
+        got = ", ".join(type(each).__name__ for each in (start, end, steps))
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:")
+    dims = [each.ndim if isinstance(each, Tensor) else 0 for each in (start, end)]
+    if any(dims):
+        raise RuntimeError(
+            f"{name} only supports 0-dimensional start and end tensors, but got start with {dims[0]} dimension(s) and "
+            f"end with {dims[1]} dimension(s)."
+        )
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return int(steps)
+
+
+def _evenly(start: Any, end: Any, steps: int, own: Dtype) -> Any:
+    """From both ends towards the middle, as torch counts."""
+    kind = own.numpy.type if own.differentiable and own.itemsize >= 4 else np.float64
+    if steps == 1:
+        return np.array([start])
+    step = kind((end - start) / (steps - 1)) if steps else 0
+    place = np.arange(steps)
+    halfway = place < steps // 2
+    return np.where(
+        halfway, kind(start) + step * place.astype(kind), kind(end) - step * (steps - 1 - place).astype(kind)
+    )
+
+
+@factory
+def linspace(start: Any, end: Any, steps: int, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """`steps` numbers from `start` to `end`, equally far apart."""
+    count = _steps("linspace", start, end, steps)
+    start, end = _number(start), _number(end)
+    own = dtype or (default_complex_dtype() if isinstance(start, complex) or isinstance(end, complex) else None)
+    own = own or get_default_dtype()
+    return _evenly(start, end, count, own), own
+
+
+@factory
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
+    count = _steps("logspace", start, end, steps)
+    start, end = _number(start), _number(end)
+    own = dtype or (default_complex_dtype() if isinstance(start, complex) or isinstance(end, complex) else None)
+    own = own or get_default_dtype()
+    exponents = _evenly(start, end, count, own)
+    return np.power(np.asarray(base, np.complex128 if own.is_complex else np.float64), exponents), own
+
+
+@factory
+def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """Ones on the diagonal of `n` rows and `m` (as many) columns, zeros elsewhere."""
+    for name, each in (("n", n), ("m", 0 if m is None else m)):
+        if each < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {each}")
+    own = dtype or get_default_dtype()
+    return np.eye(n, m, dtype=own.numpy), own
+
+
+@factory
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """Rows and columns of the elements on and below a diagonal."""
+    return np.stack(np.tril_indices(row, offset, col)), dtype or int64
+
+
+@factory
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """Rows and columns of the elements on and above a diagonal."""
+    return np.stack(np.triu_indices(row, offset, col)), dtype or int64
+
+
+@public("function")
+def from_numpy(ndarray: Any) -> Tensor:
+    """A leaf with a copy of a NumPy array, for JAX's arrays never change; counterpart of `torch.from_numpy`."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    return tensor(ndarray)
+
+
+@public("function", aliases="function.asarray")
+def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`."""
+    return converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor(data, dtype=dtype, device=device)
 
 
 def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name
@@ -203,13 +396,3 @@ def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name
             "`tensor([2.5])`."
         )
     return empty(*data, dtype=float32) if data else empty(0, dtype=float32)
-
-
-def Variable(data: Tensor, requires_grad: bool = False) -> Tensor:  # noqa: N802 - torch's name
-    """torch's old wrapper: a leaf that shares the storage of `data`; today `tensor(..., requires_grad=True)`."""
-    if not isinstance(data, Tensor):
-        raise TypeError(
-            f"Variable data has to be a tensor, but got {type(data).__name__}\n`Variable(tensor({data!r}))`, or today "
-            f"`tensor({data!r}, requires_grad=True)`."
-        )
-    return data.detach().requires_grad_(requires_grad)

@@ -1,7 +1,7 @@
 """The element types, and torch's rules for mixing them.
 
 In this room one can name a dtype (`float32`), ask what it is (`is_floating_point`), and find out what two operands of
-different types become (`promote_types`, `result_type`). It is the first room: nothing of jaxvjp comes before it.
+different types become (`promote_types`, `result_type`). Nothing of jaxvjp comes before this room.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def set_default_dtype(d: dtype) -> None:
     """Makes `d` the default floating type; TypeError for any other kind. Counterpart of `torch.set_default_dtype`."""
     global _default
     if not (isinstance(d, dtype) and d.is_floating_point):
-        raise TypeError(f"only floating-point types are supported as the default type\nThat was {d!r}.")
+        kind = "" if isinstance(d, dtype) else "invalid dtype object: "
+        raise TypeError(f"{kind}only floating-point types are supported as the default type\nThat was {d!r}.")
     _default = d
 
 
@@ -120,6 +121,35 @@ def of_number(value: complex) -> dtype:
     if isinstance(value, float):
         return _default
     return default_complex_dtype()
+
+
+C_NAMES = {
+    "uint8": "uint8_t",
+    "int8": "int8_t",
+    "int16": "int16_t",
+    "int32": "int",
+    "int64": "int64_t",
+    "float64": "double",
+}
+"""What torch calls its types where a number does not fit."""
+
+
+def fitted(number: Any, own: dtype) -> Any:
+    """A Python number as one of dtype `own`; RuntimeError, in torch's words, where it does not fit.
+
+    Of a float the integer part is taken, and unsigned integers count negative ones from their end.
+    """
+    overflows = isinstance(number, complex) and own.category < COMPLEX and number.imag != 0
+    if own.category == INTEGRAL and not overflows:
+        limits = np.iinfo(own.numpy)
+        overflows = number != number or abs(number) == float("inf") or not -limits.max <= number <= limits.max + 0
+        overflows = overflows and number != limits.min
+        if not overflows:
+            return int(number) % (limits.max + 1) if limits.min == 0 else int(number)
+    if overflows:
+        name = C_NAMES.get(own.name, "float" if own is float32 else own.name)
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    return number
 
 
 def default_complex_dtype() -> dtype:
@@ -166,5 +196,6 @@ def result_type(dimensioned: Iterable[dtype], scalars: Iterable[dtype], numbers:
 def _outranked(higher: dtype, lower: dtype) -> dtype:
     if lower.category <= higher.category:
         return higher
-    # A complex number beside a real tensor keeps the tensor's precision: float64 with 1j is complex128.
-    return promote_types(higher, lower)
+    if higher.category == FLOATING:  # and the other complex: it takes the precision of the tensor
+        return complex128 if higher is float64 else complex64
+    return lower

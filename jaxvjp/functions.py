@@ -14,8 +14,9 @@ from jaxvjp.application import apply, apply_in_place, castable, check_writable, 
 from jaxvjp.calls import remembering, remembering_operator
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
-from jaxvjp.dtypes import ALIASES, bfloat16, bool_, dtype
-from jaxvjp.ops.op import COMPARE, REGISTRY, Op
+from jaxvjp.ops.arguments import SCALAR
+from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
+from jaxvjp.ops.pointwise import fill
 from jaxvjp.publishing import PUBLISHED, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -33,8 +34,15 @@ OPERATORS = {
     "<=": "le",
     ">": "gt",
     ">=": "ge",
+    "//": "floordiv",
+    "%": "mod",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
 }
-COMMUTING = frozenset(["+", "*", "**", "@"])
+REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
 """Those of which a number on the left needs no row of its own."""
 OPERANDS = (Tensor, *NUMBERS)
 
@@ -66,7 +74,9 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
 
 
 def _remembering(front: Callable[..., Any], rows: Sequence[Op]) -> Callable[..., Any]:
-    return remembering(front, by_value=any(row.rewrite is not None for row in rows))
+    # A number of the user's that has the value of a default, `alpha=1`, must not be taken for it.
+    defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
+    return remembering(front, by_value=defaults or any(row.rewrite is not None for row in rows))
 
 
 def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
@@ -128,7 +138,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         return written(row, self, (other,), remembered(self, other).node)
 
     methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
-    if row.operator in COMMUTING:
+    if row.operator in REFLECTED:
         methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:
         methods[f"__i{name}__"] = in_place
@@ -200,47 +210,39 @@ def _documented(
     return function
 
 
+def in_place_forms() -> dict[str, list[Op]]:
+    """The rows of each in-place method, by its name without the last `_`."""
+    found: dict[str, list[Op]] = {}
+    for (place, name), rows in overloads().items():
+        if place == "method" and any(row.inplace for row in rows):
+            found[name] = [row for row in rows if row.inplace]
+    for row in REGISTRY.values():
+        if row.inplace and "method" not in row.public and not row.namespace:
+            found.setdefault(row.torch_name, []).append(row)
+    return found
+
+
 def functions_in(place: str) -> dict[str, Callable[..., Any]]:
     """Every function that torch has at a place: "function" (torch itself), "linalg", "nn.functional", ..."""
     own = {name: function_of(rows, name, place) for (where, name), rows in overloads().items() if where == place}
+    if place == "function":  # torch has `torch.exp_` too, for functions of one tensor
+        for name, rows in in_place_forms().items():
+            if all(len(row.operands) == 1 or row is fill for row in rows):
+                own[f"{name}_"] = in_place_of(rows, name)
     return own | {name: function for (where, name), function in PUBLISHED.items() if where == place}
 
 
-def conversion_to(name: str, target: dtype) -> Callable[[Tensor], Tensor]:
-    """torch's method for a dtype: `x.double()`."""
-
-    def method(self: Tensor) -> Tensor:
-        return to(self, target)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
-    return method
-
-
-def to(self: Tensor, dtype: dtype) -> Tensor:
-    """The tensor in another dtype, through which gradients flow; itself where it has it. As `torch.Tensor.to`."""
-    return self if self.dtype is dtype else wrap(converted(self.node, dtype))
-
-
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`, and a method for every dtype."""
-    Tensor.to = to
-    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
-        setattr(Tensor, name, conversion_to(name, target))
+    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
     for (place, name), function in PUBLISHED.items():
         if place == "method":
             setattr(Tensor, name, function)
-    in_place: dict[str, list[Op]] = {}
     for (place, name), rows in overloads().items():
         if place == "method":
             setattr(Tensor, name, method_of(rows, name))
-            in_place[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if row.inplace and "method" not in row.public and not row.namespace:
-            in_place.setdefault(row.torch_name, []).append(row)
         if row.operator:
             for name, method in operators_of(row).items():
                 setattr(Tensor, name, method)
-    for name, rows in in_place.items():
-        if rows:
-            setattr(Tensor, name + "_", in_place_of(rows, name))
+    for name, rows in in_place_forms().items():
+        setattr(Tensor, name + "_", in_place_of(rows, name))

@@ -16,6 +16,7 @@ import numpy as np
 from jaxvjp.application import apply_in_place
 from jaxvjp.core.graph import Node, Number, leaf, record
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.transfer import beside
 from jaxvjp.dtypes import bool_, int32, int64, uint8
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.indexing import index, index_put
@@ -57,16 +58,19 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
     parsed = _parse(self.shape, key)
+    if isinstance(key, slice) and all(step.operation is alias for step in parsed.steps):
+        return _cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
     plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
     if not parsed.tensors:
         return plain
-    return wrap(record(index, (plain.node, *parsed.tensors), (parsed.pattern,)))
+    return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """Writes `value`, expanded and converted, into the part of the tensor that `key` names."""
     parsed = _parse(self.shape, key)
-    part = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
+    whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
+    part = self if whole else view(self, *parsed.steps)
     if not parsed.tensors:
         apply_in_place(assigned, part, (value,))
     else:
@@ -86,7 +90,8 @@ def _put(part: Tensor, key: Key, value: Any, accumulate: bool) -> None:
         source: Node | Number = Number(value, part.dtype)
     else:
         source = converted(value.node, part.dtype)
-    part.write(record(index_put, (part.node, source, *key.tensors), (key.pattern, accumulate)))
+    beside_it = beside((source, *key.tensors), part.node.device)
+    part.write(record(index_put, (part.node, *beside_it), (key.pattern, accumulate)))
 
 
 def _parse(shape: tuple[int, ...], key: Any) -> Key:
@@ -152,6 +157,8 @@ def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
         elif part is not None and part is not ...:
             consumed += 1
     if consumed > len(shape):
+        if not shape and any(isinstance(part, slice) for part in parts):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.\n`x[None][:1]` gives it a dimension first.")
         if not shape:
             raise IndexError(SCALAR)
         raise IndexError(

@@ -240,7 +240,7 @@ class ExampleStep(Step):
 
     def read(self, node: Node) -> Node:
         shape = node.aval.shape
-        aval = Aval((*shape[: self.axis], *shape[self.axis + 1 :]), node.aval.dtype)
+        aval = node.aval.shaped((*shape[: self.axis], *shape[self.axis + 1 :]))
         shown = Node(example, (), (node,), aval, node.requires_grad)
         shown.edges = ()
         self.level.examples[shown] = node, self.axis
@@ -257,9 +257,11 @@ class Batch:
     Attributes:
         randomness: what a random tensor made inside is: "error", the "same" or a "different" one for each example.
         first: its place in the order of recording: what is recorded inside comes after.
+        of_function: whether it is a transform of the user's function, or of a backward pass.
     """
 
-    def __init__(self, size: int, randomness: str, chunk: int | None) -> None:
+    def __init__(self, size: int, randomness: str, chunk: int | None, of_function: bool = True) -> None:
+        self.of_function = of_function
         self.size = size
         self.randomness = randomness
         self.chunk = chunk
@@ -267,13 +269,13 @@ class Batch:
         self.examples: dict[Node, tuple[Node, int]] = {}
 
     def __enter__(self) -> Batch:
-        transforming.depth += 1
+        transforming.depth += self.of_function
         transforming.batches.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         transforming.batches.pop()
-        transforming.depth -= 1
+        transforming.depth -= self.of_function
 
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
@@ -326,7 +328,9 @@ def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
     """The standard basis of all elements of `nodes` taken together: for each node, along a first axis, its part."""
     total, offset, parts = sum(_size(node) for node in nodes), 0, []
     for node in nodes:
-        parts.append(wrap(record(one_hot, (), (node.aval.shape, total, offset, node.aval.dtype))))
+        parts.append(
+            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), (node.aval.shape, total, offset)))
+        )
         offset += _size(node)
     return parts
 

@@ -46,6 +46,9 @@ class Signature:
             last.role == SPREAD
             or (self.own == 1 and self.positional == 2 and last.kind is not None and last.kind.convert is size)
         )
+        self.numbers_first = row.roles[:1] == (EITHER,)
+        self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
+        """What calls of one form bind, by the number of arguments and the names; only forms that fit are kept."""
         self.plain = not row.statics and all(each.role == "tensor" for each in self.parameters)
 
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Bound:
@@ -59,37 +62,48 @@ class Signature:
             first = arguments[self.positional - 1]
             if isinstance(first, Tensor) or hasattr(first, "__index__"):
                 arguments = (*arguments[: self.positional - 1], arguments[self.positional - 1 :])
-        if len(arguments) > self.positional:
-            raise TypeError(self._too_many(len(arguments) - self.own))
-        operands: dict[str, Any] = {}
+        shape = (len(arguments), *named)
+        plan = self.plans.get(shape)
+        if plan is None:
+            plan = self.plans[shape] = self._plan(len(arguments), named)
+        operands: list[Any] = []
         static: list[Any] = []
+        for parameter, source in plan:
+            if source is None:
+                value = parameter.default
+            elif isinstance(source, int):
+                value = self._checked(parameter, arguments[source], source + 1 - self.own)
+            else:
+                value = self._checked(parameter, named[source], None)
+            (operands if parameter.role else static).append(value)
+        if self.numbers_first and not any(isinstance(each, Tensor) for each in operands):
+            raise TypeError(invalid([self], arguments, named))
+        return tuple(operands), tuple(static)
+
+    def _plan(self, count: int, named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
+        """Where each of the row's parameters comes from: a place among `count` arguments, a name, None for its default.
+
+        TypeError, in torch's words, where so many arguments and those names do not fit.
+        """
+        if count > self.positional:
+            raise TypeError(self._too_many(count - self.own))
+        sources: dict[str, int | str | None] = {}
         used = 0
         for place, parameter in enumerate(self.parameters):
             name = parameter.name
-            if place < len(arguments):
-                value = self._checked(parameter, arguments[place], place + 1 - self.own)
-            elif name in named:
+            known = name if name in named else next((each for each in named if NUMPY_NAMES.get(each) == name), None)
+            if place < count:
+                sources[name] = place
+            elif known is not None:
                 used += 1
-                value = self._checked(parameter, named[name], None)
+                sources[name] = known
+            elif parameter.default is REQUIRED:
+                raise TypeError(self._missing(place))
             else:
-                known = next((each for each in named if NUMPY_NAMES.get(each) == name), None)
-                if known is not None:
-                    used += 1
-                    value = self._checked(parameter, named[known], None)
-                elif parameter.default is REQUIRED:
-                    raise TypeError(self._missing(place, named))
-                else:
-                    value = parameter.default
-            if parameter.role:
-                operands[name] = value
-            else:
-                static.append(value)
+                sources[name] = None
         if used < len(named):
-            raise TypeError(self._unexpected(len(arguments), named))
-        ordered = tuple([operands[name] for name in self.row.operands]) if self.own else tuple(operands.values())
-        if self.row.roles[:1] == (EITHER,) and not any(isinstance(each, Tensor) for each in ordered):
-            raise TypeError(invalid([self], arguments, named))
-        return ordered, tuple(static)
+            raise TypeError(self._unexpected(count, named))
+        return [(each, sources[each.name]) for each in self.row.parameters]
 
     def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
         """`value` as the parameter takes it; TypeError where it does not."""
@@ -136,7 +150,7 @@ class Signature:
         plural = "" if most == 1 else "s"
         return f"{name}() takes {most} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
 
-    def _missing(self, place: int, named: dict[str, Any]) -> str:
+    def _missing(self, place: int) -> str:
         lacking = [each.name for each in self.parameters[place:] if each.default is REQUIRED]
         quoted = ", ".join(f'"{each}"' for each in lacking)
         # The plural is where torch has it.

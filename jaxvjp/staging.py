@@ -22,9 +22,8 @@ import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.compilation import counters
-from jaxvjp.core.engine import gradient_edges
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, leaf, next_serial, reachable
+from jaxvjp.core.graph import Node, Number, gradient_edges, leaf, next_serial, reachable
 from jaxvjp.core.modes import grad_mode, recording, staging, transforming
 from jaxvjp.core.places import Where, located, user_line
 from jaxvjp.core.plan import plan_of, survey

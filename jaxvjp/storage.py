@@ -17,11 +17,14 @@ from weakref import ref
 
 import numpy as np
 
-from jaxvjp.core.graph import Node, Number, Versions, detached, record, variable_of
+from jaxvjp.core.evaluation import heavy
+from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, recording, staging, transforming
-from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import Op
-from jaxvjp.ops.view import function_view, put
+from jaxvjp.dtypes import int64
+from jaxvjp.ops.identity import rebind, variable
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
 
 Array = np.ndarray[Any, Any]
 
@@ -84,12 +87,22 @@ class Stored:
             self._reread(storage)
         return self._node
 
+    @property
+    def gradient_node(self) -> Node:
+        """The node that the gradient of this tensor arrives at: contents written past the graph have that of before."""
+        node = self.node
+        while node.operation is rebind and isinstance(node.inputs[0], Node):
+            node = node.inputs[0]
+        return node
+
     def shows(self, node: Node) -> bool:
         return self._node is node
 
     def _show(self, node: Node) -> None:
         if staging.journal is not None:
             staging.journal.shows(self)
+        if self._node.requires_grad and self._node.is_leaf:
+            self._node.stale = True  # where a graph has it, its gradient belongs to the leaf of now
         self._node = node
         node.holder = ref(self)
         if self._versions is not None and self._base_tensor is None:
@@ -110,6 +123,11 @@ class Stored:
                 node = self._base_tensor.node
                 for step in self._steps:
                     node = step.read(node)
+            if self._node.shows_overwritten() is not None:
+                node.retaken = len(self._steps)
+            else:  # written past the graph, through `.data`
+                old, node.retaken = self._node, self._node.retaken
+                node.hooks, node.retains, node.step_hooks = old.hooks, old.retains, old.step_hooks
             self._show(node)
         self._seen = storage.version
 
@@ -134,12 +152,18 @@ class Stored:
             storage = self.storage
             self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
             new = self._rebound(new)
-            new.hooks, new.retains = (self._node.hooks, self._node.retains) if new.is_leaf else (None, False)
+            old = self._node
+            new.hooks, new.step_hooks = (old.hooks, old.step_hooks) if new.is_leaf else (None, None)
+            new.retains, old.retains = old.retains and not new.is_leaf, False
+            if new.value is None and new.operation is variable:
+                heavy.add(new)
             self.versions.written(new.where)
             storage.node = new
             storage.version += 1
             self._seen = storage.version
             self._show(new)
+        elif any(step.operation is expand for step in self._steps) and not transforming.batches:
+            base.write(self._written_to_part(base.node, new))
         else:
             nodes = [base.node]
             for step in self._steps[:-1]:
@@ -147,6 +171,20 @@ class Stored:
             for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
                 new = step.write(outer, new)
             base.write(new)
+
+    def _written_to_part(self, base: Node, new: Node) -> Node:
+        """`base` with `new` in the place of this view, on whose way something is repeated; RuntimeError where one
+        element of `base` would have to hold several, as torch has it: not for `fill_` and `zero_`."""
+        origin, layout = self._laid_out()
+        begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
+        whole = np.arange(math.prod(base.aval.shape))[begins:]
+        bytes_apart = [each * whole.itemsize for each in layout.strides]
+        shown = np.lib.stride_tricks.as_strided(whole, layout.shape, bytes_apart).ravel()
+        positions, elements = np.unique(shown, return_index=True)
+        if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
+            raise RuntimeError(OVERLAPPING)
+        where = [leaf(each, Aval(each.shape, int64, place=base.device)) for each in (elements, positions)]
+        return record(put_at, (base, new, *where))
 
     @property
     def versions(self) -> Versions:
@@ -207,15 +245,56 @@ class Stored:
         name = self._node.gradient_name.partition("Backward")[0]
         raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
 
+    def check_overlap(self, other: Stored) -> None:
+        """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
+        mine = self if self._base_tensor is None else self._base_tensor
+        others = other if other._base_tensor is None else other._base_tensor
+        if mine.storage is not others.storage or (mine is self and others is other):
+            return
+        (origin, target), (start, source) = self._laid_out(), other._laid_out()
+        places = [
+            (each.__array_interface__["data"][0] - base.__array_interface__["data"][0], each)
+            for base, each in ((origin, target), (start, source))
+        ]
+        if not all(_dense(each) for _, each in places):
+            return  # as torch, which finds it too hard to tell
+        (first, a), (second, b) = places
+        apart = first + a.size <= second or second + b.size <= first
+        if not apart and (first, _extent(a)) != (second, _extent(b)):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
+        return self._laid_out()[1]
+
+    def _laid_out(self) -> tuple[Array, Array]:
+        """Such arrays for the base and for this tensor, which shows part of the same memory."""
         base = self if self._base_tensor is None else self._base_tensor
         shape: tuple[int, ...] = base.node.aval.shape
         strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
+        origin = array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
         for step in self._steps:
             array = step.layout(array)
-        return array
+        return origin, array
+
+
+def _extent(array: Array) -> list[tuple[int, int]]:
+    """Size and stride of each dimension that has more than one element."""
+    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
+
+
+def _dense(array: Array) -> bool:
+    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:

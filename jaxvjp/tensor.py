@@ -20,10 +20,12 @@ from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
+from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
+from jaxvjp.ops.linalg import CTYPES
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.storage import Step, Stored
@@ -69,7 +71,10 @@ class Tensor(Stored):
     backward: Callable[..., None]  # hung on by `autograd.backward`
     explain: Callable[..., Any]  # hung on by `explain`
     grad_fn: Any  # hung on by `autograd.graph`
-    to: Callable[..., Tensor]  # hung on by `functions`
+    output_nr: Any
+    to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
+    cpu: Callable[..., Tensor]
+    cuda: Callable[..., Tensor]
 
     if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
 
@@ -104,6 +109,24 @@ class Tensor(Stored):
     def dtype(self) -> dtype:
         own: dtype = self._node.aval.dtype
         return own
+
+    @property
+    def device(self) -> device:
+        """Where it is. `x.to(...)`, `x.cpu()` and `x.cuda()` move it."""
+        return of(self._node.device)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """The number of its device; -1 on the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
@@ -196,7 +219,7 @@ class Tensor(Stored):
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf and not self.node.retains:
+        if self._grad is None and not self.is_leaf and not self.gradient_node.retains:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -220,8 +243,22 @@ class Tensor(Stored):
                 )
             if value.dtype is not self.dtype:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.legacy}' to a tensor with dtype "
-                    f"'{self.dtype.legacy}'. Convert it first: `x.grad = g.to(x.dtype)`"
+                    f"attempting to assign a gradient with dtype '{CTYPES[value.dtype.name]}' to a tensor with "
+                    f"grad_dtype '{self.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+                    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match.\n"
+                    "There is no grad_dtype here; convert it first: `x.grad = g.to(x.dtype)`."
+                )
+            if value.device != self.device:
+                raise RuntimeError(
+                    f"attempting to assign a gradient located on device with index '{value.get_device()}' to a tensor "
+                    f"located on device with index '{self.get_device()}'. Please ensure that the gradient and the "
+                    "tensor are on the same device\nMove it first: `x.grad = g.to(x.device)`."
+                    if value.device.type == self.device.type
+                    else f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with "
+                    f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
+                    "device\nMove it first: `x.grad = g.to(x.device)`."
                 )
         self._take_grad(value)
 
@@ -247,7 +284,7 @@ class Tensor(Stored):
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
         self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
-        self._node.hooks = old.hooks
+        self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -290,7 +327,7 @@ class Tensor(Stored):
         The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
         Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
-        node = self.node
+        node = self.gradient_node
         if not node.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
@@ -311,11 +348,11 @@ class Tensor(Stored):
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self.node.retains = not self.is_leaf
+        self.gradient_node.retains = not self.is_leaf
 
     @property
     def retains_grad(self) -> bool:
-        return self.node.retains
+        return self.gradient_node.retains
 
     # Reading the value computes it.
 

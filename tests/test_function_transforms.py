@@ -451,16 +451,3 @@ def test_a_tangent_takes_its_output_s_dtype_and_none_is_zero():
 def test_a_vmap_that_returns_another_number_of_examples_is_refused():
     with pytest.raises(RuntimeError, match="returned 3 examples in dimension 0 of output 0, where the batch has 2"):
         batched_by(jaxvjp, lambda info, in_dims, x: (jaxvjp.ones(3, 2), 0))
-
-
-def test_a_derivative_by_jax_instead_of_the_function_is_refused():
-    """Of a batch's program `jax.vjp` would be taken, not the Function's own backward."""
-    x = jaxvjp.tensor([1.0, 2.0])
-    own = square(jaxvjp, vmap=lambda info, in_dims, x: (x**2, in_dims[0]))
-    generated = square(jaxvjp, generate_vmap_rule=True)
-    with pytest.raises(RuntimeError, match="cannot be used for a derivative inside of vmap"):
-        jaxvjp.func.vmap(jaxvjp.func.grad(own))(x)
-    with pytest.raises(RuntimeError, match="vmap cannot go through the custom"):
-        jaxvjp.func.grad(lambda x: jaxvjp.func.vmap(generated)(x).sum())(x)
-    with pytest.raises(RuntimeError, match="vmap cannot go through the custom"):
-        jaxvjp.func.jvp(jaxvjp.func.vmap(generated), (x,), (x,))

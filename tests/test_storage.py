@@ -389,4 +389,109 @@ def requiring_a_gradient_of_a_view(torch):
     return v.is_leaf, v.grad, x.requires_grad
 
 
+def parts_of_expanded_tensors_may_be_written(torch):
+    found = []
+    for write in (
+        lambda y: y[:, 0].add_(torch.tensor([1.0, 2.0, 3.0])),
+        lambda y: y[:, 1:2].mul_(2).add_(1),
+        lambda y: y[1, 2].fill_(7.0),
+        lambda y: y.t()[0].copy_(torch.tensor([1.0, 2.0, 3.0])),
+        lambda y: y.unsqueeze(1)[1:, 0, 3].mul_(5),
+        lambda y: y[0, 1:1].add_(1),
+        lambda y: y.detach()[2, 1].fill_(3.0),
+    ):
+        x = torch.tensor([[1.0], [2.0], [3.0]], requires_grad=True)
+        z = x * 1
+        y = z.expand(3, 4)
+        write(y)
+        (z**2).sum().backward()
+        found.append((z, y, x.grad, z._version, str(z.grad_fn).partition(" ")[0]))
+    return found
+
+
+def expanded_tensors_may_be_filled(torch):
+    found = []
+    for write in (lambda y: y[0].fill_(7.0), lambda y: y.zero_(), lambda y: y.t()[1:].fill_(2.0)):
+        z = torch.tensor([[1.0], [2.0], [3.0]])
+        write(z.expand(3, 4))
+        found.append((z, z._version))
+    return found
+
+
+def what_is_repeated_may_not(torch):
+    found = []
+    for write in (
+        lambda y: y.add_(1),
+        lambda y: y[1].mul_(2),
+        lambda y: y.t()[1:3].add_(1),
+        lambda y: y.copy_(torch.ones(3, 4)),
+    ):
+        z = torch.tensor([[1.0], [2.0], [3.0]])
+        try:
+            write(z.expand(3, 4))
+        except RuntimeError as error:
+            found.append((str(error).partition("\n")[0], z, z._version))
+    return found
+
+
+def operands_that_overlap_what_is_written(torch):
+    """Refused where part of an operand would change meanwhile, the whole of it may; and what torch cannot tell."""
+
+    def matrix():
+        return torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+    def line():
+        return torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+
+    found = []
+    for make, write in (
+        (matrix, lambda a: a.add_(a.t())),
+        (matrix, lambda a: a.add_(a)),
+        (matrix, lambda a: a.add_(a[0])),
+        (matrix, lambda a: a[0].copy_(a[1])),
+        (matrix, lambda a: a.view(-1).mul_(a.reshape(4))),
+        (matrix, lambda a: a.mul_(a.detach())),
+        (matrix, lambda a: a.mul_(a.detach().t())),
+        (matrix, lambda a: a.__setitem__(0, a[:, 1])),
+        (matrix, lambda a: a.__setitem__(slice(None), a.t())),
+        (matrix, lambda a: a.mul_(a[0, 0])),
+        (line, lambda a: a[1:].copy_(a[:-1])),
+        (line, lambda a: a[:3].add_(a[3:])),
+        (line, lambda a: a[::2].add_(a[1::2])),
+    ):
+        a = make()
+        try:
+            write(a)
+        except RuntimeError as error:
+            found.append(str(error).partition("\n")[0])
+        found.append((a, a._version))
+    return found
+
+
+def all_of_a_tensor_written_by_index(torch):
+    found = []
+    for key in (slice(None), ..., (slice(None), slice(0, 2)), None, slice(0, 1)):
+        for value in (1.0, torch.ones(2, 2)[:1], torch.ones(1, 1, 2)):
+            for of_leaf in (True, False):
+                a = torch.ones(2, 2, requires_grad=True)
+                a = a if of_leaf else a * 1
+                part = a[0]
+                try:
+                    a[key] = value
+                    found.append((a.grad_fn.name(), part.grad_fn.name(), a._version, a))
+                except RuntimeError as error:
+                    found.append(str(error).partition("\n")[0])
+    return found
+
+
+def a_retained_gradient_goes_with_the_tensor(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    y.retain_grad()
+    y.mul_(3)
+    kept = y.retains_grad
+    (y * y).sum().backward()
+    return kept, y.grad, x.grad
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

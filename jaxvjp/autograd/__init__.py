@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxvjp.autograd import forward_ad, functional, graph
+from jaxvjp.autograd import forward_ad, functional, graph, variable
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
@@ -10,11 +10,13 @@ from jaxvjp.autograd.modes import (
     detect_anomaly,
     enable_grad,
     inference_mode,
+    is_multithreading_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
-from jaxvjp.creation import Variable
+from jaxvjp.autograd.variable import Variable
 
 # As in torch, `autograd.gradcheck` is the function; `from jaxvjp.autograd.gradcheck import GradcheckError` finds the
 # module all the same.
@@ -31,8 +33,11 @@ __all__ = [
     "gradgradcheck",
     "graph",
     "inference_mode",
+    "is_multithreading_enabled",
     "jacobian",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
+    "variable",
 ]

@@ -7,24 +7,26 @@ dispatch that computes all it gave. Everything is checked, and everything comput
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.engine import Walk, pull_back, release
+from jaxvjp.autograd.graph import GradientEdge
+from jaxvjp.core.engine import Walk, calls_python, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Node, known, record
+from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
+from jaxvjp.levels import Batch
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor import Size, Tensor, wrap
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 accumulation = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
 
@@ -66,13 +68,20 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
-    receivers, walked = _accumulated(nodes, cotangents, targets, create_graph)
+    for each in inputs or ():
+        if not each.is_leaf:
+            each.retain_grad()
+    receivers, walked, met = _accumulated(nodes, cotangents, targets, create_graph)
     if not (create_graph if retain_graph is None else retain_graph):
-        release(walked)
-    for receiver in receivers:
+        release(walked, met)
+    for receiver, gradient in receivers:
         if receiver._after_accumulation:
             for hook in list(receiver._after_accumulation.values()):
                 hook(receiver)
+        hooks = receiver.node.step_hooks
+        if hooks is not None and receiver.is_leaf:
+            for step_hook in list(hooks.after.values()):
+                hooks.call(step_hook, [], [gradient])
 
 
 def grad(
@@ -106,7 +115,7 @@ def grad(
     nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
     batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
-    pulled, walked = _gradients_of(nodes, cotangents, targets, create_graph, batch)
+    pulled, walked, met = _gradients_of(nodes, cotangents, targets, create_graph, batch)
     for position, node in enumerate(targets):
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(
@@ -115,7 +124,7 @@ def grad(
                 "Its gradient would be None, not zero: no output was computed from it."
             )
     if not (create_graph if retain_graph is None else retain_graph):
-        release(walked)
+        release(walked, met)
     missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
     return tuple(
         wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
@@ -138,7 +147,7 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
     """
     count = outputs.numel()
-    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype)
+    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype, device=outputs.device)
     rows = grad(outputs, inputs, one_hot, True, create_graph, is_grads_batched=True, materialize_grads=True)
     shaped = tuple(row.reshape(*outputs.shape, *row.shape[1:]) for row in rows if row is not None)
     return shaped[0] if isinstance(inputs, Tensor) else shaped
@@ -146,37 +155,50 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
 
 def _accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
-) -> tuple[list[Tensor], list[Node]]:
-    """Adds the gradients to the `grad` of their tensors. Returns those, and the operations walked through."""
+) -> tuple[list[tuple[Tensor, Node]], list[Node], Iterable[Any]]:
+    """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
+    which no hook waits for, the sum), the operations walked through, and all that was met."""
     with accumulation:
-        question = None if create_graph or staging.journal else Question(roots, cotangents, targets, _added_to)
+        question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers = []
             for node, sum_ in answer.gradients:
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
-                receivers.append(receiver)
-            return receivers, answer.walked
+                receivers.append((receiver, sum_))
+            return receivers, answer.walked, answer.met
     unseen = question is not None and question.unseen()
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen)
     with accumulation, recording(create_graph):
-        sums: dict[Node, Node] = {}
-        for node, gradient in {**found.gradients, **found.retained}.items():
-            into = _added_to(node)
-            if isinstance(into, Node):
-                sums[node] = record(add, (into, gradient))
-            elif into == FRESH:
-                sums[node] = gradient
+        gradients = _before_accumulation({**found.gradients, **found.retained})
+        sums = _summed(gradients)
         _compute(question, found, sums, unseen)
-        receivers = [node.tensor for node in sums]
+        receivers = [(node.tensor, gradients[node]) for node in sums]
         if observers.listening:
-            before = {node: None if node.tensor._grad is None else node.tensor._grad.node for node in sums}
-            gradients = {**found.gradients, **found.retained}
-            tell(Walked(roots, cotangents, gradients, before, dict(sums), False, create_graph))
-        for receiver, sum_ in zip(receivers, sums.values(), strict=True):
+            tell(Walked(roots, cotangents, gradients, _grads_of(sums), dict(sums), False, create_graph))
+        for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    return receivers, found.operations
+    return receivers, found.operations, found.met
+
+
+def _grads_of(nodes: Iterable[Node]) -> dict[Node, Node | None]:
+    """What the `grad` of the tensor of each node shows; None where it has none."""
+    grads = {node: node.tensor._grad for node in nodes}
+    return {node: None if grad is None else grad.node for node, grad in grads.items()}
+
+
+def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the hooks before each leaf's `AccumulateGrad` step make of its gradient; absent where they make it None."""
+    replaced: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        given: Cotangents = [gradient]
+        if node.is_leaf and node.step_hooks is not None:
+            for hook in list(node.step_hooks.before.values()):
+                given = node.step_hooks.call(hook, given, None)
+        if given[0] is not None:
+            replaced[node] = given[0]
+    return replaced
 
 
 FRESH, NOBODY = "fresh", "nobody"
@@ -190,6 +212,18 @@ def _added_to(node: Node) -> Node | str:
     return FRESH if tensor._grad is None else tensor._grad.node
 
 
+def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the `grad` of each node's tensor will be, of those that still have one."""
+    sums: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        into = _added_to(node)
+        if isinstance(into, Node):
+            sums[node] = record(add, (into, gradient))
+        elif into == FRESH:
+            sums[node] = gradient
+    return sums
+
+
 def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
         receiver._take_grad(wrap(gradient))
@@ -197,8 +231,11 @@ def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
         receiver._grad.write(gradient)
 
 
-def _compute(question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool) -> None:
-    """One dispatch for the results and, as the same program has them, the values of roots not yet known.
+def _compute(
+    question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool, retained: Iterable[Node] = ()
+) -> None:
+    """One dispatch for the results, what is retained and, as the same program has them, the values of roots not yet
+    known.
 
     Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
     """
@@ -208,7 +245,7 @@ def _compute(question: Question | None, found: Walk, results: dict[Node, Node], 
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *shown.values()], unseen)
+        evaluate([*results.values(), *retained, *shown.values()], unseen)
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -216,18 +253,44 @@ def _compute(question: Question | None, found: Walk, results: dict[Node, Node], 
 
 def _gradients_of(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
-) -> tuple[dict[Node, Node], list[Node]]:
-    """The gradients of those of `targets` that have one, and the operations walked through."""
-    question = None if create_graph or staging.journal else Question(roots, cotangents, targets, batch=batch)
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
+    if batch is not None and calls_python(roots, targets):
+        return _one_by_one(roots, cotangents, targets, create_graph, batch)
+    question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
-        return dict(answer.gradients), answer.walked
+        return dict(answer.gradients), answer.walked, answer.met
     unseen = question is not None and question.unseen()
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
-    _compute(question, found, found.gradients, unseen)
-    if observers.listening:
-        tell(Walked(roots, cotangents, dict(found.gradients), {}, {}, batch is not None, create_graph))
-    return found.gradients, found.operations
+    with accumulation, recording(create_graph):
+        retained = {} if batch is not None else _summed(found.retained)
+        _compute(question, found, found.gradients, unseen, retained.values())
+        if observers.listening:
+            gradients = {**found.gradients, **found.retained}
+            tell(Walked(roots, cotangents, gradients, _grads_of(retained), retained, batch is not None, create_graph))
+        for node, sum_ in retained.items():
+            _receive(node.tensor, sum_, create_graph)
+    return found.gradients, found.operations, found.met
+
+
+def _no_question(create_graph: bool) -> bool:
+    """Whether what is to be walked back is of no use to remember, or must not be computed now."""
+    return create_graph or bool(transforming.batches) or staging.journal is not None
+
+
+def _one_by_one(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """`_gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
+    with Batch(batch, "error", None, of_function=False) as level:
+        examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
+        found = pull_back(roots, examples, targets, create_graph)
+        with recording(create_graph):
+            gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
+    if not (create_graph or staging.journal is not None):
+        evaluate(gradients)
+    return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
 
 
 def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
@@ -236,7 +299,8 @@ def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    listed = [tensors] if isinstance(tensors, Tensor | GradientEdge) else list(tensors)
+    return [each.tensor() if isinstance(each, GradientEdge) else each for each in listed]
 
 
 def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
@@ -246,7 +310,7 @@ def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
                 f"{refusal}\nInput {position} has shape {list(each.shape)}; call `requires_grad_()` on it before the "
                 "computation that is to be differentiated."
             )
-    return [each.node for each in tensors]
+    return [each.gradient_node for each in tensors]
 
 
 def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
@@ -292,6 +356,11 @@ def _roots_and_cotangents(
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)
+                if cotangent.device is not node.device:
+                    raise RuntimeError(
+                        f"invalid gradient at index {position} - expected device {root.device} but got "
+                        f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."
+                    )
                 _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
                 cotangent = converted(cotangent, root.dtype)
             if not node.requires_grad:

@@ -33,12 +33,13 @@ class SavedTensor:
     keep one another alive.
     """
 
-    __slots__ = ("hooks", "packed", "position", "tensor", "version")
+    __slots__ = ("hooks", "node", "packed", "position", "tensor", "version")
 
     def __init__(self, tensor: Tensor, value: Node | None = None, position: int | None = None) -> None:
         """`value` and `position` are those of an output."""
         node = tensor.node if value is None else value
         check_savable([node])
+        self.node = node
         self.tensor = tensor if value is None else _alias(tensor, value)
         self.hooks = grad_mode.saving
         self.packed = None if self.hooks is None else self.hooks.packed(node)
@@ -59,6 +60,8 @@ class SavedTensor:
             with recording(True):
                 return wrap(record(rebind, (node, given.node)))
         version = tensor.versions.count
+        if version != self.version and grad_mode.mutation is not None and self.node.serial > grad_mode.mutation:
+            return blank(self.node if self.position is None or step is None else step.output_node(self.position))
         if version != self.version:
             raise RuntimeError(self._modified(version, step))
         if self.position is None or step is None:

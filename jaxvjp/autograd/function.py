@@ -1,4 +1,4 @@
-"""`autograd.Function`: a backward step in the user's own Python. `function_step` comes before this room.
+"""`autograd.Function`: a backward step in the user's own Python. `function_batch` comes before this room.
 
 Underneath it is what `jax.custom_vjp` is to a JAX function. Its methods work on lazy tensors: a backward that only
 computes with them is recorded like everything else and stays in the one program; one that reads a value
@@ -11,12 +11,19 @@ import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxvjp.autograd.context import BackwardCFunction, FunctionCtx, SavedTensor
-from jaxvjp.autograd.function_step import FunctionStep, OnceStep, shown_tensor, type_name
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import detached, reachable
+from jaxvjp.autograd.function_batch import (
+    EXTENDING,
+    GeneratedRule,
+    VmapInfo,
+    batch_of,
+    differentiated_inside,
+    lifted,
+)
+from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
+from jaxvjp.core.graph import detached
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.storage import Step
@@ -32,7 +39,6 @@ __all__ = [
     "once_differentiable",
 ]
 
-EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
 NO_RULE = (
     "it does not have vmap support. Please override and implement the vmap staticmethod or set generate_vmap_rule=True."
 )
@@ -40,14 +46,6 @@ TWO_RULES = (
     "it has both generate_vmap_rule=True and an overridden vmap staticmethod. Please set generate_vmap_rule=False or "
     "delete the overridden vmap staticmethod to avoid ambiguity."
 )
-"""Stands, among the edges of a step, for a tensor that requires no gradient: the step does not keep that alive."""
-
-
-class VmapInfo(NamedTuple):
-    """What `Function.vmap` is told about the batch: its size, and `torch.func.vmap`'s `randomness`."""
-
-    batch_size: int
-    randomness: str
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
@@ -179,14 +177,17 @@ class Function(metaclass=FunctionMeta):
             arguments = bound.args
             for keyword in bound.kwargs:
                 raise TypeError(f"forward() got an unexpected keyword argument '{keyword}'")
-        batch = _batch_of(arguments)
-        if batch is not None and cls._has_own_vmap():
-            return _lifted(cls, batch, arguments)
+        batch = batch_of(arguments)
+        if batch is not None:
+            rule = cls.vmap if cls._has_own_vmap() else cls._generated_vmap
+            computed = lifted(cls.__name__, rule, batch, arguments)
+            if not differentiated_inside(batch, arguments):
+                return computed
         ctx = cls._backward_cls()
-        step = FunctionStep(ctx, arguments)
+        step = FunctionStep(ctx, arguments, lifted=batch is not None)
         with recording(False):
             if separate:
-                returned = cls.forward(*arguments)
+                returned = cls.forward(*arguments) if batch is None else computed
                 cls.setup_context(ctx, arguments, returned)
             else:
                 returned = cls.forward(ctx, *arguments, **named)
@@ -219,6 +220,15 @@ class Function(metaclass=FunctionMeta):
                 f"You tried to vmap over {cls.__name__}, but {TWO_RULES if own else NO_RULE} {EXTENDING}"
             )
         return own
+
+    @classmethod
+    def _generated_vmap(cls, info: VmapInfo, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:
+        """The `vmap` that `generate_vmap_rule` stands for: another Function, of this one's methods batched."""
+        batched = FunctionMeta("Vmapped" + cls.__name__, (Function,), GeneratedRule(cls, info, in_dims).methods())
+        outputs = batched.apply(*arguments)  # type: ignore[attr-defined]
+        if not isinstance(outputs, tuple):
+            return outputs, 0
+        return outputs, tuple([0 if isinstance(each, Tensor) else None for each in outputs])
 
     @classmethod
     def _separates_context(cls) -> bool:
@@ -312,6 +322,9 @@ class _Outputs:
         if id(tensor) in self.inputs:
             tensor = view(tensor, Step(alias, ()))
         value = detached(tensor.node)
+        if self.step.lifted:  # the gradient from outside of the vmap goes on through the value, which views a batch
+            value = tensor.node
+            tensor._base_tensor, tensor._steps, tensor._storage, tensor._seen = None, (), None, 0
         tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
@@ -348,73 +361,3 @@ def _identities(tensors: tuple[Any, ...], refusal: str) -> set[int]:
         if not isinstance(each, Tensor):
             raise RuntimeError(f"{refusal} \nIt was given a {type_name(each)}.")
     return {id(each) for each in tensors}
-
-
-def _batch_of(arguments: Sequence[Any]) -> Any:
-    """The innermost `vmap` under way (`levels.Batch`) in which one of the arguments differs from example to example."""
-    if not transforming.batches:
-        return None
-    nodes = [each.node for each in arguments if isinstance(each, Tensor)]
-    return next((batch for batch in reversed(transforming.batches) if any(batch.holds(each) for each in nodes)), None)
-
-
-def _lifted(function: type[Function], batch: Any, arguments: Sequence[Any]) -> Any:
-    """What the Function's `vmap` makes of the whole batch, as tensors that stand for one example again."""
-    nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
-    reached = reachable([each for each in nodes if each is not None], gradient_edges)
-    if transforming.forward or any(
-        each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached
-    ):
-        raise RuntimeError(
-            f"the vmap staticmethod of {function.__name__} cannot be used for a derivative inside of vmap\n"
-            "Take the derivative outside, of the batch's sum: `func.grad(lambda x: vmap(f)(x).sum())`. Or set "
-            "generate_vmap_rule = True instead of writing vmap."
-        )
-    given: list[Any] = list(arguments)
-    in_dims: list[int | None] = [None] * len(nodes)
-    for position, node in enumerate(nodes):
-        if node is not None and batch.holds(node):
-            source, axis = batch.examples.get(node) or (batch.batches([node], [0])[0], 0)
-            given[position], in_dims[position] = shown_tensor(source), axis
-    depth = transforming.batches.index(batch)
-    inside = transforming.batches[depth:]
-    del transforming.batches[depth:]
-    try:
-        returned = function.vmap(VmapInfo(batch.size, batch.randomness), tuple(in_dims), *given)
-    finally:
-        transforming.batches.extend(inside)
-    outputs, out_dims = _outputs_and_dims(returned)
-    for position, (each, dim) in enumerate(zip(outputs, out_dims, strict=True)):
-        if dim is not None and isinstance(each, Tensor) and each.shape[dim] != batch.size:
-            raise RuntimeError(
-                f"The vmap staticmethod of {function.__name__} returned {each.shape[dim]} examples in dimension {dim} "
-                f"of output {position}, where the batch has {batch.size}."
-            )
-    examples = [
-        each if dim is None or not isinstance(each, Tensor) else batch.example(each, dim % each.ndim)
-        for each, dim in zip(outputs, out_dims, strict=True)
-    ]
-    return tuple(examples) if isinstance(returned[0], tuple) else examples[0]
-
-
-def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:
-    """What a `vmap` method returned, as one output and one batch dimension each."""
-    expected = (
-        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
-        "with the output. "
-    )
-    if not isinstance(returned, tuple):
-        raise RuntimeError(f"{expected}Got a {type(returned)} instead")
-    if len(returned) != 2:
-        raise RuntimeError(f"{expected}Got {len(returned)} returns instead")
-    output, out_dims = returned
-    outputs = list(output) if isinstance(output, tuple) else [output]
-    if not isinstance(out_dims, tuple):
-        return outputs, [out_dims] * len(outputs)
-    if not isinstance(output, tuple) or len(out_dims) != len(outputs):
-        raise RuntimeError(
-            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-            f"out_dims={out_dims} to be compatible with the structure of `output`.\n"
-            f"There are {len(out_dims)} dimensions for {len(outputs)} outputs. {EXTENDING}"
-        )
-    return outputs, list(out_dims)

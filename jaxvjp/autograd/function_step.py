@@ -25,6 +25,8 @@ class PythonStep:
     The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
     """
 
+    lifted = False
+
     def __init__(self, name: str, edges: Sequence[Node], tracked: bool = True) -> None:
         self.name = name
         self.tracked = tracked
@@ -76,16 +78,19 @@ class FunctionStep(PythonStep):
     Attributes:
         ctx: the context of this call.
         input_avals: the abstract value of each argument; None for one that is no tensor.
+        lifted: whether the outputs come from a rule for the whole batch, so that only a derivative inside of the
+            vmap goes through here.
         operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
     """
 
-    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any]) -> None:
+    def __init__(self, ctx: BackwardCFunction, arguments: Sequence[Any], lifted: bool = False) -> None:
         nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
         tensors = [each for each in nodes if each is not None]
         edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
         tracked = grad_mode.enabled and any(each.requires_grad for each in tensors)
         super().__init__(type(ctx).__name__, edges, tracked)
         self.ctx = ctx
+        self.lifted = lifted
         if transforming.forward:
             self.operands = nodes
         self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, grad
-from jaxvjp.core.engine import gradient_edges, pull_back
-from jaxvjp.core.graph import Node, detached, known, reachable, record, variable_of
+from jaxvjp.core.engine import pull_back
+from jaxvjp.core.graph import Node, detached, gradient_edges, known, reachable, record, variable_of
 from jaxvjp.core.modes import recording
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.transforms import between, pushforward
@@ -21,7 +21,6 @@ from jaxvjp.creation import tensor
 from jaxvjp.levels import columns, rows
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
-from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]
@@ -313,7 +312,7 @@ def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
 
 def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
     """One output's blocks of the Jacobian, zeros for None."""
-    avals = [Aval((*output.shape, *each.shape), output.dtype) for each in inputs]
+    avals = [output.node.aval.shaped((*output.shape, *each.shape)) for each in inputs]
     return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
 
 

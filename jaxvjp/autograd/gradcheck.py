@@ -1,9 +1,10 @@
-"""Checks of gradients against finite differences. `function` comes before this room.
+"""Checks of gradients against finite differences. `differences` comes before this room.
 
 In this room one can ask whether what `backward` gives is the derivative of what the function computes, which of a
 custom `Function` nobody else can say. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
 differences of the function's values, once with VᵀJ from `autograd.grad`. U and V are identities, so that it is the
-Jacobian itself, or with `fast_mode` one random direction each.
+Jacobian itself, or with `fast_mode` one random direction each. A complex tensor counts as two real ones, its imaginary
+and its real part, which are checked in this order, as torch does.
 """
 
 from __future__ import annotations
@@ -15,14 +16,26 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, grad
-from jaxvjp.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from jaxvjp.autograd.differences import (
+    Direction,
+    differences,
+    directions,
+    every_direction,
+    flat,
+    like,
+    listed,
+    parts_of,
+    pulled_back,
+    pushed_forward,
+    random_direction,
+    some_rows,
+    stacked,
+)
 from jaxvjp.autograd.function import Function
-from jaxvjp.creation import rand, tensor, zeros_like
-from jaxvjp.dtypes import float64
-from jaxvjp.tensor import Tensor
-
-Array = np.ndarray[Any, Any]
-Direction = Callable[[int], Array]
+from jaxvjp.creation import zeros_like
+from jaxvjp.dtypes import complex128, float64
+from jaxvjp.levels import Batch
+from jaxvjp.tensor import Tensor, wrap
 
 
 class GradcheckError(RuntimeError):
@@ -61,7 +74,9 @@ def gradcheck(
         check_forward_ad: whether to compare the tangents of forward mode, too.
         check_backward_ad: whether to compare the backward pass.
         check_batched_grad: whether to check too that a batch of cotangents gives what each of them gives.
-        check_undefined_grad: whether to check too that an output without a gradient counts as one with zeros.
+        check_batched_forward_grad: whether to check too that a batch of tangents does.
+        check_undefined_grad: whether to check too that an output without a gradient, and an input without a tangent,
+            counts as one with zeros.
         check_grad_dtypes: accepted; a gradient here always has the dtype of its input.
         fast_mode: compare one random combination of the Jacobian's entries instead of all of them.
         masked: accepted; it speaks of sparse tensors.
@@ -69,20 +84,27 @@ def gradcheck(
     Raises:
         GradcheckError: the Jacobians differ, or the backward pass is not deterministic, or not linear.
         ValueError: no input requires a gradient.
-        NotImplementedError: `check_batched_forward_grad` is asked for, or a tensor is complex.
+        AssertionError: no direction is to be checked, or batches of one that is not.
 
     Counterpart of `torch.autograd.gradcheck`. Underneath: the rows of `jax.vjp`'s Jacobian, through any Python backward
     of a `Function`.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    _refuse(check_batched_forward_grad=check_batched_forward_grad)
-    arguments = _listed(inputs)
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    arguments = listed(inputs)
     leaves = _checked(arguments)
-    direction = _random_direction if fast_mode else _every_direction
+    direction = random_direction if fast_mode else every_direction
     try:
         if check_forward_ad:
             _compare_forward(func, arguments, leaves, direction, eps, atol, rtol)
+            if check_undefined_grad:
+                _check_undefined_forward(func, arguments, leaves)
+            if check_batched_forward_grad:
+                _check_batched_forward(func, arguments, leaves)
         if check_backward_ad:
             _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
             _check_linear(_differentiable(func(*arguments)), leaves)
@@ -123,19 +145,23 @@ def gradgradcheck(
         grad_outputs: the cotangents at which to check, one per output that requires a gradient; by default random
             ones. The pullback is a function of those that require a gradient, too.
         gen_non_contig_grad_outputs: accepted; where an array lies in memory is JAX's business.
+        check_fwd_over_rev: whether to check the tangents of the pullback.
+        check_rev_over_rev: whether to check its gradients.
 
     The other arguments, and the errors, are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
     Underneath: `jax.vjp` of `jax.vjp`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
         raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
-    _refuse(check_fwd_over_rev=check_fwd_over_rev)
-    arguments = _listed(inputs)
+    for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
+        if asked and not check_rev_over_rev:
+            raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
+    arguments = listed(inputs)
     if grad_outputs is None:
         outputs = _differentiable(func(*arguments))
-        cotangents = [rand(*each.shape, dtype=each.dtype, requires_grad=True) for each in outputs]
+        cotangents = [some_rows(each)[0].requires_grad_() for each in outputs]
     else:
-        cotangents = _listed(grad_outputs)
+        cotangents = listed(grad_outputs)
 
     def gradients(*given: Tensor) -> tuple[Tensor, ...]:
         own, weights = given[: len(arguments)], given[len(arguments) :]
@@ -154,23 +180,15 @@ def gradgradcheck(
         check_undefined_grad=check_undefined_grad,
         check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
         fast_mode=fast_mode,
         masked=masked,
     )
 
 
-def _refuse(**asked: bool) -> None:
-    for name, value in asked.items():
-        if value:
-            raise NotImplementedError(f"{name}=True is not supported: a pushforward is checked column by column")
-
-
-def _listed(tensors: Tensors) -> list[Tensor]:
-    return list(tensors) if isinstance(tensors, tuple | list) else [tensors]  # type: ignore[list-item]
-
-
 def _differentiable(outputs: Tensors) -> list[Tensor]:
-    return [each for each in _listed(outputs) if each.requires_grad]
+    return [each for each in listed(outputs) if each.requires_grad]
 
 
 def _checked(arguments: Sequence[Any]) -> list[Tensor]:
@@ -178,9 +196,8 @@ def _checked(arguments: Sequence[Any]) -> list[Tensor]:
     leaves = []
     for position, each in enumerate(arguments):
         if isinstance(each, Tensor) and each.requires_grad:
-            _refuse_complex(each)
             leaves.append(each)
-            if each.dtype is not float64:
+            if each.dtype not in (float64, complex128):
                 warnings.warn(
                     f"Input #{position} requires gradient and is not a double precision floating point or complex. "
                     "This check will likely fail if all the inputs are not of double precision floating point or "
@@ -196,18 +213,8 @@ def _checked(arguments: Sequence[Any]) -> list[Tensor]:
     return leaves
 
 
-def _refuse_complex(each: Tensor) -> None:
-    if each.dtype.is_complex:
-        raise NotImplementedError("gradcheck of complex tensors is not supported: check the real and imaginary parts")
-
-
-def _every_direction(count: int) -> Array:
-    return np.eye(count)
-
-
-def _random_direction(count: int) -> Array:
-    drawn = np.random.RandomState(0).standard_normal((count, 1))
-    return np.asarray(drawn / (np.linalg.norm(drawn) or 1))
+def _within(part: str, of: Tensor, what: str) -> str:
+    return f"While considering the {part} part of complex {what} only, " if of.dtype.is_complex else ""
 
 
 def _compare(
@@ -221,34 +228,35 @@ def _compare(
     nondet_tol: float,
 ) -> None:
     """GradcheckError unless, for each output and each input, both sides of VᵀJU agree."""
-    slopes = [_differences(func, arguments, each, direction(each.numel()), eps) for each in leaves]
-    returned = _listed(func(*arguments))
+    us = [direction(flat(each).size) for each in leaves]
+    slopes = [differences(func, arguments, each, u, eps) for each, u in zip(leaves, us, strict=True)]
+    returned = listed(func(*arguments))
     if not any(output.requires_grad for output in returned):
         if any(slope.any() for of_leaf in slopes for slope in of_leaf):
             raise GradcheckError("Numerical gradient for function expected to be zero")
         return
-    differentiable = [number for number, output in enumerate(returned) if output.requires_grad]
-    for i, number in enumerate(differentiable):
-        v = direction(returned[number].numel())
-        pulled = [_pulled_back(returned[number], leaves, v) for _ in range(2)]
-        if any(not np.allclose(a, b, 0, nondet_tol, equal_nan=True) for a, b in zip(*pulled, strict=True)):
-            raise GradcheckError(
-                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                "gives different values, although analytical gradient matches numerical gradient."
-                f"The tolerance for nondeterminism was {nondet_tol}.\nTwo backward passes through one graph differ: a "
-                "backward that draws random numbers has to save them in forward."
-            )
-        for j, leaf in enumerate(leaves):
-            u = direction(leaf.numel())
-            numerical, analytical = v.T @ slopes[j][number], pulled[0][j] @ u
-            tolerance = atol * np.outer(np.abs(v).sum(0), np.abs(u).sum(0)) + rtol * np.abs(numerical)
-            if not (np.abs(analytical - numerical) <= tolerance).all():
+    differentiable = [(number, output) for number, output in enumerate(returned) if output.requires_grad]
+    for part in parts_of(returned):
+        for i, (number, output) in enumerate(differentiable):
+            v = directions(output, part, direction)
+            pulled = [pulled_back(output, leaves, v) for _ in range(2)]
+            if any(not np.allclose(a, b, 0, nondet_tol, equal_nan=True) for a, b in zip(*pulled, strict=True)):
                 raise GradcheckError(
-                    f"Jacobian mismatch for output {i} with respect to input {j},\n"
-                    f"numerical:{numerical}\nanalytical:{analytical}\n"
-                    "A row per element of the output. The numerical one is the derivative, unless the function has a "
-                    "kink within eps of here; the analytical one is what backward returns."
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    "gives different values, although analytical gradient matches numerical gradient."
+                    f"The tolerance for nondeterminism was {nondet_tol}.\nTwo backward passes through one graph "
+                    "differ: a backward that draws random numbers has to save them in forward."
                 )
+            for j, u in enumerate(us):
+                numerical, analytical = v.T @ slopes[j][number], pulled[0][j] @ u
+                tolerance = atol * np.outer(np.abs(v).sum(0), np.abs(u).sum(0)) + rtol * np.abs(numerical)
+                if not (np.abs(analytical - numerical) <= tolerance).all():
+                    raise GradcheckError(
+                        f"{_within(part, output, 'outputs')}Jacobian mismatch for output {i} with respect to input "
+                        f"{j},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+                        "A row per element of the output. The numerical one is the derivative, unless the function "
+                        "has a kink within eps of here; the analytical one is what backward returns."
+                    )
 
 
 def _compare_forward(
@@ -261,91 +269,62 @@ def _compare_forward(
     rtol: float,
 ) -> None:
     """GradcheckError unless, for each output and each input, both sides of JU agree, the one by `jax.jvp`."""
-    for j, leaf in enumerate(leaves):
-        u = direction(leaf.numel())
-        pushed = [_pushed_forward(func, arguments, leaf, each) for each in u.T]
-        for i, numerical in enumerate(_differences(func, arguments, leaf, u, eps)):
-            analytical = np.stack([column[i] for column in pushed], 1) if pushed else np.zeros_like(numerical)
-            if not (np.abs(analytical - numerical) <= atol * np.abs(u).sum(0) + rtol * np.abs(numerical)).all():
-                raise GradcheckError(
-                    f"Jacobian computed with forward mode mismatch for output {i} with respect to input {j},\n"
-                    f"numerical:{numerical}\nanalytical:{analytical}\nA row per element of the output."
-                )
+    zeros = {each: zeros_like(each) for each in leaves}
+    for part in parts_of(leaves):
+        for j, leaf in enumerate(leaves):
+            u = directions(leaf, part, direction)
+            pushed = [
+                [flat(each) for each in pushed_forward(func, arguments, {**zeros, leaf: like(column, leaf)})]
+                for column in u.T
+            ]
+            for i, numerical in enumerate(differences(func, arguments, leaf, u, eps)):
+                analytical = np.stack([column[i] for column in pushed], 1) if pushed else np.zeros_like(numerical)
+                if not (np.abs(analytical - numerical) <= atol * np.abs(u).sum(0) + rtol * np.abs(numerical)).all():
+                    raise GradcheckError(
+                        f"{_within(part, leaf, 'inputs')}Jacobian computed with forward mode mismatch for output {i} "
+                        f"with respect to input {j},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+                        "A row per element of the output."
+                    )
 
 
-def _pushed_forward(
-    func: Callable[..., Tensors], arguments: Sequence[Tensor], leaf: Tensor, direction: Array
-) -> list[Array]:
-    """J u of each output, as forward mode has it: zeros where an output does not depend on `leaf`."""
-    with dual_level():
-        dual = make_dual(leaf, tensor(direction.reshape(leaf.shape), dtype=leaf.dtype))
-        outputs = _listed(func(*[dual if each is leaf else each for each in arguments]))
-        tangents = [unpack_dual(each).tangent for each in outputs]
-        return [
-            np.zeros(output.numel()) if tangent is None else _flat(tangent)
-            for output, tangent in zip(outputs, tangents, strict=True)
-        ]
+def _check_batched_forward(func: Callable[..., Tensors], arguments: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
+    """GradcheckError unless a batch of tangents gives what each of them gives alone."""
+    for leaf in leaves:
+        tangents = some_rows(leaf)
+        alone = [pushed_forward(func, arguments, {leaf: each}) for each in tangents]
+        try:
+            with Batch(len(tangents), "error", None) as batch:
+                pushed = pushed_forward(func, arguments, {leaf: batch.example(stacked(tangents), 0)})
+                together = batch.batches([each.node for each in pushed], [0] * len(pushed))
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+        _agree([wrap(node) for node in together], alone)
 
 
 def _check_batched(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
     """GradcheckError unless a batch of cotangents gives what each of them gives alone."""
     for output in outputs:
-        v = np.random.RandomState(0).standard_normal((output.numel(), 4))
-        batch = tensor(v.T.reshape(4, *output.shape), dtype=output.dtype)
+        cotangents = some_rows(output)
+
+        alone = [grad(output, leaves, v, True, allow_unused=True, materialize_grads=True) for v in cotangents]
         try:
-            found = grad(output, leaves, batch, retain_graph=True, allow_unused=True, is_grads_batched=True)
+            together = grad(output, leaves, stacked(cotangents), True, allow_unused=True, is_grads_batched=True)
         except RuntimeError as error:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
-        for together, alone in zip(found, _pulled_back(output, leaves, v), strict=True):
-            rows = np.zeros_like(alone) if together is None else _flat(together).reshape(alone.shape)
-            if not np.allclose(rows, alone):
-                raise GradcheckError(f"Batched gradients differ from those of each row:\n{rows}\n{alone}")
+        _agree(together, alone)
 
 
-def _differences(
-    func: Callable[..., Tensors], arguments: Sequence[Tensor], leaf: Tensor, directions: Array, eps: float
-) -> list[Array]:
-    """J U of each output, column by column, from central differences of its values."""
-    start = np.asarray(leaf.detach().value)
-
-    def moved(step: Array) -> list[Array]:
-        leaf.data.write(tensor(start + step.reshape(start.shape), dtype=leaf.dtype).node)
-        return [_flat(each) for each in _listed(func(*arguments))]
-
-    try:
-        columns = [
-            [(ahead - behind) / (2 * eps) for ahead, behind in zip(moved(eps * u), moved(-eps * u), strict=True)]
-            for u in directions.T
-        ]
-        sizes = [len(each) for each in moved(np.zeros(start.shape))]
-    finally:
-        leaf.data.write(tensor(start, dtype=leaf.dtype).node)
-    return [
-        np.stack([column[number] for column in columns], 1) if columns else np.zeros((size, 0))
-        for number, size in enumerate(sizes)
-    ]
-
-
-def _pulled_back(output: Tensor, leaves: Sequence[Tensor], cotangents: Array) -> list[Array]:
-    """VᵀJ with respect to each leaf, row by row."""
-    rows = []
-    for v in cotangents.T:
-        weight = tensor(v.reshape(output.shape), dtype=output.dtype)
-        found = grad(output, leaves, weight, retain_graph=True, allow_unused=True)
-        rows.append([np.zeros(leaf.numel()) if g is None else _flat(g) for g, leaf in zip(found, leaves, strict=True)])
-    return [np.array([row[j] for row in rows]).reshape(len(rows), leaf.numel()) for j, leaf in enumerate(leaves)]
-
-
-def _flat(values: Tensor) -> Array:
-    _refuse_complex(values)
-    return np.asarray(values.detach().value, np.float64).ravel()
+def _agree(together: Sequence[Tensor | None], alone: Sequence[Sequence[Tensor | None]]) -> None:
+    for batch, rows in zip(together, zip(*alone, strict=True), strict=True):
+        if batch is not None and not np.allclose(flat(batch), flat(stacked(rows))):
+            raise GradcheckError(f"Batched gradients differ from those of each row:\n{batch}\n{stacked(rows)}")
 
 
 def _check_linear(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
     """The gradient for a cotangent of zeros is zero: a backward that forgets its argument is found out."""
     if outputs:
         found = grad(outputs, leaves, [zeros_like(each) for each in outputs], allow_unused=True)
-        if any(_flat(each).any() for each in found if each is not None):
+        if any(flat(each).any() for each in found if each is not None):
             raise GradcheckError("backward not multiplied by grad_output")
 
 
@@ -375,8 +354,26 @@ def _check_undefined(func: Callable[..., Tensors], arguments: Sequence[Tensor], 
                 'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
                 f'output gradients" in "tools/autograd/derivatives.yaml"\n{error}'
             ) from error
-        if any(_flat(each).any() for each in found if each is not None):
+        if any(flat(each).any() for each in found if each is not None):
             raise GradcheckError(
                 "Expected all input grads to be undefined or zero when all output grads are undefined or zero. Please "
                 'look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
             )
+
+
+def _check_undefined_forward(
+    func: Callable[..., Tensors], arguments: Sequence[Tensor], leaves: Sequence[Tensor]
+) -> None:
+    """GradcheckError unless an input without a tangent counts as one whose tangent is zero."""
+    tangents = {leaf: some_rows(leaf)[0] for leaf in leaves}
+    for leaf in leaves:
+        without = pushed_forward(
+            func, arguments, {each: tangent for each, tangent in tangents.items() if each is not leaf}
+        )
+        zero = pushed_forward(func, arguments, {**tangents, leaf: zeros_like(leaf)})
+        for position, (got, expected) in enumerate(zip(zero, without, strict=True)):
+            if not np.allclose(flat(got), flat(expected)):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index: {position} when input: {leaf} has an undefined "
+                    f"tangent value. Got: {got} but expected: {expected}"
+                )

@@ -1,47 +1,76 @@
-"""The backward graph, to walk and to hook (`y.grad_fn`), and hooks on what it saves: `torch.autograd.graph`'s names.
+"""The backward graph, to walk and to hook: `y.grad_fn`, gradient edges, and `torch.autograd.graph`'s other names.
 
-`tensor` comes before this room.
+`saving` comes before this room.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-import numpy as np
-
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Cotangents, Node, StepHooks, record
-from jaxvjp.core.modes import grad_mode, recording
-from jaxvjp.creation import tensor
+from jaxvjp.autograd.saving import (
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    increment_version,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
+from jaxvjp.core.engine import FREED, walking
+from jaxvjp.core.graph import Cotangents, StepHooks
+from jaxvjp.core.graph import Node as Recorded
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.identity import item, rebind
 from jaxvjp.tensor import Tensor, blank, checked_replacement, wrap
 
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+    "set_warn_on_accumulate_grad_stream_mismatch",
+]
 
-class GradientFunction:
+
+class Node:
     """A step of the backward graph, as torch's `grad_fn`: it turns the cotangent of a result into those of its inputs.
 
-    Underneath it is a node of the recorded graph. Two for one step are equal.
+    Underneath it is a node of the recorded graph. There is one for each step, as long as somebody holds it.
+
+    Attributes:
+        metadata: a dict to keep notes in.
     """
 
-    __slots__ = ("_node",)
+    __slots__ = ("__weakref__", "_node", "metadata")
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: Recorded) -> None:
         self._node = node
+        self.metadata: dict[Any, Any] = {}
 
     def name(self) -> str:
         """torch's name for it, such as `MulBackward0`."""
         return self._node.qualified_name
 
     @property
-    def next_functions(self) -> tuple[tuple[GradientFunction | None, int], ...]:
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The steps that the cotangents of the inputs go to, in the order of the inputs; None for a constant."""
-        if self._node.is_leaf:
+        node = self._node
+        if node.is_leaf:
             return ()
-        edges = self._node.inputs if self._node.edges is None else self._node.edges
-        reached = [each if isinstance(each, Node) and each.requires_grad else None for each in edges]
-        return tuple((None, 0) if each is None else (GradientFunction(each), each.output_number) for each in reached)
+        if node.operation is item and isinstance(node.inputs[0], Recorded):
+            node = node.inputs[0]
+        for _ in range(node.retaken - 1):  # torch takes it anew in one step
+            node = node.inputs[0] if node.inputs and isinstance(node.inputs[0], Recorded) else node
+        edges: Sequence[Any] = node.inputs if node.edges is None else node.edges
+        if node.operation is not None and node.operation.write is not None:
+            edges = edges[:1]  # where a view begins is no operand in torch
+        reached = [each if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
+        return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
 
     @property
     def variable(self) -> Any:
@@ -51,49 +80,84 @@ class GradientFunction:
         return self._node.tensor
 
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Calls `hook(grad_outputs)` before this step; a tuple that it returns replaces them."""
+        """Calls `hook(grad_outputs)` before this step; a tuple that it returns replaces them.
+
+        Before an `AccumulateGrad` step is when `backward` has the leaf's gradient complete, after its tensor hooks.
+        """
         return RemovableHandle(self._hooks().before, hook)
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
-        """Calls `hook(grad_inputs, grad_outputs)` after this step; a tuple that it returns replaces `grad_inputs`."""
+        """Calls `hook(grad_inputs, grad_outputs)` after this step; a tuple that it returns replaces `grad_inputs`.
+
+        After an `AccumulateGrad` step there are no `grad_inputs`, and the leaf has its new `grad`.
+        """
         return RemovableHandle(self._hooks().after, hook)
 
     def _hooks(self) -> StepHooks:
-        if self._node.is_leaf:
-            raise RuntimeError(
-                "a hook of an AccumulateGrad step is one of its leaf here.\n"
-                "`x.register_hook(...)` sees the gradient before it is added, "
-                "`x.register_post_accumulate_grad_hook(...)` the leaf after."
-            )
-        if self._node.step_hooks is None:
-            hooks = StepHooks({}, {}, _called)
-            python = self._node.python
-            for each in [self._node] if python is None else python.outputs:
-                if each is not None:
-                    each.step_hooks = hooks
-            return hooks
-        return self._node.step_hooks
+        if self._node.step_hooks is not None:
+            return self._node.step_hooks
+        hooks = StepHooks({}, {}, _called)
+        python, tensor = self._node.python, self._node.tensor
+        same: list[Recorded | None] = [self._node] if python is None else [self._node, *python.outputs]
+        if self._node.is_leaf and isinstance(tensor, Tensor):  # which may have been written since
+            hooks = tensor.node.step_hooks or hooks
+            same.append(tensor.node)
+        for each in same:
+            if each is not None:
+                each.step_hooks = hooks
+        return hooks
 
     def __getattr__(self, name: str) -> Any:
-        """What a custom Function keeps in its `ctx`, which in torch is this object."""
+        """What a custom Function keeps in its `ctx`, which in torch is this object; `_saved_result` and the like."""
         ctx = getattr(self._node.python, "ctx", None)
-        if ctx is None:
-            raise AttributeError(f"'{self.name()}' object has no attribute '{name}'")
-        return getattr(ctx, name)
+        if ctx is not None:
+            return getattr(ctx, name)
+        operation = self._node.operation
+        if operation is not None and name.startswith("_saved_") and self._node.python is None:
+            wanted = name.removeprefix("_saved_").replace("self", "input")
+            if wanted in {each.name for each in operation.saves}:
+                return self._saved(wanted)
+        raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
 
-    @property
-    def _step(self) -> object:
-        """What the nodes of all results of one step have in common."""
-        return self._node.inputs[0] if self._node.operation is item else self._node.python or self._node
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, GradientFunction) and other._step is self._step
-
-    def __hash__(self) -> int:
-        return hash(self._step)
+    def _saved(self, name: str) -> Tensor | None:
+        """What torch would have saved under this name: an operand or the result; None where it needs it not."""
+        node = self._node
+        if node.freed:
+            raise RuntimeError(FREED)
+        if name == "result":
+            return blank(node)
+        for place in node.saved():
+            if place is not None and place in node.operation.places(name, node.static, len(node.inputs)):  # type: ignore[union-attr]
+                operand = node.inputs[place]
+                return shown(operand) if isinstance(operand, Recorded) else None
+        return None
 
     def __repr__(self) -> str:
-        return f"<{self._node.gradient_name} object at {id(self._node):#x}>"
+        return f"<{self._node.gradient_name} object at {id(self):#x}>"
+
+
+def shown(node: Recorded) -> Tensor:
+    """The tensor that shows a node: the user's own, where there is one."""
+    held: Tensor = node.tensor if node.held else wrap(node)
+    return held
+
+
+_steps: WeakValueDictionary[object, Node] = WeakValueDictionary()
+
+
+def step_of(node: Recorded) -> Node:
+    """The step that made a node; the nodes of all results of one step have one."""
+    while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
+        node = node.inputs[0]  # contents written past the graph: the gradient is that of before
+    step: object = node.python or node
+    if node.is_leaf and node.tensor is not None:  # whose node is another one once it was written
+        step = node.tensor
+    if node.operation is item and node.inputs and node.python is None:
+        step = node.inputs[0]
+    found = _steps.get(step)
+    if found is None:
+        found = _steps[step] = Node(node)
+    return found
 
 
 def _called(hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangents | None) -> Cotangents:
@@ -102,135 +166,130 @@ def _called(hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangent
     returned = hook(sides[0]) if arrived is None else hook(*sides)
     if returned is None:
         return cotangents
-    replaced = returned if isinstance(returned, tuple) else (returned,)
-    if len(replaced) != len(cotangents):
+    if not isinstance(returned, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
+    if len(returned) != len(cotangents):
         raise RuntimeError(
             f"hook '{getattr(hook, '__name__', type(hook).__name__)}' has returned an incorrect number of values (got "
-            f"{len(replaced)}, but expected {len(cotangents)})"
+            f"{len(returned)}, but expected {len(cotangents)})"
         )
     return [
-        each if new is None or each is None else checked_replacement(hook, new, each)
-        for each, new in zip(cotangents, replaced, strict=True)
+        None if new is None or each is None else checked_replacement(hook, new, each)
+        for each, new in zip(cotangents, returned, strict=True)
     ]
 
 
-class saved_tensors_hooks:  # noqa: N801 - torch's name
-    """Has `pack_hook` called on every tensor that is saved for a backward in this block, `unpack_hook` in the backward.
+class GradientEdge(NamedTuple):
+    """A place in the backward graph: a step, and which of its results; `backward` and `grad` take it for the tensor.
 
-    What `pack_hook` returns is kept in the tensor's place, and what `unpack_hook` makes of it is differentiated at.
-    RuntimeError where a *result* (that of `exp`, say) comes back changed: jaxvjp computes it again from the operand.
-
-    Counterpart of `torch.autograd.graph.saved_tensors_hooks`; the functional form is a choice of residuals, as
-    `jax.checkpoint`'s `policy` makes it.
+    Counterpart of `torch.autograd.graph.GradientEdge`.
     """
 
-    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        self.pack_hook = pack_hook
-        self.unpack_hook = unpack_hook
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
 
-    def __enter__(self) -> None:
-        if _disabled:
-            raise RuntimeError(_disabled[-1])
-        self._outer = grad_mode.saving
-        grad_mode.saving = self
-
-    def __exit__(self, *_: object) -> None:
-        grad_mode.saving = self._outer
-
-    def __call__(self, node: Node) -> _Kept:
-        """Packs what a node saves (`core.graph.GradMode.saving`)."""
-        return _Kept(self, node)
-
-    def packed(self, node: Node) -> Any:
-        """What `pack_hook` makes of a saved tensor."""
-        grad_mode.saving, outer = None, grad_mode.saving
-        try:
-            with recording(False):
-                return _packed(self.pack_hook, node)
-        finally:
-            grad_mode.saving = outer
-
-    def unpacked(self, kept: Any) -> Tensor:
-        """What `unpack_hook` makes of that; TypeError where it is no tensor."""
-        unpacked = self.unpack_hook(kept)
-        if not isinstance(unpacked, Tensor):
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(unpacked).__name__}"
+    def tensor(self) -> Tensor:
+        """A tensor that shows the result meant; RuntimeError where nobody holds that any more."""
+        if isinstance(self.ownership_token, Recorded):
+            return blank(self.ownership_token)
+        node = self.node._node
+        if node.python is not None:
+            output = node.python.outputs[self.output_nr]
+        else:
+            output = node if node.output_number == self.output_nr else None
+        if output is None:
+            raise RuntimeError(
+                f"nothing is left of output {self.output_nr} of {self.node.name()}\n"
+                "`get_gradient_edge(tensor)` gives an edge that keeps it."
             )
-        return unpacked
+        return blank(output)
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
-    """Keeps what is saved in this block in the host's memory. Counterpart of `torch.autograd.graph.save_on_cpu`."""
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of `tensor` is computed; for a leaf, where it is accumulated. It may outlive the tensor.
 
-    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda saved: saved.detach().numpy(), tensor)
+    RuntimeError for one that requires no gradient. Counterpart of `torch.autograd.graph.get_gradient_edge`.
+    """
+    node = tensor.node
+    if not node.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(step_of(node), node.output_number, node)
 
 
-class disable_saved_tensors_hooks:  # noqa: N801 - torch's name
-    """Has saved-tensor hooks raise RuntimeError(`error_message`) in this block."""
+def register_multi_grad_hook(
+    tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
+) -> MultiGradHandle:
+    """Calls `fn` once in each backward, with the gradients of those of `tensors` that take part in it.
 
-    def __init__(self, error_message: str) -> None:
-        self.error_message = error_message
+    With `mode="all"` that is when the last of them is there, and `fn` gets a sequence, None for one that takes no
+    part; with "any" when the first is, and `fn` gets that. Returns a handle whose `remove()` undoes it.
 
-    def __enter__(self) -> None:
-        if grad_mode.saving is not None:
-            raise RuntimeError(self.error_message)
-        _disabled.append(self.error_message)
+    Counterpart of `torch.autograd.graph.register_multi_grad_hook`.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if not all(each.requires_grad for each in tensors):
+        raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
+    # Of a leaf the node that it shows by then counts, for it may be written meanwhile.
+    nodes = [ref(each) if each.is_leaf else each.gradient_node for each in tensors]
+    arrived: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()
+    missing: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+    def node_of(kept: Any) -> Recorded | None:
+        tensor = kept() if isinstance(kept, ref) else None
+        return kept if isinstance(kept, Recorded) else None if tensor is None else tensor.node
+
+    def seen(place: int, gradient: Tensor) -> None:
+        walk = walking.now
+        if walk not in arrived:
+            arrived[walk] = [None] * len(nodes)
+            missing[walk] = sum(node_of(each) in walk.on_the_way for each in nodes)
+            if mode == "any":
+                fn(gradient)
+        arrived[walk][place] = gradient
+        missing[walk] -= 1
+        if mode == "all" and not missing[walk]:
+            fn(arrived[walk])
+
+    def hook_at(place: int) -> Callable[[Tensor], None]:
+        return lambda gradient: seen(place, gradient)
+
+    return MultiGradHandle([each.register_hook(hook_at(place)) for place, each in enumerate(tensors)])
+
+
+class MultiGradHandle:
+    """What `register_multi_grad_hook` returns: `remove()` takes the hook out, as does leaving a `with` block."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Takes the hook out; a second call does nothing."""
+        for each in self._handles:
+            each.remove()
+
+    def __enter__(self) -> MultiGradHandle:
+        return self
 
     def __exit__(self, *_: object) -> None:
-        _disabled.pop()
+        self.remove()
 
 
-_disabled: list[str] = []
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Accepted and without effect: there are no streams to warn of."""
 
 
-class _Kept:
-    """What the hooks keep of the tensors that one node saved (`core.graph.Packed`)."""
-
-    def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
-        self.hooks = hooks
-        saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
-        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in saved if isinstance(each, Node)]
-
-    def __call__(self, create_graph: bool) -> dict[Node, Node]:
-        replaced: dict[Node, Node] = {}
-        for node, is_result, kept in self.kept:
-            unpacked = self.hooks.unpacked(kept)
-            if is_result:
-                _check_unchanged(node, unpacked)
-            else:
-                replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
-        return replaced
-
-
-def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
-    saved = blank(node)
-    before = saved.versions.count
-    kept = pack(saved)
-    if saved.versions.count != before:
-        raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
-            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
-            "you need to perform in-place operations on the input to a pack hook."
-        )
-    return kept
-
-
-def _check_unchanged(node: Node, unpacked: Tensor) -> None:
-    evaluate((node,))
-    if not np.array_equal(np.asarray(node.value), np.asarray(unpacked.value), equal_nan=node.aval.dtype.differentiable):
-        raise RuntimeError(
-            f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes anew.\n"
-            f"It was recorded by {node.location}\nLeave results as they are; operands may be changed."
-        )
-
-
-def _grad_fn(self: Tensor) -> GradientFunction | None:
+def _grad_fn(self: Tensor) -> Node | None:
     """The step of the backward graph that made this tensor; None for a leaf."""
     node = self.node
-    return None if node.is_leaf else GradientFunction(node)
+    return None if node.is_leaf else step_of(node)
+
+
+def _output_nr(self: Tensor) -> int:
+    """Which result of its step this tensor is."""
+    return 0 if self.is_leaf else self.node.output_number
 
 
 Tensor.grad_fn = property(_grad_fn)
+Tensor.output_nr = property(_output_nr)

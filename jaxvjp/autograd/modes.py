@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -10,6 +11,13 @@ from jaxvjp.core.engine import anomaly
 from jaxvjp.core.modes import grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _Multithreading(threading.local):
+    enabled = True
+
+
+_multithreading = _Multithreading()
 
 
 class _Mode:
@@ -96,6 +104,18 @@ class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(anomaly, enabled=bool(mode), check_nan=check_nan)
+
+
+class set_multithreading_enabled(_ImmediateMode):  # noqa: N801 - torch's name
+    """Kept and without effect: a backward pass is one program. As `torch.autograd.set_multithreading_enabled`."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(_multithreading, enabled=bool(mode))
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last told."""
+    return _multithreading.enabled
 
 
 def is_grad_enabled() -> bool:

@@ -23,6 +23,7 @@ import jaxvjp
 from jaxvjp import terminal
 from jaxvjp.bench.workloads import Step, Workload, workloads
 from jaxvjp.core.compilation import counters
+from jaxvjp.core.history import history
 
 ROUNDS = 15
 ROUND_SECONDS = 0.02
@@ -40,6 +41,7 @@ def measure(steps: dict[str, Step], fresh: bool = False) -> dict[str, Any]:
 
     Steps take turns in rounds; a `fresh` step, which is another program at each call, is timed call by call.
     """
+    history.programs.clear()
     first: dict[str, float] = {}
     for name, step in steps.items():
         start = time.perf_counter()
@@ -74,6 +76,7 @@ def measure(steps: dict[str, Step], fresh: bool = False) -> dict[str, Any]:
     return {
         "first": first,
         "seconds": {name: statistics.median(each) for name, each in seconds.items()},
+        "way": max(history.programs, key=lambda each: each[1].program.weight)[1].choice.way if history.programs else "",
         "compiles": compiles / calls,
         "dispatches": dispatches / calls,
     }
@@ -103,18 +106,23 @@ def _row(result: dict[str, Any]) -> list[str]:
         result["workload"],
         *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS)],
         *ratios,
+        result["way"],
         f"{result['compiles']:g}",
         f"{result['dispatches']:g}",
         *[f"{first[name]:.2f}" for name in (BY_HAND, OURS)],
     ]
 
 
-COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "/ torch", "/ by hand", "compiles", "dispatches"]
+COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "/ torch", "/ by hand", "way", "compiles", "dispatches"]
 FIRST = ["first by hand s", "first jaxvjp s"]
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads."""
+    if list(arguments) == ["--ops"]:
+        from jaxvjp.bench.operations import main as operations  # which nothing else needs
+
+        return operations()
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")

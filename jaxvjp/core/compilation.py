@@ -22,6 +22,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
 
@@ -36,6 +37,8 @@ PATIENCE = 5.0
 """Seconds that the first compile may have taken, for others to be made."""
 QUICK = 8
 """Operations of a program that is compiled at its first call, whether or not there will be a second."""
+LARGE = 1 << 25
+"""Bytes of operands from which on a program is not tried in a way that keeps every result in memory."""
 GAIN = 0.8
 """What part of the time another way must do with, to be taken."""
 
@@ -103,7 +106,7 @@ def together(run: Compiled, split: Split | None = None) -> Compiled:
 
 
 def unfused(run: Compiled, split: Split) -> Compiled:
-    """All outputs in one program, each operation of it for itself."""
+    """All outputs in one program, each operation of it for itself, with an array for each of their results."""
     return jax.jit(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
 
 
@@ -134,6 +137,8 @@ class Executable:
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
+        known: whether `history` has been told of it.
+        device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
         repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
     """
@@ -148,8 +153,17 @@ class Executable:
         self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced)
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            usual = _on_device(jax_device(place), usual)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
+        self.device: Any = None
+        place = next((each.device for each in program.leaves if each.device is not None), None)
+        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+            self.device = jax_device(place)
+            self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
+        self.known = False
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or those of its outputs."""
@@ -182,7 +196,7 @@ class Executable:
             return pack
         if array is None:
             with jax.enable_x64(True):
-                array = jax.device_put(pack)
+                array = jax.device_put(pack, self.device)
             self.repeated[place] = (data, array)
         return array
 
@@ -191,6 +205,14 @@ class Executable:
         self.compiled, self.choice = compiled, choice
         if isinstance(compiled, Apart):
             self.deferring = compiled.without_shown
+
+
+def _on_device(device: Any, compiled: Compiled) -> Compiled:
+    def call(*operands: Any) -> Sequence[Any]:
+        with jax.default_device(device):
+            return compiled(*operands)
+
+    return call
 
 
 class _Trial:
@@ -238,6 +260,8 @@ class _Trial:
         known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
         platform = next(iter(operands[0].devices())).platform if operands else jax.default_backend()
         for way in WAYS.get(platform, ()):
+            if way is unfused and sum(each.nbytes for each in operands) > LARGE:
+                continue
             compiled = way(self.of.traced, outputs)
             if compiled is not None:
                 known[way.__name__] = (_seconds(compiled, operands), compiled)

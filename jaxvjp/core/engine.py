@@ -24,8 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, PythonBackward, Versions, reachable, record, recording_order
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.graph import (
+    Node,
+    Number,
+    Passed,
+    PythonBackward,
+    Versions,
+    gradient_edges,
+    reachable,
+    record,
+    recording_order,
+)
+from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
@@ -50,6 +60,15 @@ class Anomaly(threading.local):
 anomaly = Anomaly()
 
 
+class Walking(threading.local):
+    """The walk that calls a hook, while it does, per thread."""
+
+    now: Any = None
+
+
+walking = Walking()
+
+
 class Walk(NamedTuple):
     """What a walk found.
 
@@ -58,12 +77,14 @@ class Walk(NamedTuple):
         retained: the cotangents of intermediate nodes whose tensors retain theirs.
         values: for each root that was not known yet, a node that gives its value from the same program.
         operations: those that the walk went through, for `release`.
+        met: those, and all else that the roots lead to.
     """
 
     gradients: dict[Node, Node]
     retained: dict[Node, Node]
     values: dict[Node, Node]
     operations: list[Node]
+    met: Iterable[Any] = ()
 
 
 def pull_back(
@@ -79,45 +100,76 @@ def pull_back(
     A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
     that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
     anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
-    since written in place. Nothing is computed here, unless a hook or a Function reads a value.
+    since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the walk
+    must call none (`calls_python`).
     """
-    nodes = _needed(reachable(roots, gradient_edges), targets)
-    operations = [node for node in nodes if not node.is_leaf]
+    reached = reachable(roots, gradient_edges)
+    now = _leaves_of_now(reached)
+    nodes = _needed(reached, targets, now)
+    operations = _passed_through(nodes, targets)
     for node in operations:
         if node.freed:
             raise freed_error(node)
     check_unchanged(operations)
-    if batch is not None:
-        for node in nodes:
-            if node.hooks or node.stands_alone:
-                raise batched_error(node)
     with recording(create_graph):
-        return _Sweep(nodes, operations, targets, create_graph, batch, unseen).run(roots, cotangents)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen).run(roots, cotangents)
+    return walk._replace(met=reached)
+
+
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
+    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    if targets is None:
+        return [node for node in nodes if not node.is_leaf]
+    ends, inside = set(targets), set(nodes)
+
+    def goes_on(node: Node) -> bool:
+        behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
+        return behind or any(each in inside for each in gradient_edges(node))
+
+    return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
+
+
+def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
+    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    reached = reachable(roots, gradient_edges)
+    nodes = _needed(reached, targets, _leaves_of_now(reached))
+    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where one of `operations` saved what was since written in place."""
     if operations and Versions.last_write > min(map(recording_order, operations)):
         for node in operations:
+            if grad_mode.mutation is not None and node.serial > grad_mode.mutation:
+                continue
             changed = node.changed_in_place()
             if changed is not None:
                 raise changed_error(node, changed)
 
 
-def gradient_edges(node: Node) -> Iterable[Any]:
-    """The nodes to which `node` passes cotangents on; none for a leaf."""
-    if node.is_leaf:
-        return ()
-    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+def _leaves_of_now(nodes: list[Node]) -> dict[Node, Node]:
+    """For each leaf whose tensor shows another node by now, for it was written since, that node: there the gradient
+    arrives. `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`."""
+    now = {}
+    for node in nodes:
+        if node.stale and node.tensor is not None and not node.held:
+            now[node] = node.tensor.node
+    return now
 
 
-def _needed(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target."""
+def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
+    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
+    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
     needed = set(targets)
     for node in nodes:
-        if node not in needed and any(each in needed for each in gradient_edges(node)):
+        if node not in needed and (
+            now.get(node) in needed
+            or any(each in needed for each in gradient_edges(node))
+            or (node.passed is not None and node.freed and node.passed.leads(node, targets))
+        ):
             needed.add(node)
     return [node for node in nodes if node in needed]
 
@@ -130,10 +182,12 @@ class _Sweep:
         nodes: list[Node],
         operations: list[Node],
         targets: Sequence[Node] | None,
+        now: Mapping[Node, Node],
         create_graph: bool,
         batch: int | None,
         unseen: bool,
     ) -> None:
+        self.now = now
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
@@ -146,6 +200,7 @@ class _Sweep:
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            node = self.now.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
@@ -167,13 +222,14 @@ class _Sweep:
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
                     values[node] = primal
+        passed = set(self.operations)
         for node in self.nodes:
-            if node.is_leaf:
+            if node not in passed:
                 self.call_hooks(node)
         wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
-        # torch hands out the gradient of an intermediate target as it came in, that of a leaf after its hooks.
+        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
-        retained = {node: self.arrived[node] for node in self.operations if node.retains and node in self.arrived}
+        retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
     def segments(self) -> list[list[Node]]:
@@ -186,7 +242,7 @@ class _Sweep:
 
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for alone, group in groupby(self.operations, lambda node: node.stands_alone):
+        for (alone, _), group in groupby(self.operations, lambda node: (node.stands_alone, node.device)):
             if not alone:
                 segments += runs(group, ends_run, self.unseen)
                 continue
@@ -200,13 +256,17 @@ class _Sweep:
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
-            for hook in list(node.hooks.values()):
-                before = self.arrived[node]
-                replaced = hook(before)
-                if replaced is not None:
-                    self.arrived[node] = replaced
-                if observers.listening:
-                    tell(Hooked(node, before, self.arrived[node]))
+            outer, walking.now = walking.now, self
+            try:
+                for hook in list(node.hooks.values()):
+                    before = self.arrived[node]
+                    replaced = hook(before)
+                    if replaced is not None:
+                        self.arrived[node] = replaced
+                    if observers.listening:
+                        tell(Hooked(node, before, self.arrived[node]))
+            finally:
+                walking.now = outer
 
     def pull(
         self,
@@ -252,8 +312,9 @@ class _Sweep:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
-            arrived = [each for each in outputs if each is not None]
-            self.pull(segment, arrived, [each for each in given if each is not None], unpacked)
+            arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
+            if arrived:  # a hook may have put None there, which goes on as None
+                self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
             results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
             self.arrived = settled
         if hooks is not None:
@@ -262,9 +323,9 @@ class _Sweep:
         if anomaly.enabled and anomaly.check_nan:
             _look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
-        if step is not None:
+        if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
-        else:
+        if step is None:
             pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
         for each, result in pairs:
             self.arrive(each, result)
@@ -282,8 +343,9 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
             )
 
 
-def release(operations: Iterable[Node]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op.
+def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
+    its roots lead to.
 
     What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
@@ -291,7 +353,10 @@ def release(operations: Iterable[Node]) -> None:
     kept: list[Node] = []
     if observers.listening:
         tell(Released(list(operations)))
+    passed: Passed | None = None
     for node in operations:
+        if node.value is not None:
+            passed = node.passed = passed or Passed(met)
         if node.special and node.python is not None:
             node.python.free()
         elif node.operation is not None and node.operation.saves:
@@ -311,6 +376,7 @@ def release(operations: Iterable[Node]) -> None:
             if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
                 if each not in stripped:
                     stripped[each] = each.stripped()
+                    stripped[each].passed = passed
                     if not each.freed:
                         kept.append(each)
                 each = stripped[each]
@@ -343,7 +409,8 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         origin = ", which is output 0 of AsStrided,"
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
-        current = saved if saved is node else next(iter(change.versions.current()), saved)
+        own = [each for each in change.versions.current() if each.tensor is not None and each.tensor is saved.tensor]
+        current = saved if saved is node or not own else own[0]
         name = current.qualified_name.partition("Backward")[0]
         origin = "" if current.is_leaf else f", which is output 0 of {name},"
     return RuntimeError(
@@ -354,12 +421,4 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         f"It was saved for {node.gradient_name} by {node.location}\n"
         f"and changed in place by {located(change.where)}\n"
         "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
-    )
-
-
-def batched_error(node: Node) -> RuntimeError:
-    return RuntimeError(
-        "is_grads_batched needs a graph without Python in its backward pass, for all rows go back at once.\n"
-        f"There is a hook or a custom Function at {node.gradient_name}, recorded by {node.location}\n"
-        "Call grad once per row instead."
     )

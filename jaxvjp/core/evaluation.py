@@ -9,13 +9,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import staging
+from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
+from jaxvjp.devices import Placed
 
 plans: Memory[Plan] = Memory()
+HEAVY = 1 << 20
+"""Bytes from which on a leaf is large."""
 
 
 class Computed(NamedTuple):
@@ -73,6 +76,32 @@ class Deferred(threading.local):
 deferred = Deferred()
 
 
+class Heavy(threading.local):
+    """Large leaves of this thread whose new contents are pending: `w -= 0.1 * w.grad`.
+
+    They are computed before the next backward pass and not together with it: its program would have the old contents,
+    the old gradients, the new contents and the new gradients in memory at the same time.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[ref[Node]] = []
+
+    def add(self, node: Node) -> None:
+        """Notes a leaf that was written, if it is large."""
+        if node.aval.nbytes >= HEAVY and not transforming.depth:
+            self.nodes.append(ref(node))
+
+    def settle(self) -> None:
+        """Computes those that are still wanted."""
+        if self.nodes:
+            nodes = [node for each in self.nodes if (node := each()) is not None and node.held]
+            self.nodes.clear()
+            evaluate(nodes)
+
+
+heavy = Heavy()
+
+
 def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
     """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
 
@@ -86,6 +115,14 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         deferred.wanted(nodes)
     if staging.journal is not None:
         staging.journal.refuse("reads the value of a tensor")
+    if Placed.anywhere:  # no program spans two devices, and what is pending behind a node is on its own
+        for place in {node.device for node in nodes}:
+            _evaluate([node for node in nodes if node.device is place], unseen)
+    else:
+        _evaluate(nodes, unseen)
+
+
+def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
     found = survey(nodes, nodes)
     plan = plans.get(found.key)
     if plan is None:

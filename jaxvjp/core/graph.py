@@ -16,9 +16,11 @@ from weakref import ref
 
 from jaxvjp.core.modes import grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
+from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, item, variable
+from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, abstract, number_aval
+from jaxvjp.ops.view import unbind_one
 
 next_serial = count().__next__
 """The next place in the order of recording."""
@@ -31,10 +33,11 @@ class Number:
     __slots__ = ("aval", "value")
     requires_grad = False
     inference = False
+    holder = None
 
-    def __init__(self, value: complex, number_dtype: Any) -> None:
+    def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
-        self.aval = number_aval(number_dtype)
+        self.aval = number_aval(number_dtype, device)
 
 
 Cotangents = list["Node | None"]
@@ -72,11 +75,13 @@ class PythonBackward(Protocol):
     """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
 
     `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
-    has gone or brings none; `name` is what torch calls the node. `jvp` gives the tangents of the outputs from those of
+    has gone or brings none; `name` is what torch calls the node; `lifted` says that its value may be batched, for it
+    is a batch's already. `jvp` gives the tangents of the outputs from those of
     `operands`, which are kept while forward mode is on.
     """
 
     name: str
+    lifted: bool
     inputs: Sequence[Node]
     operands: list[Node | None]
 
@@ -179,6 +184,9 @@ class Node:
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
         overwritten: set when an in-place write replaced the contents that this node shows.
+        retaken: of a view that was taken anew, for its base had been written: by how many steps.
+        stale: whether it is a leaf whose tensor shows another node by now.
+        passed: what it led to once: known of a node that is freed and lets go of its inputs.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
     """
@@ -195,6 +203,9 @@ class Node:
     in_place = False
     inference = False
     holder: ref[Any] | None = None
+    passed: Passed | None = None
+    retaken = 0
+    stale = False
     input_avals: tuple[Aval, ...] | None = None
     overwritten: Overwritten | None = None
 
@@ -244,7 +255,9 @@ class Node:
             return self.python.name
         if self.operation is None or self.operation is variable:
             return "AccumulateGrad"
-        if self.operation is item:
+        if self.retaken:
+            return "AsStridedBackward0"
+        if (self.operation is item or self.operation is rebind) and self.inputs:
             return cast(Node, self.inputs[0]).gradient_name
         return self.operation.gradient_name(self.static, self.avals_read())
 
@@ -253,23 +266,34 @@ class Node:
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
+    def device(self) -> device | None:
+        """Where the value is, as an abstract value says it."""
+        place: device | None = (self.aval if type(self.aval) is Aval else self.aval[0]).device
+        return place
+
+    @property
     def output_number(self) -> int:
         """Which result of its step this is: 1 for the second of several."""
         if self.python is not None:
             return list(self.python.outputs).index(self)
+        if self.operation is unbind_one:
+            return cast(int, cast(Number, self.inputs[1]).value)
         return cast(int, self.static[0]) if self.operation is item else 0
 
     @property
     def qualified_name(self) -> str:
-        """What torch's `grad_fn.name()` says: three steps carry their C++ namespace."""
+        """What torch's `grad_fn.name()` says: four steps carry their C++ namespace."""
         name = self.gradient_name
-        return f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "Error") else name
+        return (
+            f"torch::autograd::{name}" if name in ("AccumulateGrad", "CopySlices", "CopyBackwards", "Error") else name
+        )
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
         if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
             if self.freed:
                 self.input_avals = self.avals_read()
+                self.passed = self.passed or Passed(reachable([self], gradient_edges))
             self.inputs = ()
             if self.edges is not None:
                 self.edges = ()
@@ -383,7 +407,7 @@ def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = Non
 
 def known(number: complex, aval: Aval) -> Node:
     """A node filled with one number, computed inside whichever program uses it."""
-    return record(full, (Number(number, aval.dtype),), (aval.shape,))
+    return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
 
 
 def variable_of(node: Node) -> Node:
@@ -418,6 +442,29 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
 
 
 recording_order = attrgetter("serial")
+
+
+def gradient_edges(node: Node) -> Iterable[Any]:
+    """The nodes to which `node` passes cotangents on; none for a leaf."""
+    if node.is_leaf:
+        return ()
+    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+
+
+class Passed:
+    """What may lie behind a freed node that has let go of what it was made from: all that a walk had met.
+
+    So a freed node may be taken to lead to an older tensor of the same walk that it does not lead to, which raises the
+    error for a freed graph where torch would go on; never the reverse.
+    """
+
+    def __init__(self, met: Iterable[Node | Number]) -> None:
+        self.holders = [each.holder for each in met if each.requires_grad and each.holder is not None]
+
+    def leads(self, node: Node, targets: Iterable[Node]) -> bool:
+        """Whether `node` may lead to one of `targets`."""
+        known = {id(each) for each in self.holders}  # by identity: == is the tensors' own
+        return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
 
 
 def items(node: Node) -> list[Node]:

@@ -11,6 +11,8 @@ class GradMode(threading.local):
 
     enabled = True
     inference = False
+    mutation: int | None = None
+    """Since when, in the order of recording, what was saved may be written in place; None where it must not."""
     saving: Any = None
     """What packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`, or None."""
 

@@ -15,6 +15,7 @@ import jax
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, recording_order
+from jaxvjp.core.history import history
 from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
@@ -60,7 +61,8 @@ class Survey(NamedTuple):
         operations: those of the nodes that have to be computed or differentiated; the others are leaves.
         kept: the numbers of the operations whose values are to be kept.
         key: equal for graphs of equal structure of which the same is kept.
-        regular: whether the key tells all: no hook, no Python step, nothing freed.
+        regular: whether the key tells all: no hook, no Python step, nothing freed, no gradient of a leaf that was
+            written since.
     """
 
     nodes: list[Any]
@@ -92,6 +94,7 @@ def survey(
     kept: list[int] = []
     key: list[Any] = [*question]
     regular = True
+    stale: set[Node] = set()
     add, number_of, found = key.append, number.get, nodes.append
     for place, node in enumerate(nodes):  # which grows meanwhile
         if type(node) is Number:
@@ -121,6 +124,8 @@ def survey(
         else:
             add(node.aval)
         if tracked:
+            if node.stale:
+                stale.add(node)
             into = "" if added_to is None else added_to(node)
             if isinstance(into, Node):
                 if into not in number:
@@ -129,6 +134,8 @@ def survey(
                 add(number[into])
             else:
                 add(into)
+    if stale and regular:  # only where its gradient is asked for: an update has the old value as an operand, too
+        regular = not any(each in stale for node in operations if node.requires_grad for each in node.inputs)
     return Survey(nodes, number, operations, kept, tuple(key), regular)
 
 
@@ -216,6 +223,9 @@ def plan_of(found: Survey, unseen: bool = False) -> Plan:
         compiled = executable(program)
         if unseen:
             compiled.may_run_eagerly()
+        elif not compiled.known:
+            compiled.known = True
+            history.compiled(max(piece, key=recording_order).where, compiled)
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

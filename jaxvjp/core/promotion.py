@@ -10,9 +10,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.graph import Node, Number, record
-from jaxvjp.dtypes import FLOATING, dtype, float64, get_default_dtype, of_number, promote_types, result_type
+from jaxvjp.dtypes import (
+    FLOATING,
+    INTEGRAL,
+    dtype,
+    fitted,
+    float64,
+    get_default_dtype,
+    of_number,
+    promote_types,
+    result_type,
+)
 from jaxvjp.ops.arguments import KEPT, SCALAR
-from jaxvjp.ops.op import FLOAT, KEEP
+from jaxvjp.ops.op import DOUBLE, FLOAT, KEEP
 from jaxvjp.ops.pointwise import cast
 
 
@@ -33,7 +43,9 @@ def common_dtype(operands: Sequence[Node | complex]) -> dtype:
 
 def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ...]:
     """`operands` (nodes and Python numbers) as an op with this promotion wants them."""
-    if len(operands) == 2:  # the two cases of every training loop: equal dtypes, and a tensor with a number
+    if (
+        len(operands) == 2 and promotion != DOUBLE
+    ):  # the two cases of every training loop: equal dtypes, and a tensor with a number
         first, second = operands
         if type(first) is Node:
             own = first.aval.dtype
@@ -50,18 +62,20 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
     elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
         return tuple(operands)
     if promotion == KEEP:
-        return tuple([each if type(each) is Node else Number(each, of_number(each)) for each in operands])
+        first = next((each.aval.dtype for each in operands if type(each) is Node), None)
+        return tuple([each if type(each) is Node else _beside(each, first) for each in operands])
     common = common_dtype(operands)
+    if promotion == DOUBLE:
+        common = promote_types(common, float64)
     if promotion == FLOAT and common.category < FLOATING:
         common = get_default_dtype()
+    if common.category == INTEGRAL:
+        operands = [each if type(each) is Node else fitted(each, common) for each in operands]
     return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
 
 
 def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:
-    """As `promoted`, where some operands take no part: those that are KEPT, and numbers such as `alpha` (SCALAR).
-
-    Such a number is computed with in the type of the others; in its own where that could not hold it.
-    """
+    """As `promoted`, where some operands take no part: those that are KEPT, and numbers such as `alpha` (SCALAR)."""
     taking = [each for each, role in zip(operands, roles, strict=True) if role not in (SCALAR, KEPT)]
     rest = iter(promoted(promotion, taking))
     result: list[Any] = [next(rest) if role not in (SCALAR, KEPT) else None for role in roles]
@@ -70,6 +84,15 @@ def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[st
         if type(each) is Node:
             result[place] = result[place] or each
         elif result[place] is None:
-            own = of_number(each)
-            result[place] = Number(each, common if common.category >= own.category else promote_types(own, float64))
+            result[place] = _beside(each, common)
     return tuple(result)
+
+
+def _beside(number: complex, common: dtype | None) -> Number:
+    """A number that takes no part in promotion: in the type of the tensors, or in its own where that cannot hold it."""
+    own = of_number(number)
+    if common is None:
+        return Number(number, own)
+    if common.category < own.category:
+        return Number(number, own if own.category < FLOATING else promote_types(own, float64))
+    return Number(number, common)

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxvjp.core.graph import Node, Number, items
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
-from jaxvjp.ops.op import Aval, Op, op
+from jaxvjp.ops.op import Op, op
 
 Where = tuple[int, ...]
 
@@ -67,11 +67,11 @@ def record_pullback(
     """
     operands = (*leaves, *cotangents)
     rows = () if batch is None else (batch,)
-    primals = tuple([Aval(each.aval.shape[len(rows) :], each.aval.dtype) for each in cotangents])
+    primals = tuple([each.aval.shaped(each.aval.shape[len(rows) :]) for each in cotangents])
 
     def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
         pulled = [leaves[position].aval for position in positions]
-        avals = (*primals, *[Aval((*rows, *each.shape), each.dtype) for each in pulled])
+        avals = (*primals, *[each.shaped((*rows, *each.shape)) for each in pulled])
         static = (program, positions, batch is not None)
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges

@@ -15,8 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, Number, items, reachable
+from jaxvjp.core.graph import Node, Number, gradient_edges, items, reachable
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
@@ -182,12 +181,13 @@ def record_vmap(
     that depends on none is repeated.
     """
     nodes = between(outputs, examples, lambda node: node.inputs)
-    refuse_python_steps([each for each in nodes if each.requires_grad or transforming.forward], "vmap")
+    steps = [each for each in nodes if each.python is not None and not each.python.lifted]
+    refuse_python_steps([each for each in steps if each.requires_grad or transforming.forward], "vmap")
     program, leaves = freeze(nodes, outputs)
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
     shapes = [
         (*each.aval.shape[:axis], size, *each.aval.shape[axis:]) for each, axis in zip(outputs, out_axes, strict=True)
     ]
-    avals = tuple([Aval(shape, each.aval.dtype) for shape, each in zip(shapes, outputs, strict=True)])
+    avals = tuple([each.aval.shaped(shape) for shape, each in zip(shapes, outputs, strict=True)])
     return transformed(vmap, static, [each for each, _ in batches], avals)

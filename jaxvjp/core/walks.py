@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
-from jaxvjp.core.evaluation import Computed, deferred
+from jaxvjp.core.evaluation import Computed, deferred, heavy
 from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory, Plan, first_sight, survey
+from jaxvjp.ops.op import Aval
 
 
 class Remembered(NamedTuple):
@@ -40,10 +41,11 @@ class Remembered(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The gradient of each leaf or target, with what it was added to, and the operations walked through."""
+    """The gradient of each leaf or target, with what it was added to, the operations walked through, and all else."""
 
     gradients: list[tuple[Node, Node]]
     walked: list[Node]
+    met: list[Any]
 
 
 memory: Memory[Remembered] = Memory()
@@ -65,6 +67,8 @@ class Question:
         batch: int | None = None,
     ) -> None:
         deferred.settle()
+        heavy.settle()
+        self.batch = batch
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
@@ -109,8 +113,9 @@ class Question:
         gradients = []
         for number, place in remembered.gradients:
             node = nodes[number]
-            gradients.append((node, leaf(values[place], node.aval, where=where)))
-        return Answer(gradients, walked)
+            aval = node.aval if self.batch is None else Aval((self.batch, *node.aval.shape), node.aval.dtype)
+            gradients.append((node, leaf(values[place], aval, where=where)))
+        return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
         """Remembers what a walk of the engine's came to, if one evaluation gave its `results` from this graph alone."""

@@ -15,9 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp import terminal
-from jaxvjp.core.engine import gradient_edges
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, reachable
+from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.observers import Walked
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement

@@ -54,7 +54,7 @@ def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list
         if getattr(event.what, "step", None) is step:
             return list(event.what.cotangents), list(event.what.results)
     given = [
-        Node(example, (), (known(0, aval),), aval, where=NOWHERE) if aval is not None and place in step._values else None
+        None if aval is None or place not in step._values else Node(example, (), (known(0, aval),), aval, where=NOWHERE)
         for place, aval in enumerate(step.output_avals)
     ]
     try:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, reachable
+from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Line, Repeat, Step, Value, rolled
 from jaxvjp.explain.literals import call, literal, name

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from jaxvjp.core.engine import freed_error, gradient_edges
-from jaxvjp.core.graph import Node, next_serial, reachable
+from jaxvjp.core.engine import freed_error
+from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.observers import Hooked, Pulled, Released, Walked, observers
 from jaxvjp.core.places import Where, user_line

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from jaxvjp.func.batching import vmap
 from jaxvjp.func.forward import hessian, jacfwd, jvp, linearize
-from jaxvjp.func.parameters import functional_call
+from jaxvjp.func.functionalization import debug_unwrap, functionalize
+from jaxvjp.func.parameters import functional_call, stack_module_state
 from jaxvjp.func.reverse import grad, grad_and_value, jacrev, vjp
 
 __all__ = [
+    "debug_unwrap",
     "functional_call",
+    "functionalize",
     "grad",
     "grad_and_value",
     "hessian",
@@ -22,6 +25,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "stack_module_state",
     "vjp",
     "vmap",
 ]

@@ -8,7 +8,6 @@ from typing import Any
 from jax.tree_util import tree_flatten, tree_leaves, tree_unflatten
 
 from jaxvjp.core.graph import Node, known
-from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import Tensor, wrap
 
 Argnums = int | tuple[int, ...]
@@ -111,5 +110,5 @@ def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: lis
 
 
 def _block(found: Node | None, output: Tensor, argument: Tensor) -> Node:
-    aval = Aval((*output.shape, *argument.shape), output.dtype)
+    aval = output.node.aval.shaped((*output.shape, *argument.shape))
     return known(0, aval) if found is None else found

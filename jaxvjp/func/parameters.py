@@ -1,11 +1,13 @@
-"""Objects with parameters: `functional_call`. `arguments` comes before this room."""
+"""Objects with parameters: `functional_call`, and `stack_module_state` of several. `arguments` comes before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxvjp.tensor import Tensor
+from jaxvjp.core.graph import record
+from jaxvjp.ops.joining import stack
+from jaxvjp.tensor import Tensor, wrap
 
 
 def functional_call(
@@ -95,3 +97,28 @@ def _tensors_of(module: Any, prefix: str = "", seen: frozenset[int] = frozenset(
         elif hasattr(value, "__dict__") and not isinstance(value, type) and id(value) not in seen:
             found.update(_tensors_of(value, f"{prefix}{name}.", seen | {id(module)}))
     return found
+
+
+def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of several models of one class, by name, stacked along a new first dimension.
+
+    They are leaves of their own; `vmap` of a `functional_call` over them runs the models as one (an ensemble).
+
+    Raises:
+        RuntimeError: no models, or models of several classes, or some in training mode and some not.
+
+    Counterpart of `torch.func.stack_module_state`.
+    """
+    if len(models) == 0:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({bool(getattr(each, "training", True)) for each in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(each) for each in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    states = [_tensors_of(each) for each in models]
+    parameters: dict[str, Tensor] = {}
+    buffers: dict[str, Tensor] = {}
+    for name, first in states[0].items():
+        stacked = wrap(record(stack, tuple([each[name].detach().node for each in states]), (0, (len(states),))))
+        (parameters if first.requires_grad else buffers)[name] = stacked
+    return {name: each.requires_grad_() for name, each in parameters.items()}, buffers

@@ -1,5 +1,5 @@
-"""torch's `nn`, as far as it is functions. `functional` comes before this room."""
+"""torch's `nn`, as far as it is functions. `functional` and `init` come before this room."""
 
-from jaxvjp.nn import functional
+from jaxvjp.nn import functional, init
 
-__all__ = ["functional"]
+__all__ = ["functional", "init"]

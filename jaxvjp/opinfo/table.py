@@ -11,9 +11,11 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "complex128": (1e-7, 1e-9),
         "float32": (1e-4, 1e-5),
         "complex64": (1e-4, 1e-5),
-        "float16": (1e-2, 1e-2),
-        "bfloat16": (2e-2, 2e-2),
+        "float16": (2e-2, 2e-2),
+        "bfloat16": (1e-1, 5e-2),
     },
+    "cov": {"float64": (1e-5, 1e-6), "complex128": (1e-5, 1e-6)},  # the samples' weights are float32
+    "logcumsumexp": {"float32": (1e-3, 1e-4)},  # torch's own running sum
 }
 """Relative and absolute, by op and dtype; integers and truth values have to be equal."""
 
@@ -21,6 +23,18 @@ UNDEFINED_VALUES = frozenset(
     ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
 )
 """Those that hand out memory as it is."""
+
+OTHER_WORDS: dict[str, str] = {
+    "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
+    "amin": "as for amax",
+    "aminmax": "as for amax",
+    "complex": "as for amax",
+    "cov": "whether weights are negative would have to be read",
+    "arange": "torch looks at the step before the dtype of `out`",
+    "multinomial": "torch looks at a row's entries in another order",
+    "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
+}
+"""The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {}
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""

@@ -1,3 +1,19 @@
 """The ops: pure JAX functions, one registry row each. Importing this package fills `op.REGISTRY`."""
 
-from jaxvjp.ops import creation, identity, indexing, joining, linalg, pointwise, reduction, view  # noqa: F401
+from jaxvjp.ops import (  # noqa: F401
+    arithmetic,
+    complex,
+    creation,
+    cumulative,
+    elementary,
+    extremes,
+    identity,
+    indexing,
+    joining,
+    linalg,
+    logic,
+    pointwise,
+    reduction,
+    statistics,
+    view,
+)

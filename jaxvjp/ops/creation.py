@@ -6,7 +6,7 @@ import math
 
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Index, Shape, Type
+from jaxvjp.ops.arguments import Index, Shape
 from jaxvjp.ops.op import op
 
 
@@ -17,6 +17,6 @@ def full(fill_value, *, size: Shape):
 
 
 @op(public="")
-def one_hot(*, size: Shape, total: Index, offset: Index, dtype: Type):
+def one_hot(one, *, size: Shape, total: Index, offset: Index):
     """`total` arrays of shape `size`: all zeros, but for one 1 each, which walks through from the array `offset` on."""
-    return jnp.eye(total, math.prod(size), -offset, dtype.numpy).reshape(total, *size)
+    return one * jnp.eye(total, math.prod(size), -offset, one.dtype).reshape(total, *size)

@@ -5,7 +5,8 @@ would return for given shapes and dtypes (`abstract`) without computing anything
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
 torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
-program, such as `dim`; the others are the *operands*, arrays::
+program, such as `dim`; the others are the *operands*, arrays (one that is given by name alone is annotated too, as
+`Kept`)::
 
     @op(promotion=FLOAT, saves="input", inplace=True)
     def log(input):
@@ -26,21 +27,23 @@ row. No op has a derivative rule: `jax.vjp` differentiates the function.
 from __future__ import annotations
 
 import inspect
+import math
 import typing
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import jax
 
+from jaxvjp.devices import Device, of
 from jaxvjp.dtypes import dtype, from_numpy
 from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
-KEEP, ARITHMETIC, FLOAT, COMPARE = "keep", "arithmetic", "float", "compare"
+KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
-so, for an op whose own result is boolean."""
+so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -53,24 +56,38 @@ class Aval:
     """An abstract value: what is known of an array before it is computed. Equal ones are the same object.
 
     `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
-    are one program.
+    are one program. `device` says where the array is, None for the device that JAX prefers.
     """
 
-    __slots__ = ("__weakref__", "dtype", "number", "shape")
+    __slots__ = ("__weakref__", "device", "dtype", "number", "shape")
 
     shape: tuple[int, ...]
     dtype: Any  # a `dtype`, which is the name of this very attribute
     number: bool
+    device: Any  # the `device` of `devices`, or None
 
-    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False) -> Aval:
+    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False, place: Device | None = None) -> Aval:
         # One object per abstract value: every operation looks signatures up, and an identity is hashed in no time.
-        key = (shape, own, number)
+        key = (shape, own, number, place)
         known = _avals.get(key)
         if known is None:
             made = object.__new__(cls)
-            made.shape, made.dtype, made.number = key
+            made.shape, made.dtype, made.number, made.device = key
             known = _avals.setdefault(key, made)
         return known
+
+    def shaped(self, shape: tuple[int, ...]) -> Aval:
+        """The same of another shape."""
+        return Aval(shape, self.dtype, self.number, self.device)
+
+    def on(self, place: Device | None) -> Aval:
+        """The same on another device."""
+        return Aval(self.shape, self.dtype, self.number, place)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the array takes."""
+        return math.prod(self.shape) * int(self.dtype.itemsize)
 
     @property
     def struct(self) -> jax.ShapeDtypeStruct:
@@ -80,13 +97,13 @@ class Aval:
         return f"{self.dtype.name}{list(self.shape)}{' number' if self.number else ''}"
 
 
-_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool], Aval] = WeakValueDictionary()
+_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool, Device | None], Aval] = WeakValueDictionary()
 
 
 @cache
-def number_aval(own: dtype) -> Aval:
+def number_aval(own: dtype, place: Device | None = None) -> Aval:
     """The abstract value of a Python number that meets operands of type `own`."""
-    return Aval((), own, True)
+    return Aval((), own, True, place)
 
 
 class Parameter(NamedTuple):
@@ -122,7 +139,7 @@ class Op:
         aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
         public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
             default a method and a function, or in a namespace that its name begins with (`linalg_norm`) a function.
-        promotion: KEEP, ARITHMETIC, FLOAT or COMPARE.
+        promotion: KEEP, ARITHMETIC, FLOAT, DOUBLE or COMPARE.
         saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
             differentiated again after its graph was freed; what it saves must not be changed in place before.
@@ -352,13 +369,26 @@ def backward_name(name: str, variant: int = 0) -> str:
 
 @lru_cache(maxsize=ABSTRACT_CACHE)
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
-    """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape rise here.
+    """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
     Computed once per signature: it costs JAX 200 µs, and the look-up 0.2. 64-bit types are enabled for its duration,
     for torch's integers are 64 bits wide.
     """
+    place = common_device(avals)
     with jax.enable_x64(True):
         result = jax.eval_shape(lambda *operands: operation.call(static, operands), *[each.struct for each in avals])
     if isinstance(result, tuple):
-        return tuple(Aval(each.shape, from_numpy(each.dtype)) for each in result)
-    return Aval(result.shape, from_numpy(result.dtype))
+        return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
+    return Aval(result.shape, from_numpy(result.dtype), place=place)
+
+
+def common_device(avals: Iterable[Aval]) -> Device | None:
+    """Where operands are, and so their result; RuntimeError where they are not all there. A number is anywhere."""
+    places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
+    if len(places) > 1:
+        raise RuntimeError(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{of(places[0])} and {of(places[1])}!\n"
+            "Move one of them first: `x.to(y.device)`; gradients flow through that."
+        )
+    return places[0] if places else None

@@ -11,9 +11,17 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, from_numpy
-from jaxvjp.ops.arguments import Either, Exact, Kept, Scalar, Type, tagged
-from jaxvjp.ops.op import ARITHMETIC, COMPARE, FLOAT, op
+from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
+from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+
+EITHER_OTHER = ((2, 3), (2, 3))
+"""torch has one signature for a tensor as `other` and one for a number."""
+
+
+def not_implemented(name, array):
+    """torch's error for a type that an op has no kernel for."""
+    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{from_numpy(array.dtype).legacy}'")
 
 
 def broadcast(input, other):
@@ -54,27 +62,27 @@ def _refuse_masks(row, operands, static):
     return row, operands, static
 
 
-@op(promotion=ARITHMETIC, operator="-", inplace=True, rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=_refuse_masks)
 def sub(input, other: Either):
     """`input - other`."""
     input, other = broadcast(input, other)
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="", rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="function", arities=(), rewrite=_refuse_masks)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
 
 
-@op(promotion=ARITHMETIC, operator="*", inplace=True, saves="other for input, input for other")
+@op(promotion=ARITHMETIC, operator="*", inplace=True, aliases="multiply", saves="other for input, input for other")
 def mul(input, other: Either):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, saves="other, input for other")
+@op(promotion=FLOAT, operator="/", inplace=True, aliases="divide true_divide", saves="other, input for other")
 def div(input, other: Either):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
@@ -93,7 +101,7 @@ def reciprocal(input):
     return 1 / input
 
 
-@op(operator="neg", inplace=True)
+@op(operator="neg", inplace=True, aliases="negative")
 def neg(input):
     """`-input`."""
     if input.dtype == bool:
@@ -179,48 +187,6 @@ def pow_(input: Either, exponent: Either):
     return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
 
 
-@op(promotion=FLOAT, inplace=True, saves="input")
-def log(input):
-    """The natural logarithm."""
-    return jnp.log(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def exp(input):
-    """e to the power of `input`."""
-    return jnp.exp(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="input")
-def sin(input):
-    """The sine of an angle in radians."""
-    return jnp.sin(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="input")
-def cos(input):
-    """The cosine of an angle in radians."""
-    return jnp.cos(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def tanh(input):
-    """The hyperbolic tangent."""
-    return jnp.tanh(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def sigmoid(input):
-    """`1 / (1 + exp(-input))`."""
-    return jax.nn.sigmoid(input)
-
-
-@op(promotion=FLOAT, inplace=True, saves="result")
-def sqrt(input):
-    """The square root."""
-    return jnp.sqrt(input)
-
-
 @op(inplace=True, saves="result")
 def relu(input):
     """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
@@ -231,7 +197,7 @@ def relu(input):
     return jnp.where(input <= 0, 0, input)
 
 
-@op(inplace=True, saves="input")
+@op(operator="abs", inplace=True, saves="input", aliases="absolute")
 def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
     if input.dtype == bool:
@@ -242,7 +208,14 @@ def abs_(input):
     return input * jnp.where(jnp.isnan(input), 0, jax.lax.stop_gradient(jnp.sign(input)))
 
 
-@op(inplace=True, saves="mask")
+def _storable(row, operands, static):
+    """Refuses a number that the tensor cannot hold, which has to be seen before it becomes an operand."""
+    if isinstance(operands[2], int | float | complex):
+        fitted(operands[2], operands[0].aval.dtype)
+    return row, operands, static
+
+
+@op(inplace=True, saves="mask", rewrite=_storable)
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:
@@ -255,6 +228,8 @@ def masked_fill(input, mask, value: Either):
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(input):
+        fitted(1j, from_numpy(input.dtype))
     broadcast(input, mask)
     return jnp.where(mask, value.astype(input.dtype), input)
 
@@ -267,14 +242,14 @@ def _bounded(within, input, bound):
     return jnp.where(within(constant, limit), input, jnp.where(undefined, nan, bound))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min")
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER)
 def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, min = broadcast(input, min)
     return _bounded(jnp.greater_equal, input, min)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, max")
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=EITHER_OTHER)
 def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, max = broadcast(input, max)
@@ -288,63 +263,20 @@ def _clamp_name(static, avals):
 clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min, max", grad_fn=_clamp_name, arities=((1, 4), (1, 4)))
+@op(
+    promotion=ARITHMETIC,
+    inplace=True,
+    saves="input, min, max",
+    grad_fn=_clamp_name,
+    arities=((1, 4), (1, 4)),
+    aliases="clip",
+)
 def clamp(input, min: Either = None, max: Either = None):
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     input = input if min is None else clamp_min.function(input, min)
     return input if max is None else clamp_max.function(input, max)
-
-
-EITHER_OTHER = ((2, 3), (2, 3))
-"""torch has one signature for a tensor as `other` and one for a number."""
-
-
-@op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)
-def eq(input, other: Either):
-    """Whether the elements are equal."""
-    return jnp.equal(*broadcast(input, other))
-
-
-@op(promotion=COMPARE, operator="!=", inplace=True, arities=EITHER_OTHER)
-def ne(input, other: Either):
-    """Whether the elements differ."""
-    return jnp.not_equal(*broadcast(input, other))
-
-
-def _ordered(name, input, other):
-    """Both operands, once it is sure that numbers of their type have an order."""
-    if jnp.iscomplexobj(input):
-        raise NotImplementedError(
-            f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
-            "Complex numbers have no order; compare `x.abs()`."
-        )
-    return broadcast(input, other)
-
-
-@op(promotion=COMPARE, operator="<", inplace=True, arities=EITHER_OTHER)
-def lt(input, other: Either):
-    """Whether the elements of `input` are smaller."""
-    return jnp.less(*_ordered("lt", input, other))
-
-
-@op(promotion=COMPARE, operator="<=", inplace=True, arities=EITHER_OTHER)
-def le(input, other: Either):
-    """Whether the elements of `input` are smaller or equal."""
-    return jnp.less_equal(*_ordered("le", input, other))
-
-
-@op(promotion=COMPARE, operator=">", inplace=True, arities=EITHER_OTHER)
-def gt(input, other: Either):
-    """Whether the elements of `input` are larger."""
-    return jnp.greater(*_ordered("gt", input, other))
-
-
-@op(promotion=COMPARE, operator=">=", inplace=True, arities=EITHER_OTHER)
-def ge(input, other: Either):
-    """Whether the elements of `input` are larger or equal."""
-    return jnp.greater_equal(*_ordered("ge", input, other))
 
 
 @op(grad_fn="ToCopyBackward0", public="")
@@ -361,7 +293,7 @@ def zero(input):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="", grad_fn="FillBackward0")
+@op(inplace=True, public="function", grad_fn="FillBackward0", out=False)
 def fill(input, value: Either):
     """One number in the place of all of `input`."""
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
@@ -375,14 +307,17 @@ def copy(input, src: Either):
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
-@op(public="", grad_fn="CopyBackwards")
+@op(public="", grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
 def assigned(input, src: Either):
     """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)
+    while own and own[0] == 1:  # torch does without those that lead
+        del own[0]
     if len(own) > len(sizes):
         raise RuntimeError(
-            f"expand(size={sizes}): the number of sizes provided ({len(sizes)}) must be greater or equal to the number "
-            f"of dimensions in the tensor ({len(own)})\nThe value has shape {own}."
+            f"expand(torch.{from_numpy(src.dtype).legacy}Tensor{{{own}}}, size={sizes}): the number of sizes provided "
+            f"({len(sizes)}) must be greater or equal to the number of dimensions in the tensor "
+            f"({len(own)})\nThe value has shape {own}."
         )
     for dim in range(1, len(own) + 1):
         if own[-dim] not in (1, sizes[-dim]):
@@ -390,7 +325,7 @@ def assigned(input, src: Either):
                 f"The expanded size of the tensor ({sizes[-dim]}) must match the existing size ({own[-dim]}) at "
                 f"non-singleton dimension {len(sizes) - dim}.  Target sizes: {sizes}.  Tensor sizes: {own}"
             )
-    return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), input.shape)
+    return jnp.broadcast_to(cast.function(src.reshape(own), dtype=from_numpy(input.dtype)), input.shape)
 
 
 @op(name="add.scaled", promotion=ARITHMETIC, inplace=True, arities=((2, 4), (4, 4)), grad_fn="AddBackward0")
@@ -398,15 +333,3 @@ def add_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)
     return jnp.add(input, alpha * other)
-
-
-@op(promotion=ARITHMETIC, inplace=True, saves="input, other", aliases="max")
-def maximum(input, other):
-    """The larger of two elements; equal ones share the gradient."""
-    return jnp.maximum(*broadcast(input, other))
-
-
-@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)))
-def where(condition: Kept, input: Either, other: Either):
-    """`input` where `condition` is true, `other` elsewhere."""
-    return jnp.where(condition, input, other)

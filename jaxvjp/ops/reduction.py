@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Annotated, Any
+
 import jax
 import jax.numpy as jnp
+import jax.scipy.special as scipy
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
-from jaxvjp.ops.arguments import Dims, Flag, Index, Shape, Type, axes, wrap
-from jaxvjp.ops.op import op
+from jaxvjp.ops.arguments import Dims, Flag, Index, Kind, Real, Shape, Type, axes, wrap
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+from jaxvjp.ops.pointwise import abs_, broadcast
 
 
 def _numbered_by_dim(name):
@@ -28,8 +34,9 @@ def mean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None =
     """The mean over `dim` (all dimensions by default) of a floating or complex tensor."""
     result = dtype or from_numpy(input.dtype)
     if not result.differentiable:
+        which = "Input" if dtype is None else "Optional"
         raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
             f"Got: {result.legacy}\nConvert it first: `x.float().mean()`."
         )
     reduced = axes(dim, input.ndim)
@@ -40,20 +47,214 @@ def mean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None =
     return undefined + jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim)
 
 
-@op(grad_fn="LinalgVectorNormBackward0", saves="input, result")
-def norm(input, dim: Dims = None, keepdim: Flag = False):
-    """The Euclidean norm over `dim` (all dimensions by default).
+@op(grad_fn=_numbered_by_dim("Prod"), saves="input, result", arities=((1, 2), (2, 5)))
+def prod(input, dim: Index | None = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The product over `dim` (all dimensions by default); of integers an int64."""
+    if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
+        dtype = int64
+    return jnp.prod(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
 
-    Where it is zero so is its gradient, as in torch: the square root is taken of a value that is never zero.
-    """
+
+@op(saves="input")
+def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The sum of what is not NaN."""
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("nansum does not support complex inputs")
+    return sum_.function(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@op(grad_fn="DivBackward0", saves="input")
+def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The mean of what is not NaN."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{from_numpy(input.dtype).legacy}\nConvert it first: `x.float().norm()`."
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{from_numpy(input.dtype).legacy}"
         )
-    squares = jnp.sum(jnp.abs(input) ** 2, axes(dim, input.ndim), keepdims=keepdim)
+    numbers = ~jnp.isnan(input)
+    total = sum_.function(jnp.where(numbers, input, 0), dim, keepdim, dtype=dtype)
+    return total / jnp.sum(numbers, axes(dim, input.ndim), keepdims=keepdim).astype(total.dtype)
+
+
+def _truth(name: str, function: Any, meaning: str) -> None:
+    def row(input, dim: Dims = None, keepdim: Flag = False):
+        result = function(input, axes(dim, input.ndim), keepdims=keepdim)
+        return result.astype(input.dtype) if input.dtype == jnp.uint8 else result
+
+    row.__doc__ = meaning
+    op(name=name, differentiable=False, arities=((1, 2), (2, 4)))(row)
+
+
+_truth("all", jnp.all, "Whether all elements are true.")
+_truth("any", jnp.any, "Whether one of the elements is true.")
+
+
+@op(differentiable=False, out=False, arities=((1, 2), (2, 2)))
+def count_nonzero(input, dim: Dims = None):
+    """How many elements are not 0."""
+    return jnp.sum(input != 0, axes(dim, input.ndim), dtype="int64")
+
+
+@op(promotion=FLOAT, saves="input, result", aliases="special.logsumexp")
+def logsumexp(input, dim: Dims, keepdim: Flag = False):
+    """The logarithm of the sum of `exp(input)` over `dim`."""
+    return scipy.logsumexp(input, axes(dim, input.ndim), keepdims=keepdim)
+
+
+# Variances. torch has three ways to say how many degrees of freedom there are.
+
+
+def _variance(input, dim, correction, keepdim):
+    """The variance, and the mean."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise RuntimeError("std and var only support floating point and complex dtypes")
+    reduced = axes(dim, input.ndim)
+    mean = jnp.mean(input, reduced, keepdims=True)
+    distance = input - mean
+    squares = distance.real**2 + distance.imag**2 if jnp.iscomplexobj(input) else distance * distance
+    freedom = max(math.prod(input.shape[each] for each in reduced) - correction, 0)
+    total = jnp.sum(squares, reduced, keepdims=keepdim)
+    variance = total / freedom if freedom else total / jnp.zeros_like(total)
+    return variance, mean if keepdim else mean.squeeze(reduced)
+
+
+def root(squares):
+    """The square root, whose slope at 0 is 0, as torch has it for norms and deviations."""
     zero = squares == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
+
+
+def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **columns: Any) -> None:
+    def by_correction(input, dim: Dims = None, *, correction: Real | None = 1, keepdim: Flag = False):
+        return of(*_variance(input, dim, 1 if correction is None else correction, keepdim))
+
+    def unbiased_only(input, unbiased: Flag):
+        return of(*_variance(input, None, int(unbiased), False))
+
+    def by_dim(input, dim: Dims, unbiased: Flag = True, keepdim: Flag = False):
+        return of(*_variance(input, dim, int(unbiased), keepdim))
+
+    columns = {"grad_fn": name.partition("_")[0].capitalize() + "Backward0", "saves": "input", **columns}
+    for suffix, row in (("", by_correction), (".unbiased", unbiased_only), (".dim", by_dim)):
+        row.__doc__ = meaning
+        op(name=name + suffix, **columns)(row)
+
+
+_declare_spread("var", lambda variance, mean: variance, "The variance over `dim`.")
+_declare_spread("std", lambda variance, mean: root(variance), "The deviation over `dim`.", saves="input, result")
+_declare_spread(
+    "var_mean",
+    lambda variance, mean: (variance, mean),
+    "The variance and the mean.",
+    out=False,
+    grad_fn="VarMeanBackward0",
+)
+_declare_spread(
+    "std_mean",
+    lambda variance, mean: (root(variance), mean),
+    "The deviation and the mean.",
+    out=False,
+    grad_fn="StdMeanBackward0",
+)
+
+
+# Norms.
+
+
+def magnitude(input):
+    """The magnitude, whose slope at 0 is 0."""
+    return root(input.real**2 + input.imag**2) if jnp.iscomplexobj(input) else abs_.function(input)
+
+
+def vector_norm(input, order, reduced, keepdims=False):
+    """The norm of `order` over the axes `reduced`; where it is 0 so is its gradient, as in torch."""
+    if input.dtype.itemsize == 2:  # whose powers would not fit it
+        return vector_norm(input.astype("float32"), order, reduced, keepdims).astype(input.dtype)
+    if order == 2:
+        squares = input.real**2 + input.imag**2 if jnp.iscomplexobj(input) else input * input
+        return root(jnp.sum(squares, reduced, keepdims=keepdims))
+    size = magnitude(input)
+    if order == 0:
+        return jnp.sum((input != 0).astype(size.dtype), reduced, keepdims=keepdims)
+    if order == 1:
+        return jnp.sum(size, reduced, keepdims=keepdims)
+    if math.isinf(order):
+        return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims)
+    zero = size == 0
+    powers = jnp.where(zero, 0.0 if order > 0 else jnp.inf, jnp.where(zero, 1, size) ** order).astype(size.dtype)
+    total = jnp.sum(powers, reduced, keepdims=keepdims)
+    nothing = (total == 0) | jnp.isinf(total)
+    constant = jax.lax.stop_gradient(total) ** (1 / order)
+    return jnp.where(nothing, constant, jnp.where(nothing, 1, total) ** (1 / order))
+
+
+def shared(input, extreme, reduced, keepdims=False):
+    """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
+    constant = jax.lax.stop_gradient(input)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return extreme(input, reduced, keepdims=keepdims)
+    largest = extreme(constant, reduced, keepdims=True)
+    attaining = (constant == largest) | (jnp.isnan(constant) & jnp.isnan(largest))
+    count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
+    # `input / count` is not rounded once more: all that are summed are equal, and so are exact for a power of two;
+    # for the other counts the extreme itself is shown, and the sum has but the gradient.
+    several = jnp.sum(jnp.where(attaining, (input - constant) / count, 0), reduced, keepdims=True)
+    result = largest + jnp.where(jnp.isfinite(largest), several, 0)
+    return result if keepdims else result.squeeze(reduced)
+
+
+Order = Annotated[Any, Kind("Number", lambda value: value if isinstance(value, str) else float(value))]
+
+
+def _floating(name, input, dtype):
+    if dtype is not None:
+        input = input.astype(dtype.numpy)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got "
+            f"{from_numpy(input.dtype).legacy}\nConvert it first: `x.float().norm()`."
+        )
+    return input
+
+
+@op(saves="x, result")
+def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
+    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, axes(dim, x.ndim), keepdim)
+
+
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result")
+def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
+    input = _floating("linalg.vector_norm", input, dtype)
+    if p == "nuc":
+        first, second = axes(dim, input.ndim)
+        matrices = jnp.moveaxis(input, (first, second), (-2, -1))
+        result = jnp.sum(jnp.linalg.svd(matrices, compute_uv=False), -1)
+        return jnp.expand_dims(result, (min(first, second), max(first, second))) if keepdim else result
+    return vector_norm(input, 2 if p in ("fro", None) else p, axes(dim, input.ndim), keepdim)
+
+
+@op(promotion=ARITHMETIC, saves="input, other, result", out=False)
+def dist(input, other, p: Real = 2):
+    """The norm of order `p` of the difference."""
+    input, other = broadcast(input, other)
+    difference = input - other
+    return vector_norm(difference, p, tuple(range(difference.ndim)))
+
+
+@op(inplace=True, saves="input")
+def renorm(input, p: Real, dim: Index, maxnorm: Real):
+    """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    dim = wrap(dim, input.ndim)
+    size = vector_norm(input, p, tuple(each for each in range(input.ndim) if each != dim), True)
+    return input * jnp.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(input.dtype)
 
 
 def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
@@ -67,26 +268,3 @@ def sum_to(input, *, size: Shape):
     leading = input.ndim - len(size)
     repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1)
     return jnp.sum(input, (*range(leading), *repeated), keepdims=True).reshape(size)
-
-
-def _shared(input, extreme, reduced):
-    """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
-    constant = jax.lax.stop_gradient(input)
-    largest = extreme(constant, reduced, keepdims=True)
-    attaining = (constant == largest) | (jnp.isnan(constant) & jnp.isnan(largest))
-    count = jnp.sum(attaining, reduced, keepdims=True)
-    return jnp.sum(jnp.where(attaining, input / count.astype(input.dtype), 0), reduced)
-
-
-@op(grad_fn="MaxBackward1", saves="input, result")
-def max_(input):
-    """The largest element; elements that are equally large share the gradient."""
-    return _shared(input, jnp.max, tuple(range(input.ndim)))
-
-
-@op(name="max.dim", returns=("values", "indices"), grad_fn="MaxBackward0")
-def max_dim(input, dim: Index, keepdim: Flag = False):
-    """The largest elements along `dim`, and where they are."""
-    position = jnp.argmax(input, wrap(dim, input.ndim), keepdims=True)
-    values = jnp.take_along_axis(input, position, wrap(dim, input.ndim))
-    return (values, position) if keepdim else (values.squeeze(dim), position.squeeze(dim))

@@ -19,11 +19,17 @@ from jaxvjp.ops.arguments import Dims, Index, Shape, axes, wrap
 from jaxvjp.ops.op import Op, op
 
 
-@op(public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices")
 def put(base, new, *operands, operation: Op, static: Any):
     """`base` with what the view `operation` shows of it replaced by `new`."""
     write: Any = operation.write
     return write(base, new, *operands, **dict(zip(operation.static_names, static, strict=True)))
+
+
+@op(saves="residuals", public="", grad_fn="CopySlices")
+def put_at(base, new, elements, positions):
+    """`base` with some `elements` of `new` at some `positions`, both counted through: a part of what was expanded."""
+    return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
 
 
 def _put_selected(base, new, index, *, dim):
@@ -31,7 +37,7 @@ def _put_selected(base, new, index, *, dim):
 
 
 def _one_index(array, index, *, dim):
-    return array[(slice(None),) * dim + (index,)]
+    return array[(slice(None),) * dim + (index, ...)]  # with the dots a view also where nothing but a number is left
 
 
 @op(write=_put_selected, layout=_one_index, public="")
@@ -146,11 +152,14 @@ def reshaped_copy(input, *, size: Shape):
     return jnp.reshape(input, _resolved(size, input.size))
 
 
+OVERLAPPING = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+    "clone() the tensor before performing the operation."
+)
+
+
 def _put_expanded(base, new, *, size):
-    raise RuntimeError(
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-        "Please clone() the tensor before performing the operation."
-    )
+    raise RuntimeError(OVERLAPPING)
 
 
 def _expanded(shape, size):

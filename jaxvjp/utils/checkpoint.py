@@ -8,6 +8,7 @@ computed: random numbers are drawn once, and there is nothing to be checked or r
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -15,8 +16,7 @@ from typing import Any
 import jax
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.engine import gradient_edges
-from jaxvjp.core.graph import Node, items, leaf, reachable
+from jaxvjp.core.graph import Node, gradient_edges, items, leaf, reachable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.program import Program, freeze, read_across, replay, runs
 from jaxvjp.dtypes import float32
@@ -33,6 +33,41 @@ PYTHON_INSIDE = (
     "torch.utils.checkpoint: this call keeps its intermediate values, for it goes through a custom Function, whose "
     "backward is Python and needs what its forward saved. Checkpoint what comes before it and what comes after it."
 )
+
+
+def noop_context_fn() -> tuple[Any, Any]:
+    """Two contexts that do nothing: the default `context_fn`."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class _WithoutEffect(contextlib.nullcontext[None]):
+    """A setting of how torch runs the Python of a checkpointed call again, which does not happen here."""
+
+    def __init__(self, setting: bool | None) -> None:
+        super().__init__()
+
+
+class set_checkpoint_early_stop(_WithoutEffect):  # noqa: N801 - torch's name
+    """Accepted and without effect: XLA computes no more than the gradient needs."""
+
+
+class set_checkpoint_debug_enabled(_WithoutEffect):  # noqa: N801 - torch's name
+    """Accepted and without effect: what is recomputed cannot differ from what was computed."""
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Each tensor of a tuple detached, requiring a gradient as before; RuntimeError for what is no tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(
+        each.detach().requires_grad_(each.requires_grad) if isinstance(each, Tensor) else each for each in inputs
+    )
+
+
+def check_backward_validity(inputs: Iterable[Any]) -> None:
+    """Warns where no tensor among `inputs` requires a gradient."""
+    if not any(isinstance(each, Tensor) and each.requires_grad for each in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2)
 
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
@@ -75,7 +110,7 @@ def checkpoint(
     if use_reentrant:
         if kwargs:
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
-        if context_fn is not None or debug:
+        if context_fn not in (None, noop_context_fn) or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
         if grad_mode.enabled and not any(isinstance(each, Tensor) and each.requires_grad for each in args):
             warnings.warn(
@@ -85,7 +120,7 @@ def checkpoint(
                 return function(*args)
     elif determinism_check not in DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {[*DETERMINISM_CHECKS]}, but got {determinism_check}")
-    if context_fn is not None:
+    if context_fn not in (None, noop_context_fn):
         raise NotImplementedError(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
             "context could change"

@@ -363,17 +363,59 @@ def test_a_loop_that_never_calls_backward_stays_flat():
 
 
 def test_numbers_that_stay_are_on_the_device_once(counted):
-    x = leaf(1.0, 2.0)
+    x = leaf(*np.linspace(1, 2, 11))  # of a size that no other test has, so that its walk is the last one learned
     packs = []
 
     def step(number):
         x.grad = None
         (x * number).sum().backward()
         packs.append(last_walk().plan.dispatches[0].executable.repeated[0][1])
-        return x.grad.tolist()
+        return x.grad[0].item()
 
-    assert [step(each) for each in (2.0, 2.0, 2.0, 3.0, -0.0, 0.0)] == [[each] * 2 for each in (2.0, 2, 2, 3, 0, 0)]
+    assert [step(each) for each in (2.0, 2.0, 2.0, 3.0, -0.0, 0.0)] == [2, 2, 2, 3, 0, 0]
     assert [each is not None for each in packs][-4:] == [True, False, False, False]
+
+
+# Recompiles.
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda x: (x[:2] * 2).sum(), "float32[2]"),
+        (lambda x: (x * 2).sin().sum(), "5 operations where there were 4"),
+        (lambda x: (x + 2).sum(), "add and was mul"),
+        (lambda x: (x * 2).sum(0), "dim=0 and had None"),
+    ],
+)
+def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
+    x = leaf(1.0, 2.0, 3.0)
+
+    def step(function):
+        function(x).backward()
+
+    for number in (1.5, 2.5):
+        step(lambda x, number=number: (x * number).sum())
+    before = len(jaxvjp.recompiles())
+    monkeypatch.setattr(jaxvjp.core.history.history, "told", True)
+    step(change)
+    made = jaxvjp.recompiles()[before:]
+    assert len(made) == 1
+    assert made[0].line.text == "function(x).backward()"
+    assert "test_plans.py" in str(made[0])
+    error = capsys.readouterr().err
+    assert error == f"jaxvjp: {made[0]}\n"
+    assert error.count("\n") == 1
+
+
+def test_a_program_tells_how_it_is_compiled(choosy):
+    x = leaf(0.5, 0.25, 0.75, 0.125, 1.0)
+    for _ in range(10):
+        links(jaxvjp, x, 3).sum().backward()
+    text = jaxvjp.explain_program()
+    assert "test_plans.py" in text
+    assert "together" in text
+    assert "apart" in text
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -131,7 +131,9 @@ def test_the_method_and_the_operator_are_the_function(name):
         operands, static, _ = operands_of(torch, call, "float32")
         results = [getattr(operands[0], name)(*operands[1:], **static)]
         if row.operator is not None:
-            results.append(getattr(operands[0], f"__{OPERATORS.get(row.operator, row.operator)}__")(*operands[1:]))
+            sign = row.operator.removeprefix("r")
+            special = f"__{'r' * (sign in OPERATORS and sign != row.operator)}{OPERATORS.get(sign, row.operator)}__"
+            results.append(getattr(operands[0], special)(*operands[1:]))
         return results, getattr(torch, name)(*operands, **static)
 
     results, result = agree(program, *TOLERANCE["float32"]).value

@@ -1,0 +1,233 @@
+"""A custom Function under `vmap`: by its own rule, or by one made of its other methods.
+
+`function_step` comes before this room. Either way `lifted` calls the Function on whole batches and shows an example of
+what comes out, so that a gradient from outside of the vmap goes through the rule. A derivative inside of the vmap goes
+through the Function's `backward` or `jvp` of one example, which is batched like everything else.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxvjp.autograd.context import BackwardCFunction
+from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.graph import Node, gradient_edges, reachable, record
+from jaxvjp.core.modes import transforming
+from jaxvjp.levels import Batch
+from jaxvjp.ops.reduction import expandable, sum_to
+from jaxvjp.tensor import Tensor, wrap
+
+Axes = tuple[int | None, ...]
+
+
+class VmapInfo(NamedTuple):
+    """What `Function.vmap` is told about the batch: its size, and `torch.func.vmap`'s `randomness`."""
+
+    batch_size: int
+    randomness: str
+
+
+def batch_of(arguments: Sequence[Any]) -> Batch | None:
+    """The innermost `vmap` under way in which one of the arguments differs from example to example."""
+    if not transforming.batches:
+        return None
+    nodes = [each.node for each in arguments if isinstance(each, Tensor)]
+    return next((batch for batch in reversed(transforming.batches) if any(batch.holds(each) for each in nodes)), None)
+
+
+def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
+    """Whether a derivative is under way that began inside of the vmap, or may have."""
+    reached = reachable([each.node for each in arguments if isinstance(each, Tensor)], gradient_edges)
+    inside = any(each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached)
+    return inside or bool(transforming.forward)
+
+
+def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequence[Any]) -> Any:
+    """What `rule` makes of the whole batch, as tensors that stand for one example again."""
+    given: list[Any] = list(arguments)
+    in_dims: list[int | None] = [None] * len(given)
+    for position, each in enumerate(arguments):
+        if isinstance(each, Tensor) and batch.holds(each.node):
+            source, axis = batch.examples.get(each.node) or (batch.batches([each.node], [0])[0], 0)
+            given[position], in_dims[position] = shown_tensor(source), axis
+    depth = transforming.batches.index(batch)
+    inside = transforming.batches[depth:]
+    del transforming.batches[depth:]
+    try:
+        returned = rule(VmapInfo(batch.size, batch.randomness), tuple(in_dims), *given)
+    finally:
+        transforming.batches.extend(inside)
+    outputs, out_dims = _outputs_and_dims(returned)
+    for position, (each, dim) in enumerate(zip(outputs, out_dims, strict=True)):
+        if dim is not None and isinstance(each, Tensor) and each.shape[dim] != batch.size:
+            raise RuntimeError(
+                f"The vmap staticmethod of {name} returned {each.shape[dim]} examples in dimension {dim} "
+                f"of output {position}, where the batch has {batch.size}."
+            )
+    examples = [
+        each if dim is None or not isinstance(each, Tensor) else batch.example(each, dim % each.ndim)
+        for each, dim in zip(outputs, out_dims, strict=True)
+    ]
+    return tuple(examples) if isinstance(returned[0], tuple) else examples[0]
+
+
+def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:
+    """What a `vmap` method returned, as one output and one batch dimension each."""
+    expected = (
+        "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
+        "with the output. "
+    )
+    if not isinstance(returned, tuple):
+        raise RuntimeError(f"{expected}Got a {type(returned)} instead")
+    if len(returned) != 2:
+        raise RuntimeError(f"{expected}Got {len(returned)} returns instead")
+    output, out_dims = returned
+    outputs = list(output) if isinstance(output, tuple) else [output]
+    if not isinstance(out_dims, tuple):
+        return outputs, [out_dims] * len(outputs)
+    if not isinstance(output, tuple) or len(out_dims) != len(outputs):
+        raise RuntimeError(
+            "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+            f"out_dims={out_dims} to be compatible with the structure of `output`.\n"
+            f"There are {len(out_dims)} dimensions for {len(outputs)} outputs. {EXTENDING}"
+        )
+    return outputs, list(out_dims)
+
+
+EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+
+
+class GeneratedRule:
+    """The methods of the Function that `generate_vmap_rule` makes of another one: each of them, batched.
+
+    `function` is that other one, `in_dims` says where the batch lies in its arguments. Batches of outputs lie first.
+    """
+
+    def __init__(self, function: Any, info: VmapInfo, in_dims: Axes) -> None:
+        self.function = function
+        self.info = info
+        self.in_dims = in_dims
+
+    def methods(self) -> dict[str, Any]:
+        """What a class body would hold."""
+        methods = {name: staticmethod(getattr(self, name)) for name in ("forward", "setup_context", "backward", "jvp")}
+        return {**methods, "generate_vmap_rule": True}
+
+    def forward(self, *arguments: Any) -> Any:
+        with self._level() as level:
+            returned = self.function.forward(*_examples(level, arguments, self.in_dims))
+            outputs = list(returned) if isinstance(returned, tuple) else [returned]
+            whole = _whole(level, {place: (each, 0) for place, each in enumerate(outputs) if isinstance(each, Tensor)})
+            outputs = [whole.get(place, each) for place, each in enumerate(outputs)]
+            return tuple(outputs) if isinstance(returned, tuple) else outputs[0]
+
+    def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Runs the Function's own `setup_context` for one example, and keeps batches of what that saves."""
+        inner: BackwardCFunction = self.function._backward_cls()
+        inner.needs_input_grad = ctx.needs_input_grad
+        outputs = output if isinstance(output, tuple) else (output,)
+        dims = [*self.in_dims, *[0 if isinstance(each, Tensor) else None for each in outputs]]
+        with self._level() as level:
+            shown = _examples(level, (*inputs, *outputs), dims)
+            outs = shown[len(inputs) :]
+            self.function.setup_context(
+                inner, tuple(shown[: len(inputs)]), tuple(outs) if isinstance(output, tuple) else outs[0]
+            )
+            source = {id(each): place for place, each in enumerate(shown)}
+
+            def kept(tensors: tuple[Any, ...]) -> tuple[list[Any], list[int | None]]:
+                """Batches of examples, the arguments and outputs themselves where it is those, and their axes."""
+                new = {
+                    place: (each, 0)
+                    for place, each in enumerate(tensors)
+                    if isinstance(each, Tensor) and id(each) not in source and level.holds(each.node)
+                }
+                made = _whole(level, new)
+                whole: list[Any] = [made.get(place, each) for place, each in enumerate(tensors)]
+                axes: list[int | None] = [0 if place in new else None for place in range(len(tensors))]
+                for place, each in enumerate(tensors):
+                    if id(each) in source:
+                        whole[place] = (*inputs, *outputs)[source[id(each)]]
+                        axes[place] = dims[source[id(each)]]
+                return whole, axes
+
+            saved, ctx.saved_dims = kept(inner._to_save)
+            saved_for_forward, ctx.saved_for_forward_dims = kept(inner._to_save_for_forward)
+        if inner._dirty:
+            raise RuntimeError(
+                f"mark_dirty cannot be batched by the generated vmap rule of {self.function.__name__}\n"
+                "Write a vmap staticmethod, or return a new tensor from forward."
+            )
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved_for_forward)
+        ctx.mark_non_differentiable(*[(*inputs, *outputs)[source[id(each)]] for each in inner._non_differentiable])
+        ctx.set_materialize_grads(inner._materialize)
+        inner._to_save = inner._to_save_for_forward = inner._non_differentiable = ()
+        ctx.inner = inner
+        ctx.shapes = [each.shape if isinstance(each, Tensor) else None for each in shown[: len(inputs)]]
+
+    def backward(self, ctx: Any, *gradients: Any) -> Any:
+        with self._level() as level:
+            inner = self._context(level, ctx, ctx.saved_dims)
+            given: Any = _examples(level, gradients, [0] * len(gradients))
+            returned = self.function.backward_method()(inner, *([given] if self.function.boxed_grads_call else given))
+            listed = list(returned) if isinstance(returned, tuple) else [returned]
+            whole: dict[int, tuple[Tensor, int]] = {}
+            for place, (each, dim, shape) in enumerate(zip(listed, self.in_dims, ctx.shapes, strict=False)):
+                if isinstance(each, Tensor) and shape is not None:
+                    node = each.node
+                    if node.aval.shape != shape and expandable(shape, node.aval.shape):
+                        listed[place] = each = wrap(record(sum_to, (node,), (shape,)))
+                    if dim is not None or level.holds(each.node):
+                        whole[place] = each, 0 if dim is None else dim
+            for place, batch in _whole(level, whole).items():
+                # Of an argument that all examples share, the gradient is the sum of theirs.
+                listed[place] = batch.sum(0) if self.in_dims[place] is None else batch
+            return tuple(listed)
+
+    def jvp(self, ctx: Any, *tangents: Any) -> Any:
+        with self._level() as level:
+            inner = self._context(level, ctx, ctx.saved_for_forward_dims)
+            inner._in_jvp = True
+            returned = self.function.jvp(inner, *_examples(level, tangents, self.in_dims))
+            listed = list(returned) if isinstance(returned, tuple) else [returned]
+            whole = _whole(level, {place: (each, 0) for place, each in enumerate(listed) if isinstance(each, Tensor)})
+            return tuple([whole.get(place, each) for place, each in enumerate(listed)])
+
+    def _level(self) -> Batch:
+        return Batch(self.info.batch_size, self.info.randomness, None)
+
+    def _context(self, level: Batch, ctx: Any, dims: Sequence[int | None]) -> BackwardCFunction:
+        """The Function's own context, with one example of each saved tensor."""
+        inner: BackwardCFunction = copy.copy(ctx.inner)
+        inner.needs_input_grad = ctx.needs_input_grad
+        saved: Any = tuple([_Shown(each) for each in _examples(level, ctx.saved_tensors, dims)])
+        inner._saved = inner._saved_for_forward = saved
+        return inner
+
+
+class _Shown(NamedTuple):
+    """A saved tensor (`context.SavedTensor`) that is there already."""
+
+    tensor: Tensor | None
+
+    def unpacked(self, step: Any) -> Tensor | None:
+        return self.tensor
+
+
+def _examples(level: Batch, values: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
+    return [
+        each if dim is None or each is None else level.example(each, dim)
+        for each, dim in zip(values, dims, strict=True)
+    ]
+
+
+def _whole(level: Batch, examples: Mapping[int, tuple[Tensor, int]]) -> dict[int, Tensor]:
+    """The batch of each example, which lies along the axis given beside it."""
+    if not examples:
+        return {}
+    nodes: list[Node] = [each.node for each, _ in examples.values()]
+    batches = level.batches(nodes, [dim for _, dim in examples.values()])
+    return {place: wrap(node) for place, node in zip(examples, batches, strict=True)}

@@ -1,0 +1,168 @@
+"""What is saved for a backward: hooks that keep something else in its place, and writes that leave it be.
+
+`tensor` comes before this room. In torch these are names of `torch.autograd.graph`, and so they are here.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node, next_serial, record
+from jaxvjp.core.modes import grad_mode, recording
+from jaxvjp.creation import tensor
+from jaxvjp.ops.identity import rebind
+from jaxvjp.tensor import Tensor, blank
+
+
+class saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Has `pack_hook` called on every tensor that is saved for a backward in this block, `unpack_hook` in the backward.
+
+    What `pack_hook` returns is kept in the tensor's place, and what `unpack_hook` makes of it is differentiated at.
+    RuntimeError where a *result* (that of `exp`, say) comes back changed: jaxvjp computes it again from the operand.
+
+    Counterpart of `torch.autograd.graph.saved_tensors_hooks`; the functional form is a choice of residuals, as
+    `jax.checkpoint`'s `policy` makes it.
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook = pack_hook
+        self.unpack_hook = unpack_hook
+
+    def __enter__(self) -> None:
+        if _disabled:
+            raise RuntimeError(_disabled[-1])
+        self._outer = grad_mode.saving
+        grad_mode.saving = self
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.saving = self._outer
+
+    def __call__(self, node: Node) -> _Kept:
+        """Packs what a node saves (`core.graph.GradMode.saving`)."""
+        return _Kept(self, node)
+
+    def packed(self, node: Node) -> Any:
+        """What `pack_hook` makes of a saved tensor."""
+        grad_mode.saving, outer = None, grad_mode.saving
+        try:
+            with recording(False):
+                return _packed(self.pack_hook, node)
+        finally:
+            grad_mode.saving = outer
+
+    def unpacked(self, kept: Any) -> Tensor:
+        """What `unpack_hook` makes of that; TypeError where it is no tensor."""
+        unpacked = self.unpack_hook(kept)
+        if not isinstance(unpacked, Tensor):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(unpacked).__name__}"
+            )
+        return unpacked
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
+    """Keeps what is saved in this block in the host's memory. Counterpart of `torch.autograd.graph.save_on_cpu`."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda saved: saved.detach().numpy(), tensor)
+
+
+class disable_saved_tensors_hooks:  # noqa: N801 - torch's name
+    """Has saved-tensor hooks raise RuntimeError(`error_message`) in this block."""
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
+
+    def __enter__(self) -> None:
+        if grad_mode.saving is not None:
+            raise RuntimeError(self.error_message)
+        _disabled.append(self.error_message)
+
+    def __exit__(self, *_: object) -> None:
+        _disabled.pop()
+
+
+_disabled: list[str] = []
+
+
+class _Kept:
+    """What the hooks keep of the tensors that one node saved (`core.graph.Packed`)."""
+
+    def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
+        self.hooks = hooks
+        saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
+        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in saved if isinstance(each, Node)]
+
+    def __call__(self, create_graph: bool) -> dict[Node, Node]:
+        replaced: dict[Node, Node] = {}
+        for node, is_result, kept in self.kept:
+            unpacked = self.hooks.unpacked(kept)
+            if is_result:
+                _check_unchanged(node, unpacked)
+            else:
+                replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
+        return replaced
+
+
+def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
+    saved = blank(node)
+    before = saved.versions.count
+    kept = pack(saved)
+    if saved.versions.count != before:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot "
+            "be modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if "
+            "you need to perform in-place operations on the input to a pack hook."
+        )
+    return kept
+
+
+def _check_unchanged(node: Node, unpacked: Tensor) -> None:
+    evaluate((node,))
+    if not np.array_equal(np.asarray(node.value), np.asarray(unpacked.value), equal_nan=node.aval.dtype.differentiable):
+        raise RuntimeError(
+            f"an unpack hook changed the saved result of {node.gradient_name}, which jaxvjp computes anew.\n"
+            f"It was recorded by {node.location}\nLeave results as they are; operands may be changed."
+        )
+
+
+class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
+    """In this block a saved tensor may be written in place, and its gradient is that of the values that were saved.
+
+    RuntimeError inside another such block. Counterpart of `torch.autograd.graph.allow_mutation_on_saved_tensors`,
+    which copies what is written to; here values never change, so that the block only has to switch the error off, for
+    a graph that was recorded, and is walked, inside.
+    """
+
+    def __enter__(self) -> allow_mutation_on_saved_tensors:
+        if grad_mode.mutation is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        grad_mode.mutation = next_serial()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        grad_mode.mutation = None
+
+    def clear(self) -> None:
+        """Accepted and without effect: there are no copies to give up."""
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Counts a write into a tensor, or each of several, that nobody saw: what was saved before counts as overwritten.
+
+    Counterpart of `torch.autograd.graph.increment_version`.
+    """
+    listed: Any = [tensor] if isinstance(tensor, Tensor) else tensor
+    if not isinstance(listed, Iterable):
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input")
+    for each in listed:
+        base = each if each._base_tensor is None else each._base_tensor
+        same = copy.copy(base.node)
+        same.serial = next_serial()
+        base.write(same)

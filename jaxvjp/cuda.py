@@ -1,0 +1,44 @@
+"""What scripts ask of `torch.cuda` before they choose a device. `devices` comes before this room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxvjp import devices
+
+
+def is_available() -> bool:
+    """Whether JAX has a GPU here; counterpart of `torch.cuda.is_available`."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """How many GPUs JAX has here; counterpart of `torch.cuda.device_count`."""
+    return devices.count_of("cuda")
+
+
+def current_device() -> int:
+    """The number of the GPU that `device("cuda")` means; AssertionError where there is none."""
+    where = devices.of(devices.place("cuda"))
+    return where.index or 0
+
+
+def get_device_name(device: Any = None) -> str:
+    """What a GPU is called; AssertionError where there is none. Counterpart of `torch.cuda.get_device_name`."""
+    return str(devices.jax_device(devices.place("cuda" if device is None else device)).device_kind)
+
+
+def synchronize(device: Any = None) -> None:
+    """Accepted for the sake of scripts that time a GPU: reading a value waits for it. AssertionError without a GPU."""
+    devices.place("cuda" if device is None else device)
+
+
+def empty_cache() -> None:
+    """Accepted and without effect, as in torch without a GPU: JAX keeps its memory."""
+
+
+def manual_seed(seed: int) -> None:
+    """Accepted and without effect: numbers are drawn on the host, by `manual_seed`'s generator."""
+
+
+manual_seed_all = manual_seed

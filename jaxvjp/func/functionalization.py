@@ -1,0 +1,49 @@
+"""What torch needs to look into a transform or to take writes out of a function, and what of that is left here.
+
+`parameters` comes before this room.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jaxvjp.core.graph import detached
+from jaxvjp.core.modes import transforming
+from jaxvjp.tensor import Tensor, wrap
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """`func` without in-place operations and, with "mutations_and_views", without views.
+
+    That is `func` itself: what is recorded of any function is a program without writes, in which a view is a pair of
+    pure functions. RuntimeError for another `remove`. Counterpart of `torch.func.functionalize`.
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize(f, remove='mutations'): received invalid argument for remove={remove}. Valid options are:\n"
+            "     remove='mutations': all inplace and out= operators will be removed from the program, and replaced "
+            "with their out-of-place equivalents.\n"
+            "     remove='mutations_and_views': In addition to the above, all aliasing operators {view} will be "
+            "replaced with their non-aliasing counterparts, {view}_copy.\n"
+        )
+
+    @functools.wraps(func)
+    def functionalized(*args: Any, **kwargs: Any) -> Any:
+        return func(*args, **kwargs)
+
+    return functionalized
+
+
+def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
+    """What a tensor inside of a transform stands for, to look at: of an example the whole batch, which has values.
+
+    With `recurse` through all transforms under way, else through the innermost. Counterpart of
+    `torch.func.debug_unwrap`.
+    """
+    node = tensor.node
+    for batch in reversed(transforming.batches if recurse else transforming.batches[-1:]):
+        if batch.holds(node):
+            (node,) = batch.batches([node], [0])
+    return tensor if node is tensor.node and not transforming.depth else wrap(detached(node))

@@ -1,0 +1,442 @@
+"""Arithmetic beyond the basic operators: division with a remainder, extremes of two, rounding, signs, sums of products.
+
+`pointwise` comes before this room. Operands arrive promoted, as there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as scipy
+
+from jaxvjp.dtypes import INTEGRAL, from_numpy
+from jaxvjp.ops.arguments import Either, Index, Real, Scalar, Text
+from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
+from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, sub
+
+
+def integral(array):
+    return from_numpy(array.dtype).category <= INTEGRAL
+
+
+XLOGY = ((2, 3), (2, 3), (2, 3))
+"""torch has a signature for a number on either side."""
+
+
+def _ordered(name, input, other):
+    """Both operands, broadcast, once it is sure that they are no complex numbers."""
+    if jnp.iscomplexobj(input):
+        raise not_implemented(name, input)
+    return broadcast(input, other)
+
+
+# Division.
+
+
+def _quotient(rounding):
+    """The quotient rounded by `rounding`; that of integers stays an integer."""
+
+    def divide(input, other):
+        if integral(input):
+            return jnp.floor_divide(input, other) if rounding is jnp.floor else jax.lax.div(input, other)
+        if rounding is jnp.floor:
+            # By the remainder, as Python does it: 1 // 0.1 is 9, though 1 / 0.1 is 10.
+            rest = jnp.fmod(input, other)
+            exact = (input - rest) / other
+            lower = jnp.where((rest != 0) & ((other < 0) != (rest < 0)), exact - 1, exact)
+            nearest = jnp.floor(lower)
+            nearest = jnp.where(lower - nearest > 0.5, nearest + 1, nearest)
+            return jnp.where(other == 0, input / other, jnp.where(lower == 0, jnp.copysign(0, input / other), nearest))
+        return rounding(input / other)
+
+    return divide
+
+
+ROUNDED = {"floor": _quotient(jnp.floor), "trunc": _quotient(jnp.trunc)}
+
+
+def _true_division(row, operands, static):
+    return (div, operands, ()) if static == (None,) else (row, operands, static)
+
+
+@op(
+    name="div.rounded",
+    promotion=ARITHMETIC,
+    inplace=True,
+    grad_fn="DivBackward1",
+    rewrite=_true_division,
+    arities=((3, 4),),
+    aliases="divide",
+)
+def div_rounded(input, other: Either, *, rounding_mode: Text | None):
+    """The quotient, rounded to zero ("trunc") or down ("floor"), which has no slope anywhere."""
+    if rounding_mode not in ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    input, other = _ordered(f"div_{rounding_mode}", input, other)
+    return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
+
+
+@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False)
+def floor_divide(input: Either, other: Either):
+    """The quotient, rounded down."""
+    return ROUNDED["floor"](*_ordered("div_floor", input, other))
+
+
+@op(promotion=ARITHMETIC, operator="%", inplace=True, saves="other", arities=(*EITHER_OTHER, (2, 3)))
+def remainder(input: Either, other: Either):
+    """What is left of a division rounded down; it has the sign of `other`."""
+    input, other = _ordered("remainder", input, other)
+    if input.dtype == bool:
+        raise not_implemented("remainder", input)
+    if integral(input):
+        return jnp.remainder(input, other)
+    return jnp.remainder(input, other)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER)
+def fmod(input, other: Either):
+    """What is left of a division rounded to zero; it has the sign of `input`."""
+    input, other = _ordered("fmod", input, other)
+    if input.dtype == bool:
+        raise not_implemented("fmod", input)
+    return jnp.fmod(input, other)
+
+
+@op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn="PowBackward0")
+def float_power(input: Either, exponent: Either):
+    """`input ** exponent` in double precision."""
+    return pow_.function(input, exponent)
+
+
+# Extremes of two. Where the operands are equal each has half of the gradient, but for `fmax` and `fmin`.
+
+
+@op(promotion=ARITHMETIC, saves="input, other", aliases="max")
+def maximum(input, other):
+    """The larger of two elements; NaN where one of them is."""
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("maximum not implemented for complex tensors.")
+    return jnp.maximum(*broadcast(input, other))
+
+
+@op(promotion=ARITHMETIC, saves="input, other", aliases="min")
+def minimum(input, other):
+    """The smaller of two elements; NaN where one of them is."""
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("minimum not implemented for complex tensors.")
+    return jnp.minimum(*broadcast(input, other))
+
+
+def _number_first(better, input, other):
+    first = better(input, other) | jnp.isnan(other)
+    return jnp.where(first, input, other)
+
+
+@op(promotion=ARITHMETIC, saves="input, other")
+def fmax(input, other):
+    """The larger of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
+    return _number_first(jnp.greater_equal, *_ordered("fmax", input, other))
+
+
+@op(promotion=ARITHMETIC, saves="input, other")
+def fmin(input, other):
+    """The smaller of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
+    return _number_first(jnp.less_equal, *_ordered("fmin", input, other))
+
+
+# Functions of two numbers.
+
+
+@op(promotion=FLOAT, inplace=True, saves="input, other", aliases="arctan2")
+def atan2(input, other):
+    """The angle of the point (`other`, `input`); at the origin it has no slope."""
+    input, other = _ordered("atan2", input, other)
+    origin = (input == 0) & (other == 0)
+    constant = jax.lax.stop_gradient(jnp.arctan2(input, other))
+    return jnp.where(origin, constant, jnp.arctan2(jnp.where(origin, 1, input), jnp.where(origin, 1, other)))
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, other, result")
+def hypot(input, other):
+    """`sqrt(input² + other²)`."""
+    input, other = _ordered("hypot", input, other)
+    return jnp.hypot(input, other)
+
+
+@op(promotion=FLOAT, inplace=True, saves="input, other, result", arities=EITHER_OTHER)
+def copysign(input, other: Either):
+    """The magnitude of `input` with the sign of `other`."""
+    input, other = _ordered("copysign", input, other)
+    flipped = jnp.signbit(input) != jnp.signbit(other)
+    # Torch's slope at 0 is 0, for the sign of 0 is neither.
+    zero = input == 0
+    return jnp.where(zero, jax.lax.stop_gradient(jnp.copysign(input, other)), jnp.where(flipped, -input, input))
+
+
+@op(promotion=FLOAT, inplace=True, saves="input, other", grad_fn="MulBackward0")
+def ldexp(input, other):
+    """`input * 2 ** other`."""
+    return mul.function(input, jnp.exp2(other))
+
+
+@op(promotion=ARITHMETIC, saves="input, other")
+def logaddexp(input, other):
+    """`log(exp(input) + exp(other))`."""
+    if integral(input):
+        raise not_implemented("logaddexp", input)
+    input, other = broadcast(input, other)
+    if not jnp.iscomplexobj(input):
+        return jnp.logaddexp(input, other)
+    swapped = input.real < other.real
+    larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
+    return larger + jnp.log1p(jnp.exp(smaller - larger))  # whose phase, as torch's, may be more than half a turn
+
+
+@op(promotion=ARITHMETIC, saves="input, other")
+def logaddexp2(input, other):
+    """`log2(2 ** input + 2 ** other)`."""
+    if integral(input) or jnp.iscomplexobj(input):
+        raise not_implemented("logaddexp2", input)
+    return jnp.logaddexp2(*broadcast(input, other))
+
+
+def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: Any) -> Op:
+    """`input` times a logarithm that ends at `edge`: where `input` is 0 the product is, unless `other` is NaN."""
+
+    def row(input: Either, other: Either):
+        input, other = _ordered(name, input, other)
+        masked = (input == 0) & ((other <= edge) | jnp.isinf(other))
+        return input * logarithm(jnp.where(masked, edge + 1, other))
+
+    row.__doc__ = meaning
+    return op(name=name, promotion=FLOAT, saves="input, other", **columns)(row)
+
+
+_times_log(
+    "xlogy",
+    jnp.log,
+    0,
+    "`input * log(other)`, 0 where `input` is.",
+    inplace=True,
+    aliases="special.xlogy",
+    arities=XLOGY,
+)
+_times_log("special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where `input` is.", arities=XLOGY)
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="input, other")
+def nextafter(input, other):
+    """The next number from `input` on in the direction of `other`."""
+    if integral(input):
+        raise not_implemented("nextafter", input)
+    input, other = broadcast(input, other)
+    # The step is a constant, in which no rounding shows: it is one place of the result.
+    constant = jax.lax.stop_gradient(input)
+    following = jnp.nextafter(constant, jax.lax.stop_gradient(other))
+    return jnp.where(jnp.isfinite(constant), input + (following - constant), following)
+
+
+@op(inplace=True, differentiable=False)
+def heaviside(input, values):
+    """0 for negative numbers, 1 for positive ones, `values` at 0."""
+    if input.dtype != values.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+    input, values = broadcast(input, values)
+    return jnp.where(input == 0, values, (input > 0).astype(input.dtype))
+
+
+def _of_integers(name: str, function: Any, meaning: str) -> Op:
+    def row(input, other):
+        if from_numpy(input.dtype).category != INTEGRAL:
+            raise not_implemented(name, input)
+        return function(*broadcast(input, other))
+
+    row.__doc__ = meaning
+    return op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False)(row)
+
+
+_of_integers("gcd", jnp.gcd, "The greatest common divisor.")
+_of_integers("lcm", jnp.lcm, "The least common multiple.")
+
+
+def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
+    def row(input, other):
+        input, other = _ordered(name, input, other)
+        if integral(input):
+            raise not_implemented(name, input)
+        return function(input, other)
+
+    row.__doc__ = meaning
+    alias = "special." + {"igamma": "gammainc", "igammac": "gammaincc"}[name]
+    return op(name=name, promotion=ARITHMETIC, inplace=True, saves="input, other", aliases=alias)(row)
+
+
+_incomplete_gamma("igamma", scipy.gammainc, "The regularized lower incomplete gamma function.")
+_incomplete_gamma("igammac", scipy.gammaincc, "The regularized upper incomplete gamma function.")
+
+
+@op(promotion=FLOAT, saves="other")
+def special_zeta(input: Either, other: Either):
+    """The Hurwitz zeta function: the sum of `(k + other) ** -input` over k from 0 on."""
+    return scipy.zeta(*broadcast(input, other))
+
+
+# Rounding and signs: integers stay as they are, and nothing has a slope but `frac`.
+
+
+def _step(name: str, function: Any, meaning: str, aliases: str = "") -> Op:
+    def row(input):
+        if jnp.iscomplexobj(input):
+            raise not_implemented(name, input)
+        if integral(input):
+            if input.dtype == bool:
+                raise not_implemented(name, input)
+            return input
+        return function(input)
+
+    row.__doc__ = meaning
+    return op(name=name, inplace=True, aliases=aliases)(row)
+
+
+_step("ceil", jnp.ceil, "The next integer above.")
+_step("floor", jnp.floor, "The next integer below.")
+_step("trunc", jnp.trunc, "The integer part.", "fix")
+_step("round", jnp.round, "The nearest integer, of two equally near the even one.", "special.round")
+
+
+@op(name="round.decimals", inplace=True, grad_fn="RoundBackward1")
+def round_decimals(input, *, decimals: Index):
+    """Rounded to so many places after the point."""
+    if integral(input):
+        raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
+    scale = 10 ** abs(decimals)
+    return jnp.round(input * scale) / scale if decimals >= 0 else jnp.round(input / scale) * scale
+
+
+@op(inplace=True)
+def frac(input):
+    """What is left of `input` without its integer part."""
+    if integral(input) or jnp.iscomplexobj(input):
+        raise not_implemented("frac", input)
+    return input - jnp.trunc(input)
+
+
+@op(inplace=True)
+def sign(input):
+    """-1, 0 or 1."""
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("Unlike NumPy, torch.sign doesn't return the sign of complex numbers; use torch.sgn.")
+    return input if input.dtype == bool else jnp.sign(jnp.where(jnp.isnan(input), 0, input))
+
+
+@op(inplace=True, saves="input")
+def sgn(input):
+    """`input / abs(input)`, and 0 at 0."""
+    if not jnp.iscomplexobj(input):
+        return sign.function(input)
+    zero = input == 0
+    shown = jnp.where(zero, 1, input)
+    return jnp.where(zero, 0, shown / jnp.abs(shown).astype(input.dtype))
+
+
+@op(inplace=True, saves="input", grad_fn="PowBackward0")
+def square(input):
+    """`input ** 2`."""
+    return input.astype("int64") ** 2 if input.dtype == bool else input * input
+
+
+@op()
+def positive(input):
+    """`input` itself."""
+    if input.dtype == bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@op(inplace=True, saves="input")
+def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, neginf: Real | None = None):
+    """Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+    if integral(input):
+        return input
+    limits = jnp.finfo(input.dtype)
+    largest, smallest = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
+
+    def numbers(part):
+        part = jnp.where(part == jnp.inf, largest, jnp.where(part == -jnp.inf, smallest, part)).astype(part.dtype)
+        return jnp.where(jnp.isnan(part), nan or 0, part).astype(part.dtype)
+
+    if jnp.iscomplexobj(input):
+        return jax.lax.complex(numbers(input.real), numbers(input.imag))
+    return numbers(input)
+
+
+# Sums of products.
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2 for tensor1")
+def addcmul(input, tensor1, tensor2, *, value: Scalar = 1):
+    """`input + value * tensor1 * tensor2`."""
+    product = jnp.multiply(*broadcast(tensor1, tensor2))
+    return jnp.add(*broadcast(input, value.astype(product.dtype) * product))
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2")
+def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
+    """`input + value * tensor1 / tensor2`."""
+    if integral(tensor1):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
+            "true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value "
+            "* torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value "
+            "* tensor1 / tensor2), for all dtypes."
+        )
+    quotient = jnp.divide(*broadcast(tensor1, tensor2))
+    return jnp.add(*broadcast(input, value.astype(quotient.dtype) * quotient))
+
+
+@op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)))
+def lerp(input, end, weight: Either):
+    """`input + weight * (end - input)`."""
+    for name, each in (("end", end), ("weight", weight)):
+        if each.dtype != input.dtype:
+            kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]
+            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
+    input, end = broadcast(input, end)
+    difference = jnp.subtract(end, input)
+    broadcast(difference, weight)
+    # From the nearer end, so that it is exact at both.
+    near = jnp.abs(weight) < 0.5
+    return jnp.where(near, input + weight * difference, end - difference * (1 - weight))
+
+
+@op(
+    name="sub.scaled",
+    promotion=ARITHMETIC,
+    inplace=True,
+    aliases="subtract",
+    arities=((2, 4), (4, 4)),
+    grad_fn="SubBackward0",
+)
+def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
+    """`input - alpha * other`."""
+    return sub.function(input, alpha * other)
+
+
+@op(
+    name="rsub.scaled",
+    promotion=ARITHMETIC,
+    public="function",
+    grad_fn="RsubBackward0",
+    out=False,
+    arities=EITHER_OTHER,
+)
+def rsub_scaled(input, other: Either, *, alpha: Scalar = 1):
+    """`other - alpha * input`."""
+    return sub.function(other, alpha * input)

@@ -1,0 +1,122 @@
+"""Complex numbers, and the pairs of real ones that they are. `reduction` comes before this room.
+
+The parts of a complex tensor are views of it, as in torch: what is written into `x.real` is in x.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.dtypes import from_numpy
+from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import broadcast
+
+
+def _apart(array):
+    """A layout in which every element has room for a pair."""
+    return np.lib.stride_tricks.as_strided(array, array.shape, [2 * each for each in array.strides], writeable=False)
+
+
+def _pairs(array):
+    strides = [2 * each for each in array.strides]
+    return np.lib.stride_tricks.as_strided(array, (*array.shape, 2), [*strides, 1], writeable=False)
+
+
+def _joined(pairs):
+    return jax.lax.complex(pairs[..., 0], pairs[..., 1])
+
+
+def _split(array):
+    return jnp.stack([array.real, array.imag], -1)
+
+
+@op(write=lambda base, new: jax.lax.complex(new, base.imag), layout=_apart, public="", grad_fn="RealBackward0")
+def real_part(input):
+    """The real parts of complex numbers."""
+    return jnp.real(input)
+
+
+@op(write=lambda base, new: jax.lax.complex(base.real, new), layout=_apart, public="", grad_fn="ImagBackward0")
+def imaginary_part(input):
+    """The imaginary parts of complex numbers."""
+    return jnp.imag(input)
+
+
+@op(write=lambda base, new: jnp.conj(new), layout=lambda array: array, public="", grad_fn="ConjBackward0")
+def conjugate(input):
+    """The complex conjugates, as a view."""
+    return jnp.conj(input)
+
+
+@op(write=lambda base, new: _joined(new), layout=_pairs)
+def view_as_real(input):
+    """Complex numbers as pairs of real ones, along a last dimension of size 2."""
+    if not jnp.iscomplexobj(input):
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    return _split(input)
+
+
+def _together(array):
+    return np.lib.stride_tricks.as_strided(
+        array, array.shape[:-1], [each // 2 for each in array.strides[:-1]], writeable=False
+    )
+
+
+@op(write=lambda base, new: _split(new), layout=_together)
+def view_as_complex(input):
+    """Pairs of real numbers, along a last dimension of size 2, as complex ones."""
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise RuntimeError(
+            "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{from_numpy(input.dtype).legacy}"
+        )
+    if input.ndim == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    return _joined(input)
+
+
+@op(inplace=True)
+def conj_physical(input):
+    """The complex conjugates."""
+    return jnp.conj(input) if jnp.iscomplexobj(input) else input
+
+
+@op(saves="input")
+def angle(input):
+    """The angle of a complex number in radians; π for negative numbers."""
+    if not jnp.iscomplexobj(input):
+        real = input if jnp.issubdtype(input.dtype, jnp.floating) else input.astype(jnp.float32)
+        return jnp.where(jnp.isnan(real), real, jnp.where(real < 0, jnp.pi, 0).astype(real.dtype))
+    zero = input == 0
+    return jnp.where(zero, 0, jnp.angle(jnp.where(zero, 1, input)))
+
+
+def _two_reals(first, second):
+    if not {first.dtype.name, second.dtype.name} <= {"float16", "float32", "float64"}:
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{from_numpy(first.dtype).legacy} and {from_numpy(second.dtype).legacy}"
+        )
+    if first.dtype != second.dtype:
+        raise RuntimeError(
+            f"Expected object of scalar type {from_numpy(first.dtype).legacy} but got scalar type "
+            f"{from_numpy(second.dtype).legacy} for second argument"
+        )
+    return broadcast(first, second)
+
+
+@op(public="function")
+def complex(real, imag):
+    """Complex numbers of their real and imaginary parts."""
+    return jax.lax.complex(*jnp.broadcast_arrays(*_two_reals(real, imag)))
+
+
+@op(public="function", saves="result")
+def polar(abs, angle):
+    """Complex numbers of their magnitudes and angles."""
+    size, angle = _two_reals(abs, angle)
+    return jax.lax.complex(size * jnp.cos(angle), size * jnp.sin(angle))

@@ -1,0 +1,131 @@
+"""Running sums, products and differences along a dimension; softmax. `reduction` comes before this room."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
+from jaxvjp.ops.arguments import Index, Scalar, Type, wrap
+from jaxvjp.ops.op import FLOAT, op
+
+
+def _declare_running(name: str, function: Any, meaning: str) -> None:
+    def row(input, dim: Index, *, dtype: Type | None = None):
+        dim = wrap(dim, input.ndim)
+        if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
+            dtype = int64
+        converted = input if dtype is None else input.astype(dtype.numpy)
+        return converted if input.ndim == 0 else function(converted, dim)
+
+    row.__doc__ = meaning
+    op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result")(row)
+
+
+_declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of integers an int64.")
+_declare_running("cumprod", jnp.cumprod, "The product up to each place along `dim`; of integers an int64.")
+
+
+@op(promotion=FLOAT, saves="input, result")
+def logcumsumexp(input, dim: Index):
+    """The logarithm of the sum of `exp(input)` up to each place along `dim`."""
+    dim = wrap(dim, input.ndim)
+    if input.ndim == 0:
+        return input
+    if jnp.iscomplexobj(input):
+        return jax.lax.associative_scan(jnp.logaddexp, input, axis=dim)
+    return jax.lax.cumlogsumexp(input, dim)
+
+
+def _neighbours(array, dim):
+    """All but the first along `dim`, and all but the last."""
+    return jax.lax.slice_in_dim(array, 1, None, axis=dim), jax.lax.slice_in_dim(array, 0, -1, axis=dim)
+
+
+@op()
+def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
+    """The differences of neighbours along `dim`, taken `n` times."""
+    if input.ndim == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = wrap(dim, input.ndim)
+    for each in (prepend, append):
+        if each is not None and each.ndim != input.ndim:
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    array = jnp.concatenate([each for each in (prepend, input, append) if each is not None], dim)
+    for _ in range(min(n, array.shape[dim])):
+        later, earlier = _neighbours(array, dim)
+        array = later ^ earlier if array.dtype == bool else later - earlier
+    return array
+
+
+def _strips(y, x, dx, dim):
+    """The areas of the strips between neighbours along `dim`."""
+    if not jnp.issubdtype(y.dtype, jnp.inexact):
+        y = y.astype("float32" if x is None else jnp.promote_types(x.dtype, "float32"))
+    dim = wrap(dim, y.ndim)
+    later, earlier = _neighbours(y, dim)
+    if x is None:
+        return (later + earlier) * (dx.astype(y.dtype) / 2), dim
+    if x.ndim == 1 and x.shape[0] != y.shape[dim]:
+        raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+    width = jnp.diff(x) if x.ndim == 1 else jnp.diff(x, axis=wrap(dim - y.ndim, x.ndim))
+    if x.ndim == 1:
+        width = width.reshape([-1 if each == dim else 1 for each in range(y.ndim)])
+    return (later + earlier) * width.astype(y.dtype) / 2, dim
+
+
+@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False)
+def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
+    """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
+    strips, dim = _strips(y, x, dx, dim)
+    return jnp.sum(strips, dim)
+
+
+@op(grad_fn="CumsumBackward0", public="function", out=False)
+def cumulative_trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
+    """The integral up to each place along `dim` by the trapezoidal rule."""
+    strips, dim = _strips(y, x, dx, dim)
+    return jnp.cumsum(strips, dim)
+
+
+# Softmax.
+
+
+def _normalised(function, kernel, input, dim, dtype):
+    if dtype is not None:
+        input = input.astype(dtype.numpy)
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{from_numpy(input.dtype).legacy}'")
+    dim = wrap(dim, input.ndim)
+    return function(input.reshape(1), 0).reshape(()) if input.ndim == 0 else function(input, dim)
+
+
+def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> None:
+    def row(input, dim: Index, dtype: Type | None = None):
+        return _normalised(function, kernel, input, dim, dtype)
+
+    def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
+        # Without `dim` torch takes, with a warning, the one that it always took.
+        return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
+
+    row.__doc__ = functional.__doc__ = meaning
+    grad_fn = {"softmin": "SoftmaxBackward0"}.get(name)
+    if name != "softmin":
+        op(name=name, saves="result", aliases=f"special.{name}", arities=((2, 4), (2, 3)))(row)
+    grad_fn = grad_fn or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
+    op(name=f"{name}.functional", public="nn.functional", saves="result", out=False, grad_fn=grad_fn)(functional)
+
+
+_declare_softmax(
+    "softmax", jax.nn.softmax, "softmax_lastdim_kernel_impl", "`exp(input)`, scaled to a sum of 1 over `dim`."
+)
+_declare_softmax(
+    "log_softmax", jax.nn.log_softmax, "log_softmax_lastdim_kernel_impl", "The logarithm of softmax over `dim`."
+)
+_declare_softmax(
+    "softmin", lambda x, dim: jax.nn.softmax(-x, dim), "softmax_lastdim_kernel_impl", "`softmax(-input)` over `dim`."
+)

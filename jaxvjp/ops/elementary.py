@@ -1,0 +1,214 @@
+"""The functions of one number: exponential, trigonometric, hyperbolic, special. `pointwise` comes before this room.
+
+They are all alike: of integers they make the default floating type, and each is one line of the table below.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as scipy
+import numpy as np
+
+from jaxvjp.ops.arguments import Index, Real
+from jaxvjp.ops.op import FLOAT, Op, op
+from jaxvjp.ops.pointwise import not_implemented
+
+
+class Line(NamedTuple):
+    """One function: what computes it, what it is, what torch saves, its other names, the columns that are special."""
+
+    function: Any
+    meaning: str
+    saves: str = "input"
+    aliases: str = ""
+    columns: dict[str, Any] = {}  # noqa: RUF012 - never written
+
+
+def _rsqrt(input):
+    # `lax.rsqrt` of a complex zero is NaN.
+    return 1 / jnp.sqrt(input) if jnp.iscomplexobj(input) else jax.lax.rsqrt(input)
+
+
+def _sinc(input):
+    scaled = jnp.pi * input
+    zero = input == 0
+    quotient = jnp.sin(scaled) / jnp.where(zero, 1, scaled)
+    # At 0 the function is 1 - x²π²/6: value, slope 0 and curvature come from there.
+    return jnp.where(zero, 1 - scaled * scaled / 6, quotient)
+
+
+def _log_ndtr(input):
+    # In the far tail by erfcx, which neither vanishes nor cancels there.
+    half = jnp.sqrt(0.5).astype(input.dtype)
+    low = input < -1
+    tail = jnp.log(scipy.erfcx(-jnp.where(low, input, -1) * half) / 2) - jnp.where(low, input, 0) ** 2 / 2
+    return jnp.where(low, tail, jnp.log1p(-scipy.erfc(jnp.where(low, 0, input) * half) / 2))
+
+
+def _entr(input):
+    positive = input > 0
+    value = jnp.where(positive, input, 1)
+    result = jnp.where(positive, -value * jnp.log(value), jnp.where(input == 0, 0, -jnp.inf))
+    return jnp.where(jnp.isnan(input), input, result)
+
+
+def _unscaled(scaled):
+    """A Bessel function of its exponentially scaled form; `jnp.abs` would have the slope 1 at 0, where it has none."""
+    return lambda x: jnp.exp(x * jax.lax.stop_gradient(jnp.sign(x))) * scaled(x)
+
+
+def _reflected(right, left):
+    """A function by one formula for positive numbers and another for negative ones, where JAX's series end."""
+
+    def function(input):
+        negative = input < 0
+        return jnp.where(negative, left(jnp.where(negative, input, -0.5)), right(jnp.where(negative, 0.5, input)))
+
+    return function
+
+
+def _cotangent(input):
+    # Of the distance to the next integer, so that it is precise far from 0; a pole is one.
+    return jnp.pi / jnp.tan(jnp.pi * (input - jax.lax.stop_gradient(jnp.round(input))))
+
+
+_digamma = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
+_lgamma = _reflected(
+    scipy.gammaln,
+    lambda x: (
+        jnp.log(jnp.pi / jnp.abs(jnp.sin(jnp.pi * (x - jax.lax.stop_gradient(jnp.round(x)))))) - scipy.gammaln(1 - x)
+    ),
+)
+
+
+ELEMENTARY = {
+    "exp": Line(jnp.exp, "e to the power of `input`.", "result"),
+    "exp2": Line(jnp.exp2, "2 to the power of `input`.", "result", "special.exp2"),
+    "expm1": Line(jnp.expm1, "`exp(input) - 1`, precise near 0.", "result", "special.expm1"),
+    "log": Line(jnp.log, "The natural logarithm."),
+    "log2": Line(jnp.log2, "The logarithm to base 2."),
+    "log10": Line(jnp.log10, "The logarithm to base 10."),
+    "log1p": Line(jnp.log1p, "`log(1 + input)`, precise near 0.", aliases="special.log1p"),
+    "sqrt": Line(jnp.sqrt, "The square root.", "result"),
+    "rsqrt": Line(_rsqrt, "`1 / sqrt(input)`.", "result"),
+    "sin": Line(jnp.sin, "The sine of an angle in radians."),
+    "cos": Line(jnp.cos, "The cosine of an angle in radians."),
+    "tan": Line(jnp.tan, "The tangent of an angle in radians.", "result"),
+    "asin": Line(jnp.arcsin, "The angle in radians whose sine is `input`.", aliases="arcsin"),
+    "acos": Line(jnp.arccos, "The angle in radians whose cosine is `input`.", aliases="arccos"),
+    "atan": Line(jnp.arctan, "The angle in radians whose tangent is `input`.", aliases="arctan"),
+    "sinh": Line(jnp.sinh, "The hyperbolic sine."),
+    "cosh": Line(jnp.cosh, "The hyperbolic cosine."),
+    "tanh": Line(jnp.tanh, "The hyperbolic tangent.", "result"),
+    "asinh": Line(jnp.arcsinh, "The number whose hyperbolic sine is `input`.", aliases="arcsinh"),
+    "acosh": Line(jnp.arccosh, "The number whose hyperbolic cosine is `input`.", aliases="arccosh"),
+    "atanh": Line(jnp.arctanh, "The number whose hyperbolic tangent is `input`.", aliases="arctanh"),
+    "sigmoid": Line(jax.nn.sigmoid, "`1 / (1 + exp(-input))`.", "result", "special.expit"),
+    "sinc": Line(_sinc, "`sin(πx) / (πx)`, and 1 at 0.", aliases="special.sinc"),
+    "erf": Line(scipy.erf, "The error function.", aliases="special.erf"),
+    "erfc": Line(scipy.erfc, "`1 - erf(input)`.", aliases="special.erfc"),
+    "erfinv": Line(scipy.erfinv, "The number whose error function is `input`.", aliases="special.erfinv"),
+    "lgamma": Line(_lgamma, "The logarithm of the magnitude of the gamma function.", aliases="special.gammaln"),
+    "digamma": Line(_digamma, "The derivative of `lgamma`.", aliases="special.digamma special.psi"),
+    "i0": Line(
+        _unscaled(scipy.i0e), "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"
+    ),
+    "special_i0e": Line(scipy.i0e, "`exp(-|x|) * i0(x)`.", "input, result"),
+    "special_i1": Line(
+        _unscaled(scipy.i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"
+    ),
+    "special_i1e": Line(scipy.i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
+    "special_erfcx": Line(scipy.erfcx, "`exp(x²) * erfc(x)`.", "input, result"),
+    "special_ndtr": Line(scipy.ndtr, "The area under the standard normal density up to `input`."),
+    "special_ndtri": Line(scipy.ndtri, "The number up to which that area is `input`.", "result"),
+    "special_log_ndtr": Line(_log_ndtr, "The logarithm of that area.", "input, result"),
+    "special_entr": Line(_entr, "The entropy `-x log(x)`, 0 at 0 and minus infinity below."),
+}
+
+
+def _real_only(name: str, function: Any) -> Any:
+    def real(input):
+        if jnp.iscomplexobj(input):
+            raise not_implemented(name, input)
+        return function(input)
+
+    return real
+
+
+REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])
+"""Those that torch has for no complex numbers, as it has none of `special`."""
+
+
+def _declared(name: str, line: Line) -> Op:
+    function = line.function
+    if name in REAL_ONLY or name.startswith("special_"):
+        function = _real_only(name.removeprefix("special_"), function)
+
+    def row(input):
+        return function(input)
+
+    row.__doc__ = line.meaning
+    in_place = not name.startswith("special_")
+    columns = {"promotion": FLOAT, "inplace": in_place, "saves": line.saves, "aliases": line.aliases, **line.columns}
+    return op(name=name, **columns)(row)
+
+
+ROWS = {name: _declared(name, line) for name, line in ELEMENTARY.items()}
+
+
+def _scaled(factor, input):
+    return input * jnp.asarray(factor, input.dtype)
+
+
+for _name, _factor, _meaning in (
+    ("deg2rad", jnp.pi / 180, "Degrees as radians."),
+    ("rad2deg", 180 / jnp.pi, "Radians as degrees."),
+):
+    _declared(_name, Line(partial(_scaled, _factor), _meaning, ""))
+
+
+@op(promotion=FLOAT, inplace=True, saves="input", aliases="special.logit")
+def logit(input, eps: Real | None = None):
+    """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+    if jnp.iscomplexobj(input):
+        raise not_implemented("logit", input)
+    if eps is not None:
+        constant = jax.lax.stop_gradient(input)
+        low, high = constant < eps, constant > 1 - eps
+        input = jnp.where(low, eps, jnp.where(high, 1 - eps, input)).astype(input.dtype)
+    return jnp.log(input / (1 - input))
+
+
+@op(name="polygamma", promotion=FLOAT, inplace=True, saves="input", aliases="special.polygamma")
+def polygamma(n: Index, input):
+    """The derivative of order `n` of `digamma`."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    if n == 0:
+        return ROWS["digamma"].function(input)
+    # Each derivative of the cotangent c is a polynomial in it, for c' = -π(1 + c²).
+    polynomial = np.polynomial.Polynomial([0, np.pi])
+    for _ in range(n):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-np.pi, 0, -np.pi])
+    coefficients = jnp.asarray(polynomial.coef[::-1], input.dtype)
+    sign = -1 if n % 2 else 1
+    return _reflected(
+        partial(scipy.polygamma, n),
+        lambda x: sign * scipy.polygamma(n, 1 - x) - jnp.polyval(coefficients, _cotangent(x) / jnp.pi),
+    )(input)
+
+
+@op(promotion=FLOAT, inplace=True, saves="input", aliases="special.multigammaln", grad_fn="MvlgammaBackward0")
+def mvlgamma(input, p: Index):
+    """The logarithm of the multivariate gamma function of dimension `p`."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    if jnp.iscomplexobj(input):
+        raise not_implemented("mvlgamma", input)
+    steps = (1 - jnp.arange(1, p + 1, dtype=input.dtype)) / 2
+    constant = p * (p - 1) / 4 * jnp.log(jnp.pi)
+    return jnp.sum(scipy.gammaln(input[..., None] + steps), -1) + constant.astype(input.dtype)

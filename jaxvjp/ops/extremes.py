@@ -1,0 +1,124 @@
+"""The largest and smallest elements, and where they are. `reduction` comes before this room.
+
+torch shares the gradient of an extreme evenly among equal elements (`max`, `amax`), or gives it to the one whose index
+it tells (`max(dim)`, `cummax`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Dims, Flag, Index, axes, wrap
+from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import not_implemented
+from jaxvjp.ops.reduction import shared
+
+
+def _check(name, input, dim=None):
+    if jnp.iscomplexobj(input):
+        raise not_implemented(name, input)
+    dims = range(input.ndim) if dim is None else axes(dim, input.ndim)
+    if dim is None and input.size == 0:
+        raise RuntimeError(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+            "the 'dim' argument."
+        )
+    for each in dims:
+        if input.ndim and input.shape[each] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+
+
+def chosen(input, position, dim):
+    """The elements at `position` along `dim`, which are as many as the positions."""
+    if input.ndim == 0:
+        return input
+    return jnp.take_along_axis(input, position, wrap(dim, input.ndim))
+
+
+def _along(arg: Callable[..., Any], input, dim, keepdim):
+    """The extremes along a dimension, and their positions."""
+    if input.ndim == 0:
+        return input, jnp.zeros((), "int64")
+    position = arg(jax.lax.stop_gradient(input), wrap(dim, input.ndim), keepdims=True).astype("int64")
+    values = chosen(input, position, dim)
+    return (values, position) if keepdim else (values.squeeze(dim), position.squeeze(dim))
+
+
+def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], what: str) -> None:
+    def whole(input):
+        _check(name, input)
+        return shared(input, extreme, tuple(range(input.ndim)))
+
+    def along(input, dim: Index, keepdim: Flag = False):
+        _check(name, input, dim)
+        return _along(arg, input, dim, keepdim)
+
+    def over(input, dim: Dims = (), keepdim: Flag = False):
+        _check("a" + name, input, dim or None)
+        return shared(input, extreme, axes(dim, input.ndim), keepdim)
+
+    def position(input, dim: Index | None = None, keepdim: Flag = False):
+        _check("arg" + name, input, dim)
+        if input.ndim == 0:
+            axes(dim, 0)
+            return jnp.zeros((), "int64")
+        if dim is None:
+            return jnp.reshape(arg(input), (1,) * input.ndim if keepdim else ()).astype("int64")
+        return arg(input, wrap(dim, input.ndim), keepdims=keepdim).astype("int64")
+
+    whole.__doc__ = f"The {what} element; elements that are equally so share the gradient."
+    along.__doc__ = f"The {what} elements along `dim`, and where they are."
+    over.__doc__ = f"The {what} elements over `dim`; elements that are equally so share the gradient."
+    position.__doc__ = f"Where the {what} element is, along `dim` or, without it, in the flattened tensor."
+    title = name.capitalize()
+    op(name=name, saves="input, result", grad_fn=f"{title}Backward1")(whole)
+    op(name=f"{name}.dim", returns=("values", "indices"), grad_fn=f"{title}Backward0", saves="result")(along)
+    op(name="a" + name, saves="input, result")(over)
+    op(name="arg" + name, differentiable=False)(position)
+
+
+_declare("max", jnp.max, jnp.argmax, "largest")
+_declare("min", jnp.min, jnp.argmin, "smallest")
+
+
+@op(returns=("min", "max"), saves="input, result")
+def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
+    """The smallest and the largest element, over `dim` or all."""
+    if dim is None and input.size == 0:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    if dim is not None and input.size == 0 and input.shape[wrap(dim, input.ndim)] == 0:
+        raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    reduced = axes(dim, input.ndim)
+    return tuple(shared(input, each, reduced, keepdim) for each in (jnp.min, jnp.max))
+
+
+def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
+    def row(input, dim: Index):
+        if jnp.iscomplexobj(input):
+            raise not_implemented(f"{name}", input)
+        dim = wrap(dim, input.ndim)
+        if input.ndim == 0:
+            return input, jnp.zeros((), "int64")
+
+        def later(a, b):
+            # The last of equal ones; NaN, once there, stays the extreme.
+            takes = reaches(b[0], a[0]) | jnp.isnan(b[0])
+            takes &= ~jnp.isnan(a[0]) | jnp.isnan(b[0])
+            return jnp.where(takes, b[0], a[0]), jnp.where(takes, b[1], a[1])
+
+        places = jax.lax.broadcasted_iota("int64", input.shape, dim)
+        _, position = jax.lax.associative_scan(later, (jax.lax.stop_gradient(input), places), axis=dim)
+        return chosen(input, position, dim), position
+
+    row.__doc__ = f"The {what} element up to each place along `dim`, and where it is."
+    op(name=name, returns=("values", "indices"), saves="result")(row)
+
+
+_declare_running("cummax", jnp.greater_equal, "largest")
+_declare_running("cummin", jnp.less_equal, "smallest")

@@ -1,0 +1,192 @@
+"""Questions about elements: comparisons, truth values, bits. `arithmetic` comes before this room.
+
+The answers are truth values, through which no gradient flows; `where` chooses by them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
+from jaxvjp.ops.arguments import Either, Flag, Kept, Real
+from jaxvjp.ops.op import ARITHMETIC, COMPARE, Op, op
+from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, not_implemented
+
+
+@op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)
+def eq(input, other: Either):
+    """Whether the elements are equal."""
+    return jnp.equal(*broadcast(input, other))
+
+
+@op(promotion=COMPARE, operator="!=", inplace=True, arities=EITHER_OTHER, aliases="not_equal")
+def ne(input, other: Either):
+    """Whether the elements differ."""
+    return jnp.not_equal(*broadcast(input, other))
+
+
+def _ordered(name, input, other):
+    """Both operands, once it is sure that numbers of their type have an order."""
+    if jnp.iscomplexobj(input):
+        raise NotImplementedError(
+            f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
+            "Complex numbers have no order; compare `x.abs()`."
+        )
+    return broadcast(input, other)
+
+
+@op(promotion=COMPARE, operator="<", inplace=True, arities=EITHER_OTHER, aliases="less")
+def lt(input, other: Either):
+    """Whether the elements of `input` are smaller."""
+    return jnp.less(*_ordered("lt", input, other))
+
+
+@op(promotion=COMPARE, operator="<=", inplace=True, arities=EITHER_OTHER, aliases="less_equal")
+def le(input, other: Either):
+    """Whether the elements of `input` are smaller or equal."""
+    return jnp.less_equal(*_ordered("le", input, other))
+
+
+@op(promotion=COMPARE, operator=">", inplace=True, arities=EITHER_OTHER, aliases="greater")
+def gt(input, other: Either):
+    """Whether the elements of `input` are larger."""
+    return jnp.greater(*_ordered("gt", input, other))
+
+
+@op(promotion=COMPARE, operator=">=", inplace=True, arities=EITHER_OTHER, aliases="greater_equal")
+def ge(input, other: Either):
+    """Whether the elements of `input` are larger or equal."""
+    return jnp.greater_equal(*_ordered("ge", input, other))
+
+
+def _logical(name: str, function: Any, meaning: str, symbol: str = "") -> Op:
+    """Of two truth values, which numbers are as far as they are not 0."""
+
+    def row(input, other):
+        return function(*broadcast(input, other))
+
+    row.__doc__ = meaning
+    return op(name=name, promotion=COMPARE, inplace=True)(row)
+
+
+_logical("logical_and", jnp.logical_and, "Whether both are true.")
+_logical("logical_or", jnp.logical_or, "Whether one of the two is true.")
+_logical("logical_xor", jnp.logical_xor, "Whether just one of the two is true.")
+
+
+def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, masks: bool = True) -> Op:
+    """Of the bits of two integers; of truth values too."""
+
+    def row(input: Either, other: Either):
+        category = from_numpy(input.dtype).category
+        if category > INTEGRAL or (category == BOOL and not masks):
+            raise not_implemented(kernel, input)
+        return function(*broadcast(input, other))
+
+    row.__doc__ = meaning
+    columns: dict[str, Any] = {"operator": symbol, "arities": ((2, 3), (2, 3), (2, 3))}
+    return op(name=name, promotion=ARITHMETIC, inplace=True, differentiable=False, **columns)(row)
+
+
+def _left(input, other):
+    # A shift by more than there are bits, or back, leaves nothing.
+    inside = (other >= 0) & (other < input.dtype.itemsize * 8)
+    return jnp.where(inside, jnp.left_shift(input, jnp.where(inside, other, 0)), 0)
+
+
+def _right(input, other):
+    last = input.dtype.itemsize * 8 - 1
+    return jnp.right_shift(input, jnp.where((other < 0) | (other > last), last, other).astype(input.dtype))
+
+
+_bitwise("bitwise_and", "bitwise_and", jnp.bitwise_and, "The bits that both have.", "&")
+_bitwise("bitwise_or", "bitwise_or", jnp.bitwise_or, "The bits that one of the two has.", "|")
+_bitwise("bitwise_xor", "bitwise_xor", jnp.bitwise_xor, "The bits that just one of the two has.", "^")
+_bitwise("bitwise_left_shift", "lshift", _left, "The bits, moved up by `other` places.", "<<", masks=False)
+_bitwise("bitwise_right_shift", "rshift", _right, "The bits, moved down by `other` places.", ">>", masks=False)
+
+
+@op(operator="invert", inplace=True, differentiable=False)
+def bitwise_not(input):
+    """The other bits; of a truth value the other one."""
+    if from_numpy(input.dtype).category > INTEGRAL:
+        raise not_implemented("bitwise_not", input)
+    return jnp.bitwise_not(input)
+
+
+def _question(name: str, function: Any, meaning: str, **columns: Any) -> Op:
+    """Of each element alone."""
+
+    def row(input):
+        return function(input)
+
+    row.__doc__ = meaning
+    columns = {"out": False, **columns}
+    return op(name=name, differentiable=False, **columns)(row)
+
+
+def _infinite(name, value):
+    def ask(input):
+        if jnp.iscomplexobj(input):
+            raise RuntimeError(f"{name} does not support complex inputs.")
+        return input == value if jnp.issubdtype(input.dtype, jnp.floating) else jnp.zeros_like(input, bool)
+
+    return ask
+
+
+def _negative(input):
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("signbit is not implemented for complex tensors.")
+    if input.dtype == bool:
+        return jnp.zeros_like(input)
+    return jnp.signbit(input) if jnp.issubdtype(input.dtype, jnp.floating) else input < 0
+
+
+_question("logical_not", jnp.logical_not, "Whether it is 0.", inplace=True, out=True)
+_question("isnan", jnp.isnan, "Whether it is no number.")
+_question("isinf", jnp.isinf, "Whether it is infinite.")
+_question("isfinite", jnp.isfinite, "Whether it is a number, and not infinite.")
+_question("isreal", jnp.isreal, "Whether its imaginary part is 0.")
+_question("isposinf", _infinite("isposinf", jnp.inf), "Whether it is infinity.", out=True)
+_question("isneginf", _infinite("isneginf", -jnp.inf), "Whether it is minus infinity.", out=True)
+_question("signbit", _negative, "Whether its sign is minus, be it that of a zero.", out=True)
+
+
+@op(differentiable=False, out=False)
+def isclose(input, other, rtol: Real = 1e-5, atol: Real = 1e-8, equal_nan: Flag = False):
+    """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
+    if input.dtype != other.dtype:
+        names = [
+            {"float32": "Float", "float64": "Double"}.get(x.dtype.name, from_numpy(x.dtype).legacy)
+            for x in (input, other)
+        ]
+        raise RuntimeError(f"{names[0]} did not match {names[1]}")
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value:g}")
+    input, other = broadcast(input, other)
+    close = input == other
+    if equal_nan:
+        close |= jnp.isnan(input) & jnp.isnan(other)
+    if rtol == 0 and atol == 0:
+        return close
+    if from_numpy(input.dtype).category <= INTEGRAL:
+        input, other = input.astype("float64"), other.astype("float64")
+    distance = jnp.abs(input - other)
+    return close | (jnp.isfinite(distance) & (distance <= atol + jnp.abs(rtol * other)))
+
+
+@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)))
+def where(condition: Kept, input: Either, other: Either):
+    """`input` where `condition` is true, `other` elsewhere."""
+    if condition.dtype != bool and condition.dtype != jnp.uint8:
+        raise RuntimeError(
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{from_numpy(condition.dtype).legacy}"
+        )
+    input, other = broadcast(input, other)
+    condition, _ = broadcast(condition, jax.ShapeDtypeStruct(jnp.broadcast_shapes(input.shape, other.shape), bool))
+    return jnp.where(condition.astype(bool), input, other)

@@ -1,0 +1,348 @@
+"""The backward graph by torch's names: hooks of its steps, gradient edges, hooks of several tensors, saved tensors."""
+
+from __future__ import annotations
+
+import gc
+
+from functions import leaf, module
+from oracle import agreement_of, programs_of
+
+import jaxvjp
+
+
+def graph(torch):
+    return module(torch, "autograd.graph")
+
+
+def accumulation(x):
+    """The AccumulateGrad step of a leaf."""
+    return (x * 2).grad_fn.next_functions[0][0]
+
+
+# Hooks of steps
+
+
+def the_order_of_all_hooks_of_a_leaf(torch):
+    x, log = leaf(torch), []
+    y = (x * 3).sum()
+    step = y.grad_fn.next_functions[0][0].next_functions[0][0]
+    step.register_hook(lambda given, arrived: log.append(("after", given, arrived, x.grad)))
+    step.register_prehook(lambda arrived: log.append(("before", arrived, x.grad is None)))
+    x.register_hook(lambda gradient: log.append(("tensor", gradient)))
+    x.register_post_accumulate_grad_hook(lambda x: log.append(("accumulated", x.grad)))
+    step.register_prehook(lambda arrived: log.append("before, too"))
+    y.backward()
+    return log, x.grad
+
+
+def a_prehook_of_a_leaf_replaces_what_is_added(torch):
+    x = leaf(torch)
+    step = accumulation(x)
+    step.register_prehook(lambda arrived: (arrived[0] * 10,))
+    (x * 3).sum().backward()
+    (x * 1).sum().backward(inputs=[x])
+    alone = torch.autograd.grad((x * 3).sum(), x)
+    with torch.no_grad():
+        x.mul_(2)
+    x.grad = None
+    (x * 3).sum().backward()
+    return alone, x.grad, step is accumulation(x), step.variable is x
+
+
+def a_hook_of_a_leaf_under_create_graph(torch):
+    x = leaf(torch)
+    step = accumulation(x)
+    step.register_prehook(lambda arrived: (arrived[0] * x,))
+    (x * 3).sum().backward(create_graph=True)
+    return x.grad, x.grad.grad_fn is not None
+
+
+def a_removed_hook_of_a_leaf(torch):
+    x = leaf(torch)
+    step = accumulation(x)
+    step.register_prehook(lambda arrived: (arrived[0] * 10,)).remove()
+    with step.register_hook(lambda given, arrived: (1, 2)):
+        pass
+    (x * 3).sum().backward()
+    return x.grad
+
+
+def a_prehook_gives_none(torch):
+    x, w = leaf(torch), leaf(torch)
+    step = accumulation(x)
+    step.register_prehook(lambda arrived: (None,))
+    (x * w).sum().backward()
+    y = x * 3
+    y.grad_fn.register_prehook(lambda arrived: (None,))
+    (y * w).sum().backward()
+    z = w.exp() * 2
+    z.grad_fn.register_hook(lambda given, arrived: (None, None))
+    z.sum().backward()
+    return x.grad, w.grad
+
+
+def refusals(torch):
+    found = []
+    for register in ("register_prehook", "register_hook"):
+        for returned in (5, [1.0], torch.ones(2), (torch.ones(2), torch.ones(2)), (torch.ones(3),), (torch.ones(2),)):
+            for of_leaf in (False, True):
+                x = leaf(torch)
+                y = x.exp()
+                step = accumulation(x) if of_leaf else y.grad_fn
+                getattr(step, register)(lambda *given, returned=returned: returned)
+                try:
+                    y.sum().backward()
+                    found.append(x.grad)
+                except (TypeError, RuntimeError) as error:
+                    found.append((type(error).__name__, str(error).partition("\n")[0]))
+    return found
+
+
+def a_step_is_one_object(torch):
+    x = leaf(torch)
+    y = x * 3
+    values, indices = torch.stack([x, y]).max(dim=0)
+    first, second = (y * 2).unbind(0)
+    y.grad_fn.metadata["note"] = 1
+    return (
+        y.grad_fn is y.grad_fn,
+        accumulation(x) is accumulation(x),
+        y.grad_fn.next_functions[0][0] is y.grad_fn.next_functions[0][0],
+        {y.grad_fn: 5}[y.grad_fn],
+        [step and step.name() for step, _ in values.grad_fn.next_functions],
+        [(step and step.name(), number) for step, number in (second * 1).grad_fn.next_functions],
+        [step and step.name() for step, _ in first.grad_fn.next_functions],
+        [each.output_nr for each in (x, y, values, indices, first, second)],
+    )
+
+
+def what_a_step_saved(torch):
+    x, w = leaf(torch), leaf(torch, 3.0, 4.0)
+    y, z = x * w, x.exp()
+    c = (x * 2).grad_fn
+    found = [y.grad_fn._saved_self is x, y.grad_fn._saved_other is w, z.grad_fn._saved_result, c._saved_self]
+    z.sum().backward()
+    try:
+        found.append(z.grad_fn._saved_result)
+    except RuntimeError as error:
+        found.append(str(error))
+    return found
+
+
+# Gradient edges
+
+
+def edges_in_the_place_of_tensors(torch):
+    x = leaf(torch)
+    y = x * 2
+    z = (y**2).sum()
+    edge, of_leaf = graph(torch).get_gradient_edge(y), graph(torch).get_gradient_edge(x)
+    kept = edge.node is y.grad_fn, edge.output_nr, of_leaf.node.name(), isinstance(edge.node, graph(torch).Node)
+    del y
+    gc.collect()
+    found = [torch.autograd.grad(z, edge, retain_graph=True), torch.autograd.grad(z, (edge, of_leaf, x))]
+    found.append(torch.autograd.grad(edge, x, torch.ones(2), retain_graph=True))
+    torch.autograd.backward(edge, torch.ones(2), inputs=[of_leaf])
+    return kept, found, x.grad
+
+
+def the_edge_of_one_of_several_results(torch):
+    x = leaf(torch)
+    second = (x * x).unbind(0)[1]
+    edge = graph(torch).get_gradient_edge(second)
+    by_hand = graph(torch).GradientEdge(second.grad_fn, 1)
+    return edge.output_nr, torch.autograd.grad(edge, x, retain_graph=True), torch.autograd.grad(by_hand, x)
+
+
+def no_edge_without_a_gradient(torch):
+    graph(torch).get_gradient_edge(torch.ones(2))
+
+
+def an_edge_of_several_elements_needs_a_gradient(torch):
+    torch.autograd.backward(graph(torch).get_gradient_edge(leaf(torch) * 2))
+
+
+# Hooks of several tensors
+
+
+def hooks_of_several_tensors(torch):
+    a, b, c, log = leaf(torch), leaf(torch), leaf(torch), []
+    handle = graph(torch).register_multi_grad_hook((a, b, c), lambda gradients: log.append(list(gradients)))
+    first = graph(torch).register_multi_grad_hook((c, a), lambda gradient: log.append(gradient), mode="any")
+    (a * b).sum().backward()
+    with torch.no_grad():
+        b.add_(1)
+    (a * b).sum().backward()
+    (a * c).sum().backward(inputs=[c])
+    handle.remove()
+    first.remove()
+    (a * b).sum().backward()
+    y, z = a * 2, a * 3
+    with graph(torch).register_multi_grad_hook((y, z, a, y), lambda gradients: log.append(list(gradients))):
+        (y * z).sum().backward()
+    return log
+
+
+def a_mode_that_there_is_not(torch):
+    graph(torch).register_multi_grad_hook((leaf(torch),), lambda gradients: None, mode="some")
+
+
+# Writes to what was saved
+
+
+def a_version_counted_up(torch):
+    x = torch.ones(2)
+    before = x._version
+    graph(torch).increment_version(x)
+    graph(torch).increment_version([x, x[0]])
+    return x._version - before, x
+
+
+def what_was_saved_before_the_count_went_up(torch):
+    x = leaf(torch)
+    w = x * 1
+    y = w * w
+    graph(torch).increment_version(w)
+    (w * w).sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+    y.sum().backward()
+
+
+def a_leaf_whose_version_was_counted_up(torch):
+    x = leaf(torch)
+    y = x * x
+    graph(torch).increment_version(x)
+    y.sum().backward()
+
+
+def only_tensors_have_versions(torch):
+    graph(torch).increment_version(5)
+
+
+def writes_to_what_is_saved_allowed(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.save_for_backward(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, gradient):
+            x, y = ctx.saved_tensors
+            return gradient * x * y
+
+    gradients = []
+    for save_and_write in (
+        lambda c: (c**2, c.sin_())[0],
+        lambda c: (c.exp(), c.mul_(3))[0].mul_(2),
+        lambda c: (c[0] ** 2, c.mul_(3))[0],
+        lambda c: (Doubled.apply(c), c.mul_(3))[0].mul_(5),
+    ):
+        with graph(torch).allow_mutation_on_saved_tensors() as context:
+            x = leaf(torch)
+            save_and_write(x.clone()).sum().backward()
+            context.clear()
+        gradients.append(x.grad)
+    return gradients
+
+
+def only_of_what_is_recorded_inside(torch):
+    c = leaf(torch).clone()
+    y = c**2
+    with graph(torch).allow_mutation_on_saved_tensors():
+        c.sin_()
+        y.sum().backward()
+
+
+def one_inside_the_other(torch):
+    with graph(torch).allow_mutation_on_saved_tensors(), graph(torch).allow_mutation_on_saved_tensors():
+        pass
+
+
+# Old names, and those that have nothing to do here
+
+
+def the_old_variable(torch):
+    v = torch.autograd.Variable
+    made = v(torch.ones(2), requires_grad=True)
+    return (
+        isinstance(torch.ones(1), v),
+        isinstance(5, v),
+        made,
+        v(torch.ones(2)),
+        v(),
+        torch.autograd.variable.Variable is v,
+    )
+
+
+def settings_without_effect(torch):
+    checkpoint = module(torch, "utils.checkpoint")
+    with torch.autograd.set_multithreading_enabled(False):
+        inside = torch.autograd.is_multithreading_enabled()
+    graph(torch).set_warn_on_accumulate_grad_stream_mismatch(False)
+    x = leaf(torch)
+    with checkpoint.set_checkpoint_early_stop(False), checkpoint.set_checkpoint_debug_enabled(None):
+        y = checkpoint.checkpoint(torch.sin, x, use_reentrant=False, context_fn=checkpoint.noop_context_fn)
+    checkpoint.check_backward_validity([x])
+    return inside, torch.autograd.is_multithreading_enabled(), y, checkpoint.detach_variable((x, x * 2, 3))
+
+
+def detach_variable_takes_a_tuple(torch):
+    module(torch, "utils.checkpoint").detach_variable(5)
+
+
+def functions_without_writes(torch):
+    def f(x):
+        y = x.clone()
+        y.add_(1)
+        return (y * x).sum()
+
+    x = torch.tensor([1.0, 2.0])
+    pure = torch.func.functionalize(f, remove="mutations_and_views")
+    return pure(x), torch.func.grad(pure)(x), torch.func.vmap(torch.func.functionalize(torch.sin))(x)
+
+
+def there_is_no_such_thing_to_remove(torch):
+    torch.func.functionalize(torch.sin, remove="everything")(torch.ones(1))
+
+
+def a_look_inside_a_transform(torch):
+    seen = []
+
+    def f(x):
+        seen.append(torch.func.debug_unwrap(x * 2))
+        return (x * 2).sum()
+
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    torch.func.vmap(f)(x)
+    torch.func.grad(f)(x)
+    torch.func.vmap(torch.func.grad(f))(x)
+    f(x)
+    return seen
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals(), graph, leaf, module))
+
+
+class Affine:
+    """What a module is, as far as `functional_call` cares."""
+
+    def __init__(self, value):
+        self.weight = jaxvjp.tensor([value, 2.0], requires_grad=True)
+        self.scale = jaxvjp.tensor(value)
+
+    def __call__(self, x):
+        return (self.weight * x).sum() * self.scale
+
+
+def test_an_ensemble_is_one_model():
+    models = [Affine(1.0), Affine(3.0)]
+    parameters, buffers = jaxvjp.func.stack_module_state(models)
+    x = jaxvjp.tensor([1.0, 1.0])
+    together = jaxvjp.func.vmap(lambda p, b: jaxvjp.func.functional_call(models[0], (p, b), (x,)))(parameters, buffers)
+    assert together.tolist() == [each(x).item() for each in models]
+    assert [each.is_leaf and each.requires_grad for each in parameters.values()] == [True]
+    assert list(buffers) == ["scale"]
+    together.sum().backward()
+    assert parameters["weight"].grad.tolist() == [[1.0, 1.0], [3.0, 3.0]]

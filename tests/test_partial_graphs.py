@@ -1,0 +1,131 @@
+"""Graphs that were partly freed, and graphs whose leaves were written after they were recorded."""
+
+from __future__ import annotations
+
+from functions import leaf
+from oracle import agreement_of, programs_of
+
+
+def outcomes(torch, *attempts):
+    found = []
+    for attempt in attempts:
+        try:
+            found.append(attempt())
+        except RuntimeError as error:
+            found.append(str(error).partition("\n")[0])
+    return found
+
+
+def a_freed_graph_is_no_unused_input(torch):
+    x = leaf(torch)
+    held, grad = x * x, torch.autograd.grad
+    z = held.sum()
+    z.backward()
+    w = (x * x).sum()
+    w.backward()
+    return outcomes(
+        torch,
+        lambda: grad(z, x, allow_unused=True),
+        lambda: grad(z, x),
+        lambda: grad(w, x, allow_unused=True),
+        lambda: grad(held.sum(), x, materialize_grads=True),
+        lambda: grad(held.sum(), [x, held], allow_unused=True),
+        lambda: grad(held.sum(), held),
+        lambda: grad(z, leaf(torch), allow_unused=True),
+    )
+
+
+def part_of_the_way_is_freed(torch):
+    a, b, c = leaf(torch), leaf(torch), leaf(torch)
+    inner = a.exp() * b
+    outer = inner * 2
+    outer.sum().backward()
+    loss, grad = (outer * c + b).sum(), torch.autograd.grad
+    return outcomes(
+        torch,
+        lambda: grad(loss, c, retain_graph=True),
+        lambda: grad(loss, b, retain_graph=True),
+        lambda: grad(loss, a, retain_graph=True),
+        lambda: grad(loss, [a, c], retain_graph=True, allow_unused=True),
+        lambda: grad(loss, inner, retain_graph=True, allow_unused=True),
+        lambda: grad(loss, leaf(torch), retain_graph=True, allow_unused=True),
+        lambda: loss.backward(inputs=[b], retain_graph=True),
+        lambda: loss.backward(inputs=[c]),
+        lambda: c.grad.clone(),
+    )
+
+
+def freed_by_a_walk_to_one_input(torch):
+    a, b = leaf(torch), leaf(torch)
+    inner = a * b
+    grad = torch.autograd.grad
+    return outcomes(
+        torch,
+        lambda: grad(inner.sum(), a),
+        lambda: grad((inner * 2 + b).sum(), b),
+        lambda: grad((inner * 2 + b).sum(), b, allow_unused=True),
+    )
+
+
+def two_heads_on_one_body(torch):
+    """What was freed does not matter to who asks only for what lies before it."""
+    body, first, second = leaf(torch), leaf(torch), leaf(torch)
+    features = body.exp()
+    (features * first).sum().backward()
+    return outcomes(
+        torch,
+        lambda: torch.autograd.grad((features * second).sum(), second),
+        lambda: (features * second).sum().backward(inputs=[second]),
+        lambda: second.grad.clone(),
+        lambda: (features * second).sum().backward(),
+    )
+
+
+def a_leaf_written_after_it_was_used(torch):
+    found = []
+    for write in (
+        lambda w: w.add_(1),
+        lambda w: w.detach().add_(1),
+        lambda w: w.data.add_(1),
+        lambda w: setattr(w, "data", torch.tensor([5.0, 5.0])),
+        lambda w: w.requires_grad_(False).requires_grad_(True),
+    ):
+        w = leaf(torch)
+        before = (w * 2).sum()
+        with torch.no_grad():
+            write(w)
+        w.register_hook(lambda gradient: gradient * 10)
+        both = before + (w * 3).sum()
+        found.append(torch.autograd.grad(before, w, retain_graph=True))
+        found.append(torch.autograd.grad(both, w, retain_graph=True))
+        both.backward(inputs=[w], retain_graph=True)
+        both.backward()
+        found.append((w, w.grad))
+    return found
+
+
+def a_leaf_that_requires_no_gradient_any_more(torch):
+    w = leaf(torch)
+    y = (w * 2).sum()
+    w.requires_grad_(False)
+    y.backward()
+    return w.grad
+
+
+def an_intermediate_written_past_its_graph(torch):
+    found = []
+    for write in (lambda h: h.detach().add_(1), lambda h: h.data.mul_(3), lambda h: h.data.__setitem__(0, 7.0)):
+        w = leaf(torch)
+        h = w * 2
+        y = h.sum()
+        write(h)
+        h.retain_grad()
+        h.register_hook(lambda gradient: gradient * 10)
+        z = y + (h * 3).sum()
+        found.append((torch.autograd.grad(z, h, retain_graph=True), h.retains_grad, h.grad_fn.name()))
+        z.backward()
+        found.append((h, h.grad, w.grad))
+    return found
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals(), leaf))
