@@ -164,10 +164,8 @@ class Block:
                 continue
             targets = []
             for value in step.outputs:
-                if value not in last_use and not (step.stays and value.wanted and len(step.outputs) == 1):
-                    targets.append("_" if value.wanted is None or step.unpacked else safe(value.wanted))
-                    if targets[-1] != "_":
-                        owner[targets[-1]] = value
+                if value not in last_use and (value.wanted is None or not step.stays):
+                    targets.append("_")
                     continue
                 name = self._free(safe(value.wanted or "t"), value, place, owner, last_use)
                 owner[name] = value

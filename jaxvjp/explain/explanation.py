@@ -127,7 +127,7 @@ class Explanation:
         walked = self._walk(number)
         with self.story.told() as story:
             text = Text(story, False)
-            text.find_twins(reachable(walked.roots, lambda node: node.inputs))
+            text.look_over(reachable(walked.roots, lambda node: node.inputs))
             try:
                 numbers: Cotangents | None = self.cotangents(number)
             except (ValueError, RuntimeError):  # of several roots, say; the picture goes without

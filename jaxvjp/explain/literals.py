@@ -16,7 +16,7 @@ LONGEST = 128
 """An array of more elements than this is not written out."""
 
 
-class Unwritable(Exception):  # noqa: N818 - it is no mistake of anybody's
+class Unwritable(RuntimeError):  # noqa: N818 - it is no mistake of anybody's
     """Something that has no source text: a function, an object of the user's."""
 
 

@@ -9,6 +9,7 @@ known that the sum, and not the product, is y.
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 import linecache
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from jaxvjp.tensor import Tensor
 Span = tuple[int, int, int, int]
 """First line, last line, first column, last column."""
 FILES = 64
+BUILTINS = frozenset(dir(builtins))
 
 
 class Statement(NamedTuple):
@@ -88,6 +90,13 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
             if isinstance(each, ast.NamedExpr) and each.value is expression:
                 return each.target.id
     return None
+
+
+def within_builtin(where: Where) -> bool:
+    """Whether an operation was recorded by a function of Python's own, such as `sum(x)`, which makes several."""
+    found = statement(where)
+    expression = None if found is None else found.expression
+    return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and expression.func.id in BUILTINS
 
 
 def variables_of(frame: Any) -> dict[str, Any]:

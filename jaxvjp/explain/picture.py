@@ -168,7 +168,7 @@ def picture_of(
     for link in cotangents or ():
         for target, (_, value) in zip(link.targets, link.leaves, strict=True):
             flows[target, link.node] = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
-    boxes = [_box(node, keys[node], called(node)) for node in nodes]
+    boxes = [_box(node, keys[node], called(node), node.operation is None and any(inputs(node))) for node in nodes]
     arrows = []
     for node in nodes:
         for each in dict.fromkeys(_sources(inputs(node))):
@@ -183,7 +183,7 @@ def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
             yield each.inputs[0] if each.operation is item and type(each.inputs[0]) is Node else each
 
 
-def _box(node: Node, key: str, name: str | None) -> Box:
+def _box(node: Node, key: str, name: str | None, detached: bool) -> Box:
     source = statement(node.where)
     marks = [
         word
@@ -192,7 +192,9 @@ def _box(node: Node, key: str, name: str | None) -> Box:
     ]
     numbers = [terminal.numbers(np.asarray(each.value)) for each in node.inputs if type(each) is Number]
     details = []
-    if node.operation is None:
+    if detached:  # a leaf that is the value of another node
+        kind, title = "cut", name or "detach"
+    elif node.operation is None:
         kind = "leaf" if node.requires_grad else "constant"
         title = name or kind
     else:

@@ -20,7 +20,7 @@ from jaxvjp.core.transforms import jvp, vmap
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.fallback import primitives
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed, shortest
-from jaxvjp.explain.names import assigned, numbered, safe
+from jaxvjp.explain.names import assigned, numbered, safe, within_builtin
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.wording import cut
 from jaxvjp.explain.writing import Given, Written, definition, written
@@ -44,6 +44,7 @@ class Text:
         self.story = story
         self.wide = wide  # whether there are 64-bit types, so that every dtype is said
         self.twins: dict[Node, Node] = {}
+        self.inner: set[Node] = set()
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
@@ -52,10 +53,13 @@ class Text:
         self.taken: set[str] = {*story.names.values()}
         self.summaries: list[str] = []
 
-    def find_twins(self, nodes: Sequence[Node]) -> None:
-        """Finds the leaves that are the detached form of another node: they have the same array, not an equal one."""
+    def look_over(self, nodes: Sequence[Node]) -> None:
+        """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
+        and what Python's own functions, such as `sum`, made on the way."""
         first: dict[int, Node] = {}
         for node in nodes:
+            if within_builtin(node.where):
+                self.inner.update(each for each in node.inputs if type(each) is Node and each.where == node.where)
             if type(node.aval) is tuple or node.value is None:
                 continue
             other = first.setdefault(id(node.value), node)
@@ -84,7 +88,7 @@ class Text:
             if own is not None:
                 return own
             return assigned(node.where)
-        if node.holder is None:
+        if node.holder is None or node in self.inner:
             return own
         index = None
         if node.operation is item:
@@ -246,9 +250,7 @@ class Scope:
             return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
         if values.ndim == 0 and wanted is None and values.dtype == np.float32 and not self.text.wide:
             text = literal(shortest(values[()]))
-        step = Step(
-            [], lambda inputs: text, [wanted], node.serial - 1e9 if node.requires_grad else node.serial, node.where
-        )
+        step = Step([], lambda inputs: text, [wanted], node.serial, node.where)
         step.note = "leaf"
         return self.add(step).outputs[0]
 

@@ -92,7 +92,7 @@ class _Writer:
         self.style = style
         self.nodes = _all_nodes(story)
         self.text = Text(story, any(wide(each.aval) for each in self.nodes))
-        self.text.find_twins(self.nodes)
+        self.text.look_over(self.nodes)
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
@@ -444,6 +444,7 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += event.what.roots
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
+    roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
     return reachable(roots, lambda node: node.inputs)
 
 

@@ -104,7 +104,7 @@ def test_the_picture_as_text_mermaid_and_svg():
     picture = explanation.picture()
     text = str(picture).splitlines()
     assert text[0].split() == ["value", "what", "it", "is", "made", "from", "cotangent", "line"]
-    assert [each.split()[0] for each in text[1:]] == ["x", "w", "h", "mul", "constant", "y"]
+    assert [each.split()[0] for each in text[1:]] == ["x", "w", "h", "mul", "detach", "y"]
     assert "¦x" in str(picture)  # no gradient goes back to where it was detached
     mermaid = picture.mermaid()
     assert mermaid.startswith("flowchart TD\n")
