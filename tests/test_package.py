@@ -20,8 +20,8 @@ READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.joining ops.pointwise ops.elementary
     ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex ops.statistics
     ops.linalg ops.view ops
-    core.places core.modes core.observers core.graph core.program core.compilation core.history core.plan core.evaluation
-    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
+    core.places core.modes core.observers core.graph core.program core.compilation core.history core.plan
+    core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     terminal printing hooks publishing storage tensor application conversion cuda levels indexing parts signatures calls
     functions random creation sampling properties autograd.variable linalg fft special nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
@@ -30,8 +30,9 @@ READING_ORDER = """
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
-    explain.fallback explain.story explain.scope explain.functions explain.source explain.jacobian explain.chain
-    explain.picture explain.explanation explain.page explain
+    explain.fallback explain.cuts explain.story explain.text explain.layout explain.scope explain.functions
+    explain.programs explain.source explain.jacobian explain.chain explain.picture explain.explanation explain.page
+    explain
     __init__ lessons bench.workloads bench.operations bench explain.command
     opinfo.table opinfo.check opinfo.report opinfo __main__
 """

@@ -21,9 +21,9 @@ from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
 from jaxvjp.explain.names import variables_of
 from jaxvjp.explain.picture import Picture, picture_of
-from jaxvjp.explain.scope import Text
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
+from jaxvjp.explain.text import Text
 from jaxvjp.tensor import Tensor
 from jaxvjp.testing import assert_close
 

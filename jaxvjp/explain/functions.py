@@ -17,7 +17,8 @@ from jaxvjp.core.modes import recording
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import safe
-from jaxvjp.explain.scope import NOWHERE, Scope
+from jaxvjp.explain.scope import WRITERS, Scope
+from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import example
 
 
@@ -223,3 +224,6 @@ def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
 def _gradient_names(step: FunctionStep) -> list[str]:
     parameters = list(inspect.signature(step.ctx._forward_cls.backward_method()).parameters.values())[1:]
     return [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+
+
+WRITERS["function"] = custom

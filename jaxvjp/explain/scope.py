@@ -1,104 +1,37 @@
 """Steps from nodes: which part of a recorded graph is written inside a function, which outside of it, and how.
 
 In this room one can have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
-reaches out for what does not depend on its parameters. `symbols`, `wording` and `story` come before it.
+reaches out for what does not depend on its parameters. `writing`, `cuts` and `text` come before it.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import Program
-from jaxvjp.core.pullback import pullback
-from jaxvjp.core.transforms import jvp, vmap
 from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
 from jaxvjp.explain.fallback import primitives
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed, shortest
-from jaxvjp.explain.names import assigned, numbered, safe, within_builtin
-from jaxvjp.explain.story import Story
-from jaxvjp.explain.wording import cut
+from jaxvjp.explain.names import numbered, safe
+from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, outcome, variable
-from jaxvjp.ops.op import Aval, abstract
-from jaxvjp.ops.pointwise import assigned as assigned_op
-from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
-from jaxvjp.utils.checkpoint import checkpointed
+from jaxvjp.ops.view import put
 
-CUTS = frozenset([select, unbind_one, slice_, split_one])
-"""The views that an index of integers and slices is made of."""
-POSITIONED = frozenset([select, unbind_one, slice_, split_one, put, full])
+POSITIONED = frozenset([*CUTS, put, full])
 """Ops whose Python numbers are positions and the like, which are part of the text."""
 
 
-class Text:
-    """The definitions of a program, each once: what several functions call, or what two functions say alike."""
-
-    def __init__(self, story: Story, wide: bool) -> None:
-        self.story = story
-        self.wide = wide  # whether there are 64-bit types, so that every dtype is said
-        self.twins: dict[Node, Node] = {}
-        self.inner: set[Node] = set()
-        self.definitions: dict[str, str] = {}
-        self.texts: dict[str, str] = {}
-        self.lines: dict[str, Any] = {}
-        self.imports: dict[str, None] = {}
-        self.held: dict[str, Any] = {}
-        self.taken: set[str] = {*story.names.values()}
-        self.summaries: list[str] = []
-
-    def look_over(self, nodes: Sequence[Node]) -> None:
-        """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
-        and what Python's own functions, such as `sum`, made on the way."""
-        first: dict[int, Node] = {}
-        for node in nodes:
-            if within_builtin(node.where):
-                self.inner.update(each for each in node.inputs if type(each) is Node and each.where == node.where)
-            if type(node.aval) is tuple or node.value is None:
-                continue
-            other = first.setdefault(id(node.value), node)
-            if other is not node and node.operation is None and not node.requires_grad:
-                self.twins[node] = other
-
-    def inputs(self, node: Node) -> Sequence[Any]:
-        """What a node was computed from; a detached leaf from the node that it is the value of."""
-        twin = self.twins.get(node)
-        return node.inputs if twin is None else (twin,)
-
-    def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
-        """The name of the function whose text, with NAME for its name, is `text`; a new one if there is none yet."""
-        key = key or text
-        if key not in self.definitions:
-            known = {each.removeprefix("_") for each in self.definitions.values()}
-            self.definitions[key] = numbered(safe(wanted) if wanted != "f" else "f", known | self.taken)
-            self.texts[key] = text
-            self.lines[key] = lines
-        return self.definitions[key]
-
-    def name_of(self, node: Node) -> str | None:
-        """What the user calls a node."""
-        own = self.story.names.get(node)
-        if node.operation is None or node.operation is variable:
-            if own is not None:
-                return own
-            return assigned(node.where)
-        if node.holder is None or node in self.inner:
-            return own
-        index = None
-        if node.operation is item:
-            index = node.static[0]
-        elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
-            index = int(node.inputs[1].value.real)
-            if node.operation is split_one and node.static[1]:
-                index //= node.static[1]
-        kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
-        return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
+WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
+"""What writes nodes that need functions of their own: a custom "function", a transform of a "program"."""
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
@@ -174,7 +107,7 @@ class Scope:
             return ()
         if node.operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
             return [each for each in node.python.edges if each.requires_grad]
-        if node.operation is put and _writes_back(node):
+        if node.operation is put and writes_back(node):
             return [each for each in node.inputs[:1] if type(each) is Node]
         return [each for each in self.text.inputs(node) if type(each) is Node]
 
@@ -199,17 +132,15 @@ class Scope:
         if operation is detach and not node.inputs[0].requires_grad:
             return self.values[node.inputs[0]]
         if operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
-            from jaxvjp.explain.functions import custom  # which writes functions, and so scopes
-
-            return custom(self, node)
-        if operation is put and _writes_back(node):
+            return WRITERS["function"](self, node)
+        if operation is put and writes_back(node):
             return self.values[node.inputs[0]]
         if operation in CUTS or operation is put:
             found = self._indexed(node)
             if found is not None:
                 return found
         if node.static and type(node.static[0]) is Program:
-            return self._transformed(node)
+            return WRITERS["program"](self, node)
         return self._operation(node)
 
     def _grows_here(self, node: Node) -> bool:
@@ -293,38 +224,6 @@ class Scope:
 
         return self._finished(node, inputs, write, names, several)
 
-    def _indexed(self, node: Node) -> Value | None:
-        """One index for a chain of them: `y[0, 1:]`, `y.at[0, 1:].set(new)`. None where there is no chain."""
-        chain = [node]
-        if node.operation is put:
-            base, new = node.inputs[0], node.inputs[1]
-            steps = [(node.static[0], node.static[1], node.inputs[2:])]
-            while _continues(new, steps[-1]) and type(new) is Node:
-                steps.append((new.static[0], new.static[1], new.inputs[2:]))
-                new = new.inputs[1]
-            operands = [base, new]
-        else:
-            while type(each := chain[-1].inputs[0]) is Node and each.operation in CUTS and each.holder is None:
-                chain.append(each)
-            steps = [(each.operation, each.static, each.inputs[1:]) for each in reversed(chain)]
-            operands = [chain[-1].inputs[0]]
-        if len(steps) == 1:
-            return None
-        key = composed(steps, len(operands[0].aval.shape))
-        if key is None:
-            return None
-        text = literal(key[0] if len(key) == 1 else key)
-
-        def write(e: Sequence[Expression]) -> Expression:
-            if len(e) == 1:
-                return ast.Subscript(e[0], text, ast.Load())
-            place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), text, ast.Load())
-            return call(ast.Attribute(place, "set", ast.Load()), e[1])
-
-        inputs = [self.value(each) for each in operands]
-        value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
-        return value
-
     def _finished(
         self, node: Node, inputs: Sequence[Value], write: Callable[..., Expression], names: Any, several: bool
     ) -> Any:
@@ -368,110 +267,26 @@ class Scope:
         names = [None] * len(node.aval) if several else [self._wanted(node)]
         return self._finished(node, inputs, lambda e: call(called, *e), names, several)
 
-    # Programs inside.
+    def _indexed(self, node: Node) -> Value | None:
+        """One index for a chain of cuts; None where there is no chain."""
+        chain = chain_of(node)
+        if chain is None:
+            return None
+        text = literal(chain.key)
 
-    def _transformed(self, node: Node) -> Any:
-        """A transform of a program: `jax.vjp`, `jax.jvp`, `jax.vmap` or `jax.checkpoint` of a function."""
-        operation, static = node.operation, node.static
-        program: Program = static[0]
-        count = len(program.leaves)
-        function = self._function_of(program, node)
-        places = [place for place, each in enumerate(node.inputs[:count]) if type(each) is not Number]
-        leaves = [self.value(node.inputs[place]) for place in places]
-        rest = [self.value(each) for each in node.inputs[count:]]
-        order, where = node.serial, node.where
-        if operation is checkpointed:
-            result = Step(
-                leaves,
-                lambda e: call(call("jax.checkpoint", name(function)), *e),
-                [None] * len(node.aval),
-                order,
-                where,
-                unpacked=True,
-            )
-            return self.add(result).outputs
-        if operation is vmap:
-            _, in_axes, out_axes, _, _ = static
-            in_axes = tuple([in_axes[place] for place in places])
-            axes = {"in_axes": literal(in_axes)} if set(in_axes) != {0} else {}
-            axes.update({"out_axes": literal(out_axes)} if set(out_axes) != {0} else {})
-            mapped = call("jax.vmap", name(function), **axes)
-            result = Step(leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=True)
-            return self.add(result).outputs
-        wrt = static[1]
-        outputs = len(program.outputs)
+        def write(e: Sequence[Expression]) -> Expression:
+            if len(e) == 1:
+                return ast.Subscript(e[0], text, ast.Load())
+            place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), text, ast.Load())
+            return call(ast.Attribute(place, "set", ast.Load()), e[1])
 
-        def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
-            """The function of the leaves `wrt` alone, and those."""
-            chosen = [expressions[places.index(each)] for each in wrt]
-            if len(wrt) == len(places):
-                return name(function), chosen
-            params = [self._called(node.inputs[each], place, len(wrt)) for place, each in enumerate(wrt)]
-            inner = list(expressions[: len(places)])
-            for place, each in zip(wrt, params, strict=True):
-                inner[places.index(place)] = name(each)
-            head = ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, [])
-            return ast.Lambda(head, call(function, *inner)), chosen
-
-        if operation is jvp:
-
-            def pushed(e: Sequence[Expression]) -> Expression:
-                part, chosen = partly(e)
-                tangents = ast.Tuple(list(e[len(places) :]), ast.Load())
-                both = call("jax.jvp", part, ast.Tuple(chosen, ast.Load()), tangents)
-                return ast.Subscript(both, ast.Constant(1), ast.Load())
-
-            result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=True)
-            return self.add(result).outputs
-        if operation is pullback:
-
-            def taken(e: Sequence[Expression]) -> Expression:
-                part, chosen = partly(e)
-                return call("jax.vjp", part, *chosen)
-
-            vjp = Step(leaves, taken, [*[None] * outputs, "pullback"], order, where, unpacked=True)
-            vjp.grouped = None if outputs == 1 else (0, outputs)
-            self.add(vjp)
-
-            def pulled(e: Sequence[Expression]) -> Expression:
-                given = [
-                    call("jnp.conj", each) if aval.dtype.is_complex else each
-                    for each, aval in zip(e[1:], [each.aval for each in node.inputs[count:]], strict=True)
-                ]
-                v = given[0] if vjp.grouped is None else ast.Tuple(given, ast.Load())
-                callee = call("jax.vmap", e[0]) if static[2] else e[0]
-                return call(callee, v)
-
-            result = Step([vjp.outputs[-1], *rest], pulled, [None] * len(wrt), order + 0.1, where, unpacked=True)
-            self.add(result)
-            pulled_avals = [program.leaves[place] for place in wrt]
-            gradients = [
-                self.conjugated(each, order + 0.2) if aval.dtype.is_complex else each
-                for each, aval in zip(result.outputs, pulled_avals, strict=True)
-            ]
-            return [*vjp.outputs[:-1], *gradients]
-        raise Unwritable(f"{operation} is written nowhere")
+        inputs = [self.value(each) for each in chain.operands]
+        value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
+        return value
 
     def conjugated(self, value: Value, order: float) -> Value:
         """A complex cotangent of JAX's as torch has it, or the other way round."""
         return self.add(Step([value], lambda e: call("jnp.conj", e[0]), [value.wanted], order)).outputs[0]
-
-    def _function_of(self, program: Program, node: Node) -> str:
-        """A function that computes what a program does, of those of its leaves that are arrays."""
-        known = self.text.story.pulled.get(node)
-        operands = node.inputs[: len(program.leaves)]
-        leaves, outputs = thawed(program, operands) if known is None else (list(operands), known)
-        arrays = [each for each in leaves if type(each) is not Number]
-        inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
-        inner = Scope(self.text, self, inside)
-        params = [Value(self._called(cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
-        inner.values.update(zip(arrays, params, strict=True))
-        results = [inner.value(each) for each in outputs]
-        return function(inner, params, results, {}, "f", single=len(results) == 1)
-
-    def _called(self, leaf: Node, place: int, count: int) -> str:
-        """What a parameter is called."""
-        return self.text.name_of(leaf) or (f"x{place}" if count > 1 else "x")
 
 
 def function(
@@ -506,70 +321,6 @@ def function(
     return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
 
 
-def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
-    """Whether what is written is itself a write, into the very part that `step` cuts out."""
-    if type(new) is not Node or new.operation is not put or new.holder is not None:
-        return False
-    part = new.inputs[0]
-    if type(part) is not Node or (part.operation, part.static) != step[:2]:
-        return False
-    return [each.value for each in part.inputs[1:] if type(each) is Number] == [each.value for each in step[2]]
-
-
-def _writes_back(node: Node) -> bool:
-    """Whether a write puts into a part what is there already: the second half of `y[0] += 1`, as Python does it."""
-    base, new, *numbers = node.inputs
-    while type(new) is Node and new.operation is assigned_op and new.inputs[0].aval is new.inputs[1].aval:
-        new = new.inputs[1]
-    if type(new) is not Node or type(base) is not Node:
-        return False
-    if new.operation is put:
-        return _writes_back(new) and _is_part(new.inputs[0], base, node.static, numbers)
-    return _is_part(new, base, node.static, numbers)
-
-
-def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any]) -> bool:
-    """Whether `part` is what `step` cuts out of `base`."""
-    if type(part) is not Node or (part.operation, part.static) != step:
-        return False
-    if [each.value for each in part.inputs[1:] if type(each) is Number] != [each.value for each in numbers]:
-        return False
-    source = part.inputs[0]
-    if source is base:
-        return True
-    return (
-        type(source) is Node
-        and source.operation is base.operation
-        and source.operation is not None
-        and source.operation.write is not None
-        and _is_part(source, cast(Node, base.inputs[0]), (base.operation, base.static), base.inputs[1:])
-    )
-
-
-def composed(steps: Sequence[tuple[Any, Any, Any]], ndim: int) -> tuple[Any, ...] | None:
-    """The index that a chain of `select` and `slice` is; None where one of them is something else."""
-    entries: list[Any] = [slice(None)] * ndim
-    shown = list(range(ndim))
-    for operation, static, operands in steps:
-        if operation not in CUTS or not operands:
-            return None
-        place, start = shown[static[0]], int(operands[0].value.real)
-        before = entries[place]
-        first, stride = before.start or 0, before.step or 1
-        if operation in (select, unbind_one):
-            entries[place] = first + start * stride
-            shown.remove(place)
-        else:
-            part = cut(start, static[1], static[2])
-            last = None if part.stop is None else first + part.stop * stride
-            entries[place] = slice(
-                first + start * stride or None, last, static[2] * stride if static[2] * stride > 1 else None
-            )
-    while len(entries) > 1 and entries[-1] == slice(None):
-        entries.pop()
-    return tuple(entries)
-
-
 def written_node(node: Node) -> Written | None:
     """How a node's op is written; None where it can only be told in JAX's primitives."""
     operation = node.operation
@@ -585,28 +336,3 @@ def written_node(node: Node) -> Written | None:
         return written(operation, node.static, tuple(givens))
     except Unwritable:
         return None
-
-
-def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """A program as nodes again: its leaves, of which the Python numbers are those of `operands`, and its outputs."""
-    leaves = [
-        each if type(each) is Number else Node(None, (), (), aval, where=NOWHERE)
-        for aval, each in zip(program.leaves, operands, strict=True)
-    ]
-    nodes: list[Node] = []
-    for operation, static, reads in program.equations:
-        inputs = tuple([nodes[each] if each >= 0 else leaves[-1 - each] for each in reads])
-        aval: Any = abstract(operation, static, tuple([each.aval for each in inputs]))
-        nodes.append(Node(operation, static, inputs, aval, where=NOWHERE))
-    return leaves, [nodes[each] if each >= 0 else leaves[-1 - each] for each in program.outputs]
-
-
-NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
-"""The place of a node that no line of the user's recorded."""
-
-
-def wide(aval: Aval | tuple[Aval, ...]) -> bool:
-    """Whether a value has a 64-bit type."""
-    if isinstance(aval, tuple):
-        return any(wide(each) for each in aval)
-    return bool(aval.dtype.numpy.itemsize >= (16 if aval.dtype.is_complex else 8))

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 
 import jax
 
+import jaxvjp.explain.functions
+import jaxvjp.explain.programs  # noqa: F401 - both say how their nodes are written
 from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
-from jaxvjp.explain.block import Block, Expression, Line, Repeat, Step, Value, rolled
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.layout import laid_out
 from jaxvjp.explain.literals import call, literal, name
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import Scope, Text, dependent, function, wide
+from jaxvjp.explain.scope import Scope, dependent, function
 from jaxvjp.explain.story import Event, Story, hooks_before, released
+from jaxvjp.explain.text import Text, wide
 
 STYLES = ("vjp", "grad", "jacrev")
-COMMENT = 44
-"""The column from which comments start, where the lines are short enough."""
-WIDTH = 116
 
 
 class Result(NamedTuple):
@@ -108,8 +109,8 @@ class _Writer:
                 self.clear(event)
         final = self.ends()
         self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
-        block = Block(self.top.steps, final, {}, {"jax", "jnp"})
-        return self.laid_out(block)
+        block = Block(self.top.steps, final, {}, {"jax", "jnp", *self.text.held})
+        return self.finished(block)
 
     # Events.
 
@@ -379,40 +380,9 @@ class _Writer:
             final.append(value)
         return [*final, *[value for _, _, value in self.results]]
 
-    def laid_out(self, block: Block) -> Program:
+    def finished(self, block: Block) -> Program:
         """The text: imports, inputs, functions, and the rest."""
-        head = ["import jax", "import jax.numpy as jnp"]
-        rest: list[str] = []
-        if self.text.wide:
-            rest.append('jax.config.update("jax_enable_x64", True)')
-        if jax.default_backend() != "cpu":
-            rest.append('jax.config.update("jax_default_matmul_precision", "highest")')
-        imports = sorted([*head, *self.text.imports], key=lambda each: (each.startswith("from jax"), each))
-        first = min([step.order for step in block.steps if step.stays], default=0)
-        inputs = [line for line in block.lines if line.step.note == "leaf" and line.step.order < first]
-        statements = [line for line in block.lines if line not in inputs]
-        pages: list[list[tuple[str, Any]]] = []
-        pages.append([(each, ()) for each in imports])
-        if rest:
-            pages.append([(each, ()) for each in rest])
-        files = _files(self.story)
-        if self.text.summaries or inputs:
-            pages.append([*[(each, ()) for each in self.text.summaries], *_formatted(inputs, 0, files)])
-        for key, called in self.text.definitions.items():
-            text, lines = self.text.texts[key], self.text.lines[key]
-            if lines is None:
-                own = [(each, ()) for each in text.replace("NAME", called).splitlines()]
-            else:
-                own = [(each, ()) for each in text.replace("NAME", called).splitlines()]
-                own += _formatted(rolled(lines[0]), 1, files)
-                own.append((f"    {lines[1]}", ()))
-            pages.append([("", ()), *own, ("", ())])
-        if statements:
-            pages.append(_formatted(rolled(statements), 0, files))
-        flat: list[tuple[str, Any]] = []
-        for place, page in enumerate(pages):
-            flat += [("", ()), *page] if place else page
-        flat = _tidied(flat)
+        flat = laid_out(self.text, block.lines, min([step.order for step in block.steps if step.stays], default=0))
         variables = {
             node: block.names[value]
             for node, value in self.top.values.items()
@@ -473,56 +443,3 @@ def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> 
         stages.append((sorted(reads, key=lambda node: node.serial), outputs))
         later |= reads
     return stages[::-1]
-
-
-# Lines.
-
-
-def _files(story: Story) -> str | None:
-    """The file that most of the story happened in, whose name needs not be said."""
-    names = [each.where[0].co_filename for each in story.events if each.where is not None]
-    return max(set(names), key=names.count) if names else None
-
-
-def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
-    """Lines with their comments, indented; what repeats in a loop."""
-    found: list[tuple[str, Any]] = []
-    for each in lines:
-        if isinstance(each, Repeat):
-            found.append((f"{'    ' * depth}for _ in range({each.times}):", ()))
-            found += _formatted(each.lines, depth + 1, file)
-            continue
-        text = "    " * depth + each.text
-        known = found and found[-1][1] == each.sources
-        notes = [
-            _said(source, each.text if each.note != "leaf" and not known else None, file) for source in each.sources
-        ]
-        if each.note and each.note != "leaf":
-            notes.append(each.note)
-        comment = f"# {'; '.join(notes)}"
-        room = max(COMMENT, len(text) + 2)
-        if notes and room + len(comment) > WIDTH and len(notes) + len(text) > COMMENT:
-            found.append((f"{'    ' * depth}{comment}", each.sources))
-            found.append((text, each.sources))
-        else:
-            found.append((f"{text.ljust(room)}{comment}" if notes else text, each.sources))
-    return found
-
-
-def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:
-    filename, line, text = source
-    place = f"line {line}" if file is None or filename == file else f"{filename.rpartition('/')[2]}:{line}"
-    short = text if len(text) <= 60 else text[:57] + "..."
-    return place if not text or written in (None, text) else f"{place}: {short}"
-
-
-def _tidied(lines: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """No more than two empty lines in a row, and none at the end."""
-    tidy: list[tuple[str, Any]] = []
-    for each in lines:
-        if not each[0] and len(tidy) >= 2 and not tidy[-1][0] and not tidy[-2][0]:
-            continue
-        tidy.append(each)
-    while tidy and not tidy[-1][0]:
-        tidy.pop()
-    return tidy

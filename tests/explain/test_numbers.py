@@ -94,7 +94,7 @@ with explain.recording() as story:
     y.backward(torch.tensor([1j, 2.0 + 1j]))
     """)
     chain = found["story"].cotangents()
-    assert [each.name for each in chain][0] == "y"
+    assert chain[0].name == "y"
     np.testing.assert_allclose(chain[-1].leaves[0][1], found["x"].grad.numpy(), rtol=1e-6)
     found["story"].check()
 
