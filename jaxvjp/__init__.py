@@ -2,14 +2,19 @@
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
-`tensor`, `application`, `conversion`, `indexing`, `functions`, `creation`, `autograd`, `func`, `explain`.
+`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
+`autograd`, `func`, `nn`, `explain`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from jaxvjp import (
     autograd,
     conversion,
+    crossing,
     cuda,
     dtypes,
     explain,
@@ -23,9 +28,13 @@ from jaxvjp import (
     properties,  # noqa: F401
     random,
     sampling,  # noqa: F401
+    selection,  # noqa: F401 - for what it publishes
     special,
+    splitting,  # noqa: F401
+    strides,  # noqa: F401
     testing,
     utils,
+    views,
 )
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
@@ -42,19 +51,24 @@ from jaxvjp.creation import (
     zeros,
     zeros_like,
 )
+from jaxvjp.crossing import from_dlpack, from_torch
 from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
+from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.sampling import rand, rand_like, randn, randn_like
+from jaxvjp.size import Size
 from jaxvjp.staging import UnstageableError, compile, jit
-from jaxvjp.tensor import Size, Tensor
+from jaxvjp.tensor import Tensor
 
 __version__ = "0.1.0"
 
 functions.attach_methods()
 conversion.attach_methods()
 indexing.attach_methods()
+crossing.attach_methods()
+views.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
@@ -65,7 +79,9 @@ __all__ = [
     "Size",
     "Tensor",
     "UnstageableError",
+    "as_torch",
     "autograd",
+    "compare",
     "compile",
     "counters",
     "cuda",
@@ -77,6 +93,8 @@ __all__ = [
     "explain",
     "explain_program",
     "fft",
+    "from_dlpack",
+    "from_torch",
     "full",
     "func",
     "get_default_device",
@@ -104,6 +122,7 @@ __all__ = [
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
+    "set_printoptions",
     "special",
     "tensor",
     "testing",
@@ -112,3 +131,18 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+
+LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
+"""Names whose rooms are imported when they are first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATER:
+        return getattr(import_module(LATER[name]), name)
+    sentence = f"module 'jaxvjp' has no attribute '{name}'"
+    if name.startswith("__"):
+        raise AttributeError(sentence)
+    from jaxvjp.scripts.names import advice
+
+    raise AttributeError(sentence + advice("torch", name))

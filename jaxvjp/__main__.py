@@ -1,14 +1,13 @@
 """The command line: `python -m jaxvjp` runs every example and compares four answers.
 
-`python -m jaxvjp NAME` shows one example in full, `python -m jaxvjp explain script.py` the functional program of a
-script, `python -m jaxvjp bench` measures, and `python -m jaxvjp ops`
-compares every op with torch's. Every other room comes before.
+`python -m jaxvjp NAME` shows one example in full, and `COMMANDS` has what else there is. Every other room comes before.
 """
 
 from __future__ import annotations
 
 import argparse
 import difflib
+import importlib
 import sys
 from collections.abc import Sequence
 
@@ -17,35 +16,31 @@ import jax
 from jaxvjp import terminal
 from jaxvjp.lessons import Answer, Run, lessons
 
+COMMANDS = {
+    "bench": ("jaxvjp.bench", "measure a warm step"),
+    "ops": ("jaxvjp.opinfo.report", "compare every op with torch's"),
+    "explain": ("jaxvjp.explain.command", "show the functional program that a script was"),
+    "run": ("jaxvjp.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
+    "compare": ("jaxvjp.comparison.command", "run torch scripts under both and compare line by line"),
+}
+"""Each is a module with a `main` of its own, imported when it is asked for."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns its exit status: 1 where something disagrees, 2 for a wrong call."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments[:1] == ["bench"]:
-        from jaxvjp.bench import main as bench  # only this command needs the workloads
-
-        return bench(arguments[1:])
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if given[:1] == ["explain"]:
-        from jaxvjp.explain.command import main as explain
-
-        return explain(given[1:])
+    if given and given[0] in COMMANDS:
+        status: int = importlib.import_module(COMMANDS[given[0]][0]).main(given[1:])
+        return status
+    commands = [f"  {name:<9} {does}" for name, (_, does) in COMMANDS.items()]
     parser = argparse.ArgumentParser(
         prog="jaxvjp",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Runs the examples: what backward(gradient) gives, what jax.vjp gives, and vᵀJ.",
-        epilog="Examples: " + ", ".join(lessons()),
+        epilog="\n".join(["commands:", *commands, "", "examples:", *[f"  {name}" for name in lessons()]]),
     )
-    parser.add_argument(
-        "name", nargs="?", help="an example to show in full, `bench` or `ops`; without it all examples run"
-    )
-    parser.add_argument("ops", nargs="*", metavar="op", help="after `ops`: torch's names of those to run")
-    parser.add_argument("--full", action="store_true", help="with `ops`: every sample in every type")
-    asked = parser.parse_args(given)
-    name = asked.name
-    if name == "ops":
-        from jaxvjp.opinfo.report import main as report
-
-        return report(asked.ops, asked.full)
+    parser.add_argument("name", nargs="?", help="an example to show in full, or a command; without it all examples run")
+    name = parser.parse_args(given).name
     known = lessons()
     if name is None:
         return run_all()

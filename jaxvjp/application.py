@@ -80,13 +80,40 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
         nodes = on_one_device(operation, nodes)
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
+    given = nodes
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
     if operation.mixed:
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
-        return record(operation, nodes, static)
-    return record(operation, promoted(operation.promotion, nodes), static)
+    else:
+        nodes = promoted(operation.promotion, nodes)
+    node = record(operation, nodes, static)
+    if operation.inspects is not None:
+        inspected(operation, given, static)
+    return node
+
+
+def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+    """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
+    assert operation.inspects is not None
+    name, check = operation.inspects
+    values = known_values(nodes[operation.operands.index(name)])
+    if values is not None:
+        shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
+        check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))
+
+
+def known_values(node: Node) -> np.ndarray[Any, Any] | None:
+    """The values of a node, computed if need be; None where they differ, between the examples of a `vmap` or from one
+    call of a staged step to another."""
+    if staging.journal is not None:
+        return None
+    if node.value is None:
+        if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
+            return None
+        evaluate((node,))
+    return np.asarray(node.value)
 
 
 def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -72,7 +72,10 @@ def tensor(
         array: Any = np.asarray(data.value)
         own = data.dtype
         device = data.device if device is None else device
-    elif isinstance(data, np.ndarray | np.generic | jax.Array):
+    elif isinstance(data, np.ndarray | np.generic):
+        array = np.array(data)  # JAX may go on reading the memory that it is given, which the caller may change
+        own = dtype_of(array.dtype)
+    elif isinstance(data, jax.Array):
         array = np.asarray(data)
         own = dtype_of(array.dtype)
     else:

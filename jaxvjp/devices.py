@@ -182,6 +182,11 @@ def jax_device(place: device | None) -> Any:
     return _all(where.type)[where.index or 0]
 
 
+def place_of(array: jax.Array) -> device | None:
+    """What an abstract value says of a tensor whose value is `array`, wherever JAX has that."""
+    return place(_named(next(iter(array.devices()))))
+
+
 def put(array: Any, place: device | None) -> jax.Array:
     """`array` on that device, as a `jax.Array`; NumPy's, put at home, JAX may still move to where it is used."""
     here = place is None and not isinstance(array, jax.Array)

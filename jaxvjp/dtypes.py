@@ -53,8 +53,8 @@ class dtype:  # noqa: N801 - torch's own spelling
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
-    def __reduce__(self) -> str:
-        return self.name
+    def __reduce__(self) -> tuple[Any, ...]:
+        return named, (self.name,)
 
 
 bool_ = dtype("bool", np.bool_, BOOL, "Bool")
@@ -82,8 +82,14 @@ ALIASES = {
     "cdouble": complex128,
 }
 _FROM_NUMPY = {each.numpy: each for each in ALL}
+_NAMED = {each.name: each for each in ALL}
 
 _default = float32
+
+
+def named(name: str) -> dtype:
+    """The dtype of torch's name, without the "torch."; KeyError where there is none."""
+    return _NAMED[name]
 
 
 def from_numpy(numpy_dtype: Any) -> dtype:
@@ -91,8 +97,9 @@ def from_numpy(numpy_dtype: Any) -> dtype:
     try:
         return _FROM_NUMPY[np.dtype(numpy_dtype)]
     except KeyError:
+        name = np.dtype(numpy_dtype).type.__name__
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{np.dtype(numpy_dtype).name}. The only supported types are: "
+            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: "
             + ", ".join(each.name for each in ALL)
             + "."
         ) from None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, wraps
 from typing import Any
 
 from jaxvjp.application import apply, apply_in_place, castable, check_writable, written
@@ -17,7 +17,8 @@ from jaxvjp.core.promotion import converted
 from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
-from jaxvjp.publishing import PUBLISHED, names
+from jaxvjp.ops.view import OVERLAPPING
+from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
 
@@ -154,22 +155,57 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
     name = signatures[0].name
     if not row.out:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+    return _written(name, lambda: apply(row, operands, static), out, _tensors(operands), row.apart)
+
+
+def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function over tensors that takes `out=` as well."""
+
+    @wraps(function)
+    def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
+        given = _tensors((*arguments, *named.values()))
+        return _written(name, lambda: function(*arguments, **named), out, given, apart=True)
+
+    return with_out
+
+
+def _written(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
+    """What `compute` gives, written into `out` if there is one."""
     if out is None:
-        return apply(row, operands, static)
+        return compute()
     targets = (out,) if isinstance(out, Tensor) else tuple(out)
-    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *_tensors(operands))):
+    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *given)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
             "`with jaxvjp.no_grad():`."
         )
-    results = apply(row, operands, static)
-    results = results if isinstance(results, tuple) else (results,)
+    computed = compute()
+    results = computed if isinstance(computed, tuple) else (computed,)
     for target, result in zip(targets, results, strict=True):
+        if apart:
+            _check_apart(target, result, given)
         write_out(target, result)
     if isinstance(out, Tensor):
         return out
-    return targets if row.returns is None else row.returns(*targets)
+    return type(computed)(*targets) if hasattr(computed, "_fields") else targets
+
+
+def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
+    if target.dtype is not result.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
+            "instead"
+        )
+    if target.overlaps_itself():
+        raise RuntimeError(OVERLAPPING)
+    # One that has to grow would run over the rest of its storage.
+    grows = target.shape != result.shape
+    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 def write_out(target: Tensor, result: Tensor) -> Tensor:
@@ -217,7 +253,7 @@ def in_place_forms() -> dict[str, list[Op]]:
         if place == "method" and any(row.inplace for row in rows):
             found[name] = [row for row in rows if row.inplace]
     for row in REGISTRY.values():
-        if row.inplace and "method" not in row.public and not row.namespace:
+        if row.inplace and not row.public & {"method", "nn.functional"} and not row.namespace:
             found.setdefault(row.torch_name, []).append(row)
     return found
 
@@ -229,7 +265,10 @@ def functions_in(place: str) -> dict[str, Callable[..., Any]]:
         for name, rows in in_place_forms().items():
             if all(len(row.operands) == 1 or row is fill for row in rows):
                 own[f"{name}_"] = in_place_of(rows, name)
-    return own | {name: function for (where, name), function in PUBLISHED.items() if where == place}
+    for (where, name), function in PUBLISHED.items():
+        if where == place:
+            own[name] = writing_out(function, name) if function in WRITING_OUT else function
+    return own
 
 
 def attach_methods() -> None:

@@ -1,4 +1,4 @@
-"""`x[key]` and `x[key] = value`, and the views that cut a tensor up. `tensor` comes before this room.
+"""`x[key]` and `x[key] = value`. `splitting` comes before this room.
 
 A key of integers, slices, `None` and `...` is a chain of view ops, one per part, as torch records it: `x[0, 1:]` is
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.application import apply_in_place
+from jaxvjp.application import apply_in_place, known_values
 from jaxvjp.core.graph import Node, Number, leaf, record
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.transfer import beside
 from jaxvjp.dtypes import bool_, int32, int64, uint8
-from jaxvjp.ops.arguments import wrap as wrap_dim
-from jaxvjp.ops.indexing import index, index_put
-from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.indexing import index
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import assigned
-from jaxvjp.ops.view import alias, select, slice_, split_one, unbind_one, unsqueeze
+from jaxvjp.ops.scattering import index_put
+from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.publishing import public
+from jaxvjp.splitting import cut, unbind
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -59,7 +60,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     """
     parsed = _parse(self.shape, key)
     if isinstance(key, slice) and all(step.operation is alias for step in parsed.steps):
-        return _cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
+        return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
     plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
     if not parsed.tensors:
         return plain
@@ -77,21 +78,34 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         _put(part, parsed, value, accumulate=False)
 
 
-@public("method")
+@public("method function")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
     _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
     return self
 
 
+@public("method function", name="index_put")
+def index_put_method(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
+    parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
+    return wrap(_put_at(input, parsed, values, accumulate))
+
+
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool) -> None:
     part.check_writable()
+    part.write(_put_at(part, key, value, accumulate))
+
+
+def _put_at(part: Tensor, key: Key, value: Any, accumulate: bool) -> Node:
     if isinstance(value, NUMBERS):
         source: Node | Number = Number(value, part.dtype)
     else:
         source = converted(value.node, part.dtype)
     beside_it = beside((source, *key.tensors), part.node.device)
-    part.write(record(index_put, (part.node, *beside_it), (key.pattern, accumulate)))
+    return record(index_put, (part.node, *beside_it), (key.pattern, accumulate))
 
 
 def _parse(shape: tuple[int, ...], key: Any) -> Key:
@@ -183,9 +197,8 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
 def _gathered(part: Tensor, rest: list[int], place: int) -> tuple[int, list[Node | None]]:
     """How many dimensions a tensor in a key takes, and the positions that it gives in them."""
     if part.dtype not in (bool_, uint8):
-        known = part.node.value
-        if known is not None or part.node.operation is not None:
-            values = np.asarray(part.value)
+        values = known_values(part.node)
+        if values is not None:
             for extreme in (values.min(initial=0), values.max(initial=0)):
                 if values.size and not -rest[0] <= extreme < rest[0]:
                     raise IndexError(f"index {extreme} is out of bounds for dimension {place} with size {rest[0]}")
@@ -212,91 +225,6 @@ def _together(positions: list[Node | None]) -> list[Node | None]:
             + ", ".join(str(list(each)) for each in shapes)
         ) from None
     return positions
-
-
-# The views that cut a tensor up along one dimension.
-
-
-@public(name="select")
-def select_method(self: Tensor, dim: int, index: int) -> Tensor:
-    """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
-    dim = wrap_dim(dim, self.ndim)
-    if not -self.shape[dim] <= index < self.shape[dim]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
-        )
-    return view(self, Step(select, (dim,), (Number(index % self.shape[dim], int32),)))
-
-
-@public()
-def narrow(self: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
-    dim = wrap_dim(dim, self.ndim)
-    size = self.shape[dim]
-    if length < 0:
-        raise RuntimeError("narrow(): length must be non-negative.")
-    if not -size <= start <= size:
-        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
-    start = start + size if start < 0 else start
-    if start + length > size:
-        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
-    return _cut(self, slice_, dim, start, length)
-
-
-@public()
-def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
-    dim = wrap_dim(dim, self.ndim)
-    return tuple(view(self, Step(unbind_one, (dim,), (Number(each, int32),))) for each in range(self.shape[dim]))
-
-
-@public()
-def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
-    dim = wrap_dim(dim, self.ndim)
-    size = self.shape[dim]
-    if isinstance(split_size, int):
-        if split_size < 0:
-            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-        if split_size == 0 and size:
-            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
-        starts = range(0, max(size, 1), max(split_size, 1))
-        lengths = [min(split_size, size - start) for start in starts]
-    else:
-        lengths = list(split_size)
-        if sum(lengths) != size:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension "
-                f"{dim}), but got split_sizes={lengths}"
-            )
-    return tuple(_cut(self, split_one, dim, sum(lengths[:place]), length) for place, length in enumerate(lengths))
-
-
-@public()
-def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
-    if chunks <= 0:
-        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    size = self.shape[wrap_dim(dim, self.ndim)]
-    return split(self, max(-(-size // chunks), 1), dim)
-
-
-def _cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
-    return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
-
-
-@public("method")
-def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
-    viewed: Tensor = self.view(other.shape)
-    return viewed
-
-
-@public("method")
-def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
-    viewed: Tensor = self.expand(other.shape)
-    return viewed
 
 
 def iterate(self: Tensor) -> Any:

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, Number, PythonBackward, known, leaf, next_serial, record
 from jaxvjp.core.modes import recording, transforming
@@ -119,6 +121,9 @@ class DualStep(Step):
         (tangent,) = self.level.tangents_of([new])
         self.tangent = known(0, new.aval) if tangent is None else tangent
         return self.level.primal_of(new)
+
+    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return array
 
     def plain(self) -> Step:
         return Step(alias, ())
@@ -249,6 +254,10 @@ class ExampleStep(Step):
     def write(self, base: Node, new: Node) -> Node:
         (batch,) = self.level.batches([new], [self.axis])
         return batch
+
+    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        one: np.ndarray[Any, Any] = np.moveaxis(array, self.axis, 0)[0]
+        return one
 
 
 class Batch:

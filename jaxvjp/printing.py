@@ -1,6 +1,7 @@
 """Tensors as text, in torch's form: four digits, aligned columns, scientific notation where torch uses it.
 
-`dtypes` comes before this room. It formats NumPy arrays and knows nothing of graphs.
+In this room one can choose how (`set_printoptions`). `dtypes` comes before it. It formats NumPy arrays and knows
+nothing of graphs.
 """
 
 from __future__ import annotations
@@ -13,37 +14,72 @@ import numpy as np
 
 from jaxvjp.dtypes import bool_, default_complex_dtype, dtype, get_default_dtype, int64
 
-PRECISION = 4
-LINE_WIDTH = 80
-THRESHOLD = 1000
-"""A tensor of more elements than this is summarised."""
-EDGE_ITEMS = 3
-
 Array = np.ndarray[Any, Any]
 
 
-def tensor(array: Array, own: dtype, suffixes: Sequence[str] = ()) -> str:
-    """`tensor(...)` for an array: its elements, then dtype and `suffixes` where torch shows them."""
+class Options(NamedTuple):
+    """How tensors are written.
+
+    Attributes: `precision` (digits after the point), `threshold` (a tensor of more elements is summarised), `edgeitems`
+    (how many elements a summary shows at each end of a dimension), `linewidth` (characters), `sci_mode` (scientific
+    notation: always, never, or, for None, where the numbers call for it).
+    """
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
+options = Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Sets how tensors are written (see `Options`); what is not given stays, but `sci_mode`, which goes back to None.
+
+    `profile` first sets all of them: to "default", "short" (two digits, two elements at each end) or "full" (no
+    summaries); any other name does nothing. Counterpart of `torch.set_printoptions`.
+    """
+    global options
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    chosen = PROFILES.get(profile or "", options)
+    options = chosen._replace(
+        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
+        sci_mode=sci_mode,
+    )
+
+
+def tensor(array: Array, own: dtype, suffixes: Sequence[str] = (), device: str | None = None) -> str:
+    """`tensor(...)` for an array: its elements, then device, size and dtype where torch shows them, then `suffixes`.
+
+    `device` is where the tensor is, or None for where new tensors go, which torch does not show.
+    """
     prefix = "tensor("
-    shown = list(suffixes)
-    implied = own in (get_default_dtype(), default_complex_dtype(), int64, bool_)
-    if array.size == 0:
-        implied = own is get_default_dtype()  # no element tells what the type is
-    if not implied:
-        shown.insert(0, f"dtype={own}")
-    if array.size == 0:
-        if array.ndim != 1:
-            shown.insert(0, f"size={tuple(array.shape)}")
-        body = "[]"
-    else:
-        body = _block(array, _format(array, own), len(prefix), array.size > THRESHOLD)
-    return _with_suffixes(prefix + body, shown, len(prefix))
+    shown = [] if device is None else [f"device='{device}'"]
+    empty = array.size == 0
+    if (empty and array.ndim != 1) or (not empty and not options.edgeitems):
+        shown.append(f"size={tuple(array.shape)}")
+    # No element of an empty tensor tells what the type is.
+    implied = (get_default_dtype(),) if empty else (get_default_dtype(), default_complex_dtype(), int64, bool_)
+    if own not in implied:
+        shown.append(f"dtype={own}")
+    body = "[]" if empty else _block(array, _format(array, own), len(prefix), array.size > options.threshold)
+    return _with_suffixes(prefix + body, [*shown, *suffixes], len(prefix))
 
 
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     last_line = len(text) - text.rfind("\n") + 1  # torch counts the last line of the elements two characters longer
     for suffix in suffixes:
-        if last_line + len(suffix) + 2 > LINE_WIDTH:
+        if last_line + len(suffix) + 2 > options.linewidth:
             text += ",\n" + " " * indent + suffix
             last_line = indent + len(suffix)
         else:
@@ -88,38 +124,43 @@ def _float_format(values: Array) -> _Format:
     scientific, integral = False, True
     if finite.size:
         largest, smallest = np.abs(finite).max(), np.abs(finite).min()
-        scientific = bool(largest / smallest > 1000 or largest > 1e8 or smallest < 1e-4)
+        # As a product, for the quotient of a large and a tiny number overflows.
+        calls_for_it = bool(largest > 1000 * smallest or largest > 1e8 or smallest < 1e-4)
+        scientific = calls_for_it if options.sci_mode is None else options.sci_mode
         integral = bool((finite == np.ceil(finite)).all())
+    digits = options.precision
 
     def write(value: float) -> str:
         if scientific:
-            return f"{value:.{PRECISION}e}"
+            return f"{value:.{digits}e}"
         if integral:
             return f"{value:.0f}." if math.isfinite(value) else f"{value:.0f}"
-        return f"{value:.{PRECISION}f}"
+        return f"{value:.{digits}f}"
 
     return _padded(write, max((len(write(each)) for each in finite.tolist()), default=1))
 
 
 def _seen(array: Array) -> Array:
     """The elements that a summary shows, or all."""
-    if array.size <= THRESHOLD:
+    if array.size <= options.threshold:
         return array
+    edge = options.edgeitems
     for axis, size in enumerate(array.shape):
-        if size > 2 * EDGE_ITEMS:
-            array = np.take(array, [*range(EDGE_ITEMS), *range(size - EDGE_ITEMS, size)], axis)
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
     return array
 
 
 def _block(array: Array, write: _Format, indent: int, summarise: bool) -> str:
     if array.ndim == 0:
         return write(array.item())
-    cut = summarise and len(array) > 2 * EDGE_ITEMS
-    head = array[:EDGE_ITEMS] if cut else array
-    tail = array[-EDGE_ITEMS:] if cut else array[:0]
+    edge = options.edgeitems
+    cut = summarise and len(array) > 2 * edge
+    head, tail = (array[:edge], array[len(array) - edge :]) if cut else (array, array[:0])
     if array.ndim == 1:
-        parts = [write(each) for each in head.tolist()] + [" ..."] * cut + [write(each) for each in tail.tolist()]
-        per_line = max(1, (LINE_WIDTH - indent) // (write.width + 2))
+        dots = [" ..." if edge else "..."] * cut
+        parts = [write(each) for each in head.tolist()] + dots + [write(each) for each in tail.tolist()]
+        per_line = max(1, (options.linewidth - indent) // (write.width + 2))
         lines = [", ".join(parts[start : start + per_line]) for start in range(0, len(parts), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
     parts = [_block(each, write, indent + 1, summarise) for each in head]

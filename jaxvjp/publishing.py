@@ -14,11 +14,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 PUBLISHED: dict[tuple[str, str], Callable[..., Any]] = {}
 """By place ("method", "function", "linalg", "nn.functional", ...) and name."""
 
+WRITING_OUT: set[Callable[..., Any]] = set()
+"""Those of which the function takes `out=` as well, as a row's does."""
 
-def public(places: str = "method function", name: str | None = None, aliases: str = "") -> Callable[[F], F]:
+
+def public(
+    places: str = "method function", name: str | None = None, aliases: str = "", out: bool = False
+) -> Callable[[F], F]:
     """Puts the decorated function at torch's `places`, under its own or another `name`, and under `aliases` as well.
 
     `aliases` is text as in a row: `"moveaxis special.foo"`. As a method its first parameter is the tensor.
+    With `out` the function takes `out=`, a tensor of the result's dtype that shares no memory with the arguments.
     """
 
     def put(function: F) -> F:
@@ -26,6 +32,8 @@ def public(places: str = "method function", name: str | None = None, aliases: st
             if place in PUBLISHED:
                 raise ValueError(f"two functions for {place}")
             PUBLISHED[place] = function
+        if out:
+            WRITING_OUT.add(function)
         return function
 
     return put

@@ -28,6 +28,9 @@ from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
 
 Array = np.ndarray[Any, Any]
 
+ORIGIN = np.zeros(1, np.uint8)
+"""Where every layout begins."""
+
 
 class Step(NamedTuple):
     """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
@@ -162,7 +165,7 @@ class Stored:
             storage.version += 1
             self._seen = storage.version
             self._show(new)
-        elif any(step.operation is expand for step in self._steps) and not transforming.batches:
+        elif any(step.operation is expand for step in self._steps) and self._has_layout:
             base.write(self._written_to_part(base.node, new))
         else:
             nodes = [base.node]
@@ -207,7 +210,7 @@ class Stored:
             )
         if not grad_mode.enabled:
             return
-        if self.node.requires_grad and self._steps and self._steps[-1].operation.several:
+        if self.node.requires_grad and any(step.operation.several for step in self._steps):
             name = self._node.gradient_name.partition("Backward")[0]
             index = self._steps[-1].operands[0].value if name == "Unbind" else 0
             raise RuntimeError(
@@ -251,6 +254,8 @@ class Stored:
         others = other if other._base_tensor is None else other._base_tensor
         if mine.storage is not others.storage or (mine is self and others is other):
             return
+        if not (self._has_layout and other._has_layout):
+            return
         (origin, target), (start, source) = self._laid_out(), other._laid_out()
         places = [
             (each.__array_interface__["data"][0] - base.__array_interface__["data"][0], each)
@@ -266,6 +271,24 @@ class Stored:
                 "memory location. Please clone() the tensor before performing the operation."
             )
 
+    @property
+    def _has_layout(self) -> bool:
+        """Whether it is a view that torch's memory knows: not an example of a batch, nor a dual tensor."""
+        return all(step.operation.layout is not None for step in self._steps)
+
+    def storage_offset(self) -> int:
+        """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
+        return self._layout().ctypes.data - ORIGIN.ctypes.data
+
+    def overlaps_itself(self) -> bool:
+        """Whether several elements share a place in memory, as those of an expanded tensor do."""
+        array = self._layout()
+        return any(size > 1 and step == 0 for size, step in zip(array.shape, array.strides, strict=True))
+
+    def shares_memory(self, other: Stored) -> bool:
+        """Whether writing to one may change the other."""
+        return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
+
     def _layout(self) -> Array:
         """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
         return self._laid_out()[1]
@@ -275,7 +298,7 @@ class Stored:
         base = self if self._base_tensor is None else self._base_tensor
         shape: tuple[int, ...] = base.node.aval.shape
         strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        origin = array = np.lib.stride_tricks.as_strided(np.zeros(1, np.uint8), shape, strides, writeable=False)
+        origin = array = np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
         for step in self._steps:
             array = step.layout(array)
         return origin, array

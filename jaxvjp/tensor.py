@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import jax
@@ -26,8 +26,10 @@ from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
 from jaxvjp.ops.linalg import CTYPES
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
+from jaxvjp.size import Size
 from jaxvjp.storage import Step, Stored
 
 Array = np.ndarray[Any, Any]
@@ -37,22 +39,6 @@ CONTROL_FLOW = (
     "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
     "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
 )
-
-
-class Size(tuple[int, ...]):
-    """A shape, as `torch.Size`: a tuple with torch's name and `numel()`."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        """How many elements a tensor of this shape has."""
-        product = 1
-        for each in self:
-            product *= each
-        return product
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
 
 
 class Tensor(Stored):
@@ -76,9 +62,14 @@ class Tensor(Stored):
     cpu: Callable[..., Tensor]
     cuda: Callable[..., Tensor]
 
-    if TYPE_CHECKING:  # the methods that follow from the registry are hung on by `functions`
+    def __getattr__(self, name: str) -> Any:
+        # Most methods are hung on by `functions`; what is not found there is missing.
+        sentence = f"'{type(self).__name__}' object has no attribute '{name}'"
+        if name.startswith("__"):
+            raise AttributeError(sentence)  # a protocol that somebody asks for, as NumPy does
+        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
 
-        def __getattr__(self, name: str) -> Any: ...
+        raise AttributeError(sentence + advice("torch.Tensor", name))
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
@@ -87,7 +78,7 @@ class Tensor(Stored):
 
     @property
     def shape(self) -> Size:
-        return Size(self._node.aval.shape)
+        return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -362,6 +353,8 @@ class Tensor(Stored):
         node = self.node
         if node.value is None:
             evaluate((node,))
+        elif staging.journal is not None:
+            staging.journal.refuse("reads the value of a tensor")
         value: jax.Array = node.value
         return value
 
@@ -411,7 +404,9 @@ class Tensor(Stored):
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if self.ndim == 0 else format(repr(self), spec)
+        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is written in full, in torch too
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
 
     def __repr__(self) -> str:
         node = self.node
@@ -423,12 +418,14 @@ class Tensor(Stored):
         tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
         if tangent is not None:
             suffixes.append(f"tangent={blank(tangent)}")
-        return printing.tensor(np.asarray(self.value), self.dtype, suffixes)
+        device = None if node.device is None else str(node.device)
+        return printing.tensor(np.asarray(self.value), self.dtype, suffixes, device)
 
     def __len__(self) -> int:
         if self.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self.shape[0]
+        length: int = self.shape[0]
+        return length
 
     def __contains__(self, element: Any) -> bool:
         return bool((np.asarray(self.value) == np.asarray(element)).any())
@@ -481,7 +478,7 @@ def view(source: Tensor, *steps: Step) -> Tensor:
 
     ValueError where torch cannot make it without a copy.
     """
-    if any(step.operation is VIEW for step in steps) and not source.is_contiguous():
+    if any(step.operation in WHERE_STRIDES_ALLOW for step in steps) and not source.is_contiguous():
         layout = source._layout()
         for step in steps:
             layout = step.layout(layout)

@@ -6,9 +6,11 @@ it, the same text is plain.
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,23 +32,24 @@ def _fancy() -> bool:
     return HAS_RICH and sys.stdout.isatty()
 
 
-def heading(text: str) -> None:
+def heading(text: str, style: str = "bold") -> None:
     """A line that starts a part."""
     if _fancy():
-        rich.console.Console(highlight=False).print(text, style="bold")
+        rich.console.Console(highlight=False).print(rich.text.Text(text), style=style)
     else:
         print(text)
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints rows under column heads, aligned."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
+    """Prints rows under column heads, aligned; with a style for each row (rich's, such as "bold red") or for none."""
     body = [list(row) for row in rows]
     if _fancy():
         drawn = rich.table.Table()
         for column in columns:
             drawn.add_column(column, overflow="fold")  # a name cut short could not be typed
-        for row in body:
-            drawn.add_row(*[rich.text.Text(each) for each in row])  # not markup: `[1 2]` would be taken for a style
+        for row, style in itertools.zip_longest(body, styles, fillvalue=""):
+            cells = [rich.text.Text(each) for each in row]  # not markup: `[1 2]` would be taken for a style
+            drawn.add_row(*cells, style=style or None)
         rich.console.Console(highlight=False).print(drawn)
         return
     widths = [max(len(row[column]) for row in [list(columns), *body]) for column in range(len(columns))]
@@ -60,6 +63,16 @@ def progress(items: Sequence[T], name: str) -> Iterator[T]:
         yield from rich.progress.track(items, name, transient=True)
     else:
         yield from items
+
+
+@contextlib.contextmanager
+def status(text: str) -> Iterator[Callable[[str], None]]:
+    """On a terminal, a line that says what goes on; calling what this gives changes it."""
+    if _fancy():
+        with rich.console.Console().status(text) as shown:
+            yield shown.update
+    else:
+        yield lambda _: None
 
 
 def numbers(array: Any, digits: int = 5) -> str:

@@ -68,6 +68,8 @@ def test_tables_with_and_without_borders(monkeypatch, capsys, fancy):
     terminal.heading("head")
     terminal.table(["a", "number"], [["[1 2]", "3"], ["x", "44"]])
     assert list(terminal.progress([1, 2], "counting")) == [1, 2]
+    with terminal.status("beginning") as tell:
+        tell("going on")
     out = capsys.readouterr().out
     assert "[1 2]" in out
     assert "44" in out

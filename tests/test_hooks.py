@@ -212,6 +212,12 @@ def a_hook_where_no_gradient_comes(torch):
     torch.ones(2).register_hook(print)
 
 
+def a_post_accumulate_hook_that_returns_something(torch):
+    x = leaf(torch, 1.0)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.zero_())
+    (x * 2).sum().backward()
+
+
 def a_post_accumulate_hook_on_a_result(torch):
     (leaf(torch, 1.0) * 2).register_post_accumulate_grad_hook(print)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.graph import GradientEdge
-from jaxvjp.core.engine import Walk, calls_python, pull_back, release
+from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, staging, transforming
@@ -24,7 +24,8 @@ from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.levels import Batch
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.tensor import Size, Tensor, wrap
+from jaxvjp.size import Size
+from jaxvjp.tensor import Tensor, wrap
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 accumulation = threading.RLock()
@@ -77,7 +78,8 @@ def backward(
     for receiver, gradient in receivers:
         if receiver._after_accumulation:
             for hook in list(receiver._after_accumulation.values()):
-                hook(receiver)
+                if hook(receiver) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         hooks = receiver.node.step_hooks
         if hooks is not None and receiver.is_leaf:
             for step_hook in list(hooks.after.values()):
@@ -162,24 +164,45 @@ def _accumulated(
         question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
-            receivers = []
+            receivers, waiting = [], []
             for node, sum_ in answer.gradients:
+                if node.hooks:
+                    waiting.append((node, sum_))
+                    continue
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
                 receivers.append((receiver, sum_))
-            return receivers, answer.walked, answer.met
+    if answer is not None:
+        return receivers + _hooked_leaves(waiting, answer.met), answer.walked, answer.met
     unseen = question is not None and question.unseen()
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen)
+    # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
+    later = question is not None and question.regular
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen, leaf_hooks=not later)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
+        waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
         sums = _summed(gradients)
-        _compute(question, found, sums, unseen)
+        _compute(question, found, {**sums, **dict(waiting)}, unseen)
         receivers = [(node.tensor, gradients[node]) for node in sums]
         if observers.listening:
             tell(Walked(roots, cotangents, gradients, _grads_of(sums), dict(sums), False, create_graph))
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    return receivers, found.operations, found.met
+    return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
+
+
+def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> list[tuple[Tensor, Node]]:
+    """Calls the hooks of leaves with their gradients, and adds what they make of those to the `grad` of the tensors."""
+    receivers: list[tuple[Tensor, Node]] = []
+    walk = Reached(met if gradients else ())
+    for node, gradient in gradients:
+        with recording(False):
+            gradient = hooked(node, gradient, walk)
+            with accumulation:
+                for leaf, sum_ in _summed({node: gradient}).items():
+                    _receive(leaf.tensor, sum_, False)
+                    receivers.append((leaf.tensor, gradient))
+    return receivers
 
 
 def _grads_of(nodes: Iterable[Node]) -> dict[Node, Node | None]:

@@ -94,6 +94,7 @@ def pull_back(
     create_graph: bool = False,
     batch: int | None = None,
     unseen: bool = False,
+    leaf_hooks: bool = True,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
@@ -112,7 +113,7 @@ def pull_back(
             raise freed_error(node)
     check_unchanged(operations)
     with recording(create_graph):
-        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen).run(roots, cotangents)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, cotangents)
     return walk._replace(met=reached)
 
 
@@ -174,6 +175,29 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     return [node for node in nodes if node in needed]
 
 
+class Reached:
+    """A walk that is over, as hooks know it that are called with what it gave."""
+
+    def __init__(self, nodes: Iterable[Any]) -> None:
+        self.on_the_way = {node for node in nodes if node.requires_grad}
+
+
+def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
+    """What the hooks of `node` make of the cotangent that a walk has brought."""
+    outer, walking.now = walking.now, walk
+    try:
+        for hook in list((node.hooks or {}).values()):
+            before = cotangent
+            replaced = hook(cotangent)
+            if replaced is not None:
+                cotangent = replaced
+            if observers.listening:
+                tell(Hooked(node, before, cotangent))
+    finally:
+        walking.now = outer
+    return cotangent
+
+
 class _Sweep:
     """One walk back over `nodes`, the last recorded first; `arrived` holds the cotangents that have come in."""
 
@@ -186,6 +210,7 @@ class _Sweep:
         create_graph: bool,
         batch: int | None,
         unseen: bool,
+        leaf_hooks: bool,
     ) -> None:
         self.now = now
         self.nodes = nodes
@@ -194,6 +219,7 @@ class _Sweep:
         self.create_graph = create_graph
         self.batch = batch
         self.unseen = unseen
+        self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
@@ -224,7 +250,7 @@ class _Sweep:
                     values[node] = primal
         passed = set(self.operations)
         for node in self.nodes:
-            if node not in passed:
+            if self.leaf_hooks and node not in passed:
                 self.call_hooks(node)
         wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
         # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
@@ -256,17 +282,7 @@ class _Sweep:
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
-            outer, walking.now = walking.now, self
-            try:
-                for hook in list(node.hooks.values()):
-                    before = self.arrived[node]
-                    replaced = hook(before)
-                    if replaced is not None:
-                        self.arrived[node] = replaced
-                    if observers.listening:
-                        tell(Hooked(node, before, self.arrived[node]))
-            finally:
-                walking.now = outer
+            self.arrived[node] = hooked(node, self.arrived[node], self)
 
     def pull(
         self,

@@ -61,8 +61,8 @@ class Survey(NamedTuple):
         operations: those of the nodes that have to be computed or differentiated; the others are leaves.
         kept: the numbers of the operations whose values are to be kept.
         key: equal for graphs of equal structure of which the same is kept.
-        regular: whether the key tells all: no hook, no Python step, nothing freed, no gradient of a leaf that was
-            written since.
+        regular: whether the key tells all: no Python step, nothing freed, no gradient of a leaf that was written since,
+            no hooks but those of leaves, which can be called with what comes of it.
     """
 
     nodes: list[Any]
@@ -102,8 +102,6 @@ def survey(
             continue
         operation = node.operation
         tracked = differentiated and node.requires_grad
-        if node.special:
-            regular = False
         if operation is not None and (node.value is None or (tracked and operation is not variable)):
             operations.append(node)
             add(operation)
@@ -114,6 +112,14 @@ def survey(
                     read = number[each] = len(nodes)
                     found(each)
                 add(read)
+            if node.special:
+                regular = (
+                    regular
+                    and (operation is variable or not node.hooks)
+                    and _tells_all(node)
+                    and all(each in node.inputs for each in node.edges or ())
+                )
+                add(None if node.edges is None else tuple([number_of(each) for each in node.edges]))
             if node.value is None and (node in wanted or node.held):
                 kept.append(place)
                 add(KEPT_AND_TRACKED if tracked else KEPT)
@@ -123,10 +129,13 @@ def survey(
                 continue
         else:
             add(node.aval)
+        if tracked and node.special:
+            regular = regular and _tells_all(node) and not (node.hooks and added_to is None)
+            add(bool(node.hooks))
         if tracked:
             if node.stale:
                 stale.add(node)
-            into = "" if added_to is None else added_to(node)
+            into = "" if added_to is None or node.hooks else added_to(node)
             if isinstance(into, Node):
                 if into not in number:
                     number[into] = len(nodes)
@@ -137,6 +146,11 @@ def survey(
     if stale and regular:  # only where its gradient is asked for: an update has the old value as an operand, too
         regular = not any(each in stale for node in operations if node.requires_grad for each in node.inputs)
     return Survey(nodes, number, operations, kept, tuple(key), regular)
+
+
+def _tells_all(node: Node) -> bool:
+    """Whether nothing about a special node escapes a key: it just has edges of its own, or is a leaf with hooks."""
+    return not (node.python or node.packed or node.step_hooks or node.retains or node.freed)
 
 
 sighted: Memory[bool] = Memory()

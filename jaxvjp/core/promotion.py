@@ -61,7 +61,7 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
                 return Number(first, own), second
     elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
         return tuple(operands)
-    if promotion == KEEP:
+    if promotion == KEEP or not operands:
         first = next((each.aval.dtype for each in operands if type(each) is Node), None)
         return tuple([each if type(each) is Node else _beside(each, first) for each in operands])
     common = common_dtype(operands)

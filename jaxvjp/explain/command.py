@@ -1,17 +1,15 @@
 """`python -m jaxvjp explain script.py`: a script is run, and shown as the functional program that it was.
 
-`page` comes before this room.
+`page` and `scripts` come before this room.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import runpy
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.explanation import Explanation, recording
 from jaxvjp.explain.source import STYLES, Program, executed
+from jaxvjp.scripts.stand_in import as_torch
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -94,15 +93,6 @@ def recorded(script: Path, arguments: Sequence[str], style: str) -> Explanation 
     finally:
         sys.argv, sys.path[:] = argv, path
     return story
-
-
-def as_torch() -> AbstractContextManager[Any]:
-    """In which a script that says `import torch` gets jaxvjp, as far as such scripts run."""
-    if importlib.util.find_spec("jaxvjp.scripts") is None:
-        return nullcontext()
-    stand_in: Any = importlib.import_module("jaxvjp.scripts.stand_in")
-    standing: AbstractContextManager[Any] = stand_in.as_torch()
-    return standing
 
 
 def about_line(program: Program, script: str, number: int) -> str:

@@ -15,10 +15,11 @@ import jax.numpy as jnp
 from jaxvjp.explain.writing import WORDED
 from jaxvjp.ops.arguments import axes, wrap
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.indexing import index, index_put
+from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
 from jaxvjp.ops.reduction import sum_
+from jaxvjp.ops.scattering import index_put
 from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
 
 Whole = slice(None)

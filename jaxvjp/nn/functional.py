@@ -1,5 +1,16 @@
-"""torch's `nn.functional`: what layers compute, one row of `ops` each. `functions` comes before this room."""
+"""torch's `nn.functional`: what layers compute. Most of it is one row of `ops.neural` each.
 
+`numbered`, `tables`, `drawn`, `attention`, `running` and `composed` come before this room: those functions that are
+more than a row.
+"""
+
+# For what they publish:
+import jaxvjp.nn.attention
+import jaxvjp.nn.composed
+import jaxvjp.nn.drawn
+import jaxvjp.nn.numbered
+import jaxvjp.nn.running
+import jaxvjp.nn.tables  # noqa: F401
 from jaxvjp.functions import functions_in
 
 globals().update(functions_in("nn.functional"))

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import fnmatch
 import textwrap
 from collections import Counter
@@ -36,8 +37,13 @@ class Verdict(NamedTuple):
     differences: list[Any]
 
 
-def main(names: Sequence[str] = (), full: bool = False) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Runs the ops named (all by default) and prints the report; 1 where something failed."""
+    parser = argparse.ArgumentParser(prog="jaxvjp ops", description="Compares every op with torch's.")
+    parser.add_argument("names", nargs="*", metavar="op", help="torch's names of those to run; by default all")
+    parser.add_argument("--full", action="store_true", help="every sample in every type")
+    asked = parser.parse_args(arguments)
+    names, full = asked.names, asked.full
     if find_spec("torch") is None or find_spec("expecttest") is None:
         print("Compared with nothing: torch's database of samples needs torch and expecttest.\n")
         covered()

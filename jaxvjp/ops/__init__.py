@@ -12,8 +12,13 @@ from jaxvjp.ops import (  # noqa: F401
     joining,
     linalg,
     logic,
+    neural,
     pointwise,
+    rearrangement,
     reduction,
+    scattering,
+    sorting,
     statistics,
+    strided,
     view,
 )

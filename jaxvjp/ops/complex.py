@@ -59,6 +59,8 @@ def view_as_real(input):
 
 
 def _together(array):
+    if array.strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
     return np.lib.stride_tricks.as_strided(
         array, array.shape[:-1], [each // 2 for each in array.strides[:-1]], writeable=False
     )

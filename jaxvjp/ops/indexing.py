@@ -1,49 +1,180 @@
-"""Gathering and scattering at positions that tensors give. `op` comes before this room.
+"""Gathering: reading an array at positions that tensors give. `op` comes before this room.
 
-Positions arrive checked, so JAX need not: `promise_in_bounds`. Negative ones count from the end.
+Positions arrive checked, so JAX need not: `promise_in_bounds`. That is the business of the column `inspects`, which
+looks at their values before the op is recorded. Writing at positions is in `scattering`.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any
 
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Flag, Kind
+from jaxvjp.dtypes import from_numpy
+from jaxvjp.ops.arguments import Flag, Index, Kind, wrap
 from jaxvjp.ops.op import op
 
 Pattern = Annotated[tuple[bool, ...], Kind("tuple of bools", tuple)]
 """For each dimension whether positions are given for it; the others are taken whole."""
 
 
-def _key(shape, positions, pattern):
+def integral(index):
+    """Whether an array may serve as positions."""
+    return index.dtype in (jnp.int32, jnp.int64)
+
+
+def wrapped(position, size):
+    """Positions counted from the front."""
+    return jnp.where(position < 0, position + size, position)
+
+
+def key_of(shape, positions, pattern):
+    """The key, for `array.at`, of positions in those dimensions that `pattern` names."""
     given = iter(positions)
     key: list[Any] = []
     for size, picked in zip(shape, pattern, strict=False):
-        if picked:
-            position = next(given)
-            key.append(jnp.where(position < 0, position + size, position))
-        else:
-            key.append(slice(None))
+        key.append(wrapped(next(given), size) if picked else slice(None))
     return tuple(key)
+
+
+def grid_of(index, dim):
+    """The key for positions along one dimension that keep their place in all others, as `gather` has them."""
+    key = list(jnp.indices(index.shape, index.dtype, sparse=True))
+    key[dim] = index
+    return tuple(key)
+
+
+def strip_of(index, dim):
+    """The key for one position after another along one dimension, as `index_select` has them."""
+    return (slice(None),) * dim + (index,)
+
+
+def taken(array, key):
+    return array.at[key].get(mode="promise_in_bounds")
 
 
 @op(saves="positions", public="")
 def index(input, *positions, pattern: Pattern):
     """The elements at `positions`, which broadcast together: what `x[tensor]` reads."""
-    return input.at[_key(input.shape, positions, pattern)].get(mode="promise_in_bounds")
+    return taken(input, key_of(input.shape, positions, pattern))
 
 
-@op(saves="positions", public="")
-def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
-    """`input` with `values` written, or added, at `positions`: what `x[tensor] = value` makes."""
-    place = input.at[_key(input.shape, positions, pattern)]
-    shape = place.get(mode="promise_in_bounds").shape
-    own = values.shape
-    if len(own) > len(shape) or any(a not in (1, b) for a, b in zip(own[::-1], shape[::-1], strict=False)):
+def refuse_outside(values, size, error, lowest=0):
+    """Raises `error(position)` for the first position that is not in a dimension of `size`."""
+    outside = (values < lowest) | (values >= size)
+    if outside.any():
+        raise error(int(values[outside].flat[0]))
+
+
+def size_along(shapes, dim):
+    """The size of dimension `dim` of the first operand, and that dimension counted from the front."""
+    dim = wrap(dim, len(shapes[0]))
+    return (shapes[0][dim] if shapes[0] else 1), dim
+
+
+def inside_dim(values, shapes, *, dim, **_):
+    """The check of `gather`, `scatter` and `index_add`."""
+    size, dim = size_along(shapes, dim)
+    told = f"is out of bounds for dimension {dim} with size {size}"
+    refuse_outside(values, size, lambda position: RuntimeError(f"index {position} {told}"))
+
+
+def inside_self(values, shapes, *, dim, **_):
+    """The check of `index_select` and `index_reduce`."""
+    size, _ = size_along(shapes, dim)
+    told = "index out of range in self\nIt is {}, of a dimension of size {}."
+    refuse_outside(values, size, lambda position: IndexError(told.format(position, size)))
+
+
+def check_index(name, input, index, dim):
+    """Raises torch's errors for the index of `gather` and `scatter`; returns the dimension, counted from the front."""
+    dim = wrap(dim, input.ndim)
+    if index.size and not integral(index):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if index.size and max(index.ndim, 1) != max(input.ndim, 1):
+        other = "input" if name == "gather" else "self"
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {other} tensor")
+    return dim
+
+
+@op(saves="index", apart=True, inspects=("index", inside_dim))
+def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
+    """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
+    dim = check_index("gather", input, index, dim)
+    if not index.size:
+        return jnp.zeros(index.shape, input.dtype)
+    for each, (own, size) in enumerate(zip(jnp.atleast_1d(index).shape, jnp.atleast_1d(input).shape, strict=True)):
+        if each != dim and own > size:
+            raise RuntimeError(
+                f"Size does not match at dimension {each} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {dim}"
+            )
+    key = grid_of(jnp.atleast_1d(index), dim)
+    return taken(jnp.atleast_1d(input), key).reshape(index.shape)
+
+
+def _inside_flat(values, shapes, *, dim):
+    if dim is None:
+        inside_dim(values, [(math.prod(shapes[0]),)], dim=0)
+
+
+@op(grad_fn="GatherBackward0", saves="indices", inspects=("indices", _inside_flat))
+def take_along_dim(input, indices, dim: Index | None = None):
+    """As `gather`, with shapes that broadcast but for `dim`; without `dim` flat.
+
+    Positions along `dim` start anew at its end, as in torch: -1 and 5 are both the last of three.
+    """
+    if not indices.dtype == jnp.int64:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(own)} cannot be broadcast to indexing result of shape "
-            f"{list(shape)}"
+            f"torch.take_along_dim(): dtype of indices should be Long but got {from_numpy(indices.dtype).legacy}"
         )
-    write = place.add if accumulate else place.set
-    return write(jnp.broadcast_to(values, shape), mode="promise_in_bounds")
+    if dim is None:
+        return taken(input.reshape(-1), indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    dim = wrap(dim, input.ndim)
+    if not input.ndim:
+        return input
+    return jnp.take_along_axis(input, indices % max(input.shape[dim], 1), dim, mode="promise_in_bounds")
+
+
+@op(saves="index", apart=True, inspects=("index", inside_self))
+def index_select(input, dim: Index, index):
+    """The given indices of one dimension, in their order."""
+    dim = wrap(dim, input.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if not integral(index):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if not input.ndim:
+        if index.size != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)")
+        return input
+    return taken(input, strip_of(index.reshape(-1), dim))
+
+
+def inside_all(values, shapes, **_):
+    """The check of `take` and `put`, which see a flat tensor and count backwards too."""
+    size = math.prod(shapes[0])
+    told = "out of range: tried to access index {} on a tensor of {} elements."
+    refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)
+
+
+@op(saves="index", apart=True, inspects=("index", inside_all))
+def take(input, index):
+    """The elements at positions in the flattened tensor, in the shape of `index`."""
+    if index.dtype != jnp.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {from_numpy(index.dtype).legacy}")
+    if not input.size and index.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    return taken(input.reshape(-1), wrapped(index, input.size))
+
+
+@op(public="", saves="positions")
+def masked_select(input, positions):
+    """The elements at positions in the flattened tensor: those that a mask has picked."""
+    return taken(input.reshape(-1), positions)

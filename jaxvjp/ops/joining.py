@@ -2,15 +2,141 @@
 
 from __future__ import annotations
 
+from itertools import combinations as combinations_of
+from itertools import combinations_with_replacement
+
 import jax.numpy as jnp
+import numpy as np
 
-from jaxvjp.ops.arguments import Index, Tensors
-from jaxvjp.ops.op import op
+from jaxvjp.ops.arguments import Flag, Index, Spread, Tensors, wrap
+from jaxvjp.ops.op import ARITHMETIC, op
 
 
-@op(public="function")
+@op(public="function", promotion=ARITHMETIC)
 def stack(tensors: Tensors, dim: Index = 0):
     """Arrays of one shape, side by side along a new dimension."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
+    dim = wrap(dim, tensors[0].ndim + 1)
+    for number, each in enumerate(tensors):
+        if each.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(each.shape)} at entry {number}"
+            )
     return jnp.stack(tensors, dim)
+
+
+def _joined(tensors, dim):
+    """The arrays one after another along `dim`; RuntimeError where their other sizes differ.
+
+    As torch has it, one without elements and with one dimension may stand among any others.
+    """
+    for number, each in enumerate(tensors):
+        if not each.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
+    joined = [each for each in tensors if each.shape != (0,)] or tensors[:1]
+    first = joined[0]
+    dim = wrap(dim, first.ndim)
+    for number, each in enumerate(tensors):
+        if each.shape == (0,):
+            continue
+        if each.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {each.ndim}")
+        for place, (wanted, size) in enumerate(zip(first.shape, each.shape, strict=True)):
+            if size != wanted and place != dim:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size "
+                    f"{size} for tensor number {number} in the list.\nTheir shapes are "
+                    f"{', '.join(str(list(each.shape)) for each in tensors)}."
+                )
+    return jnp.concatenate(joined, dim)
+
+
+@op(public="function", promotion=ARITHMETIC, aliases="function.concat function.concatenate")
+def cat(tensors: Tensors, dim: Index = 0):
+    """Arrays one after another along a dimension."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    return _joined(tensors, dim)
+
+
+@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+def hstack(tensors: Tensors):
+    """Arrays one after another along their second dimension; vectors along their one."""
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    raised = [jnp.atleast_1d(each) for each in tensors]
+    return _joined(raised, 0 if raised[0].ndim == 1 else 1)
+
+
+@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0", aliases="function.row_stack")
+def vstack(tensors: Tensors):
+    """Arrays, at least rows, one below another."""
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return _joined([jnp.atleast_2d(each) for each in tensors], 0)
+
+
+@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+def dstack(tensors: Tensors):
+    """Arrays one after another along their third dimension."""
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return _joined([jnp.atleast_3d(each) for each in tensors], 2)
+
+
+@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+def column_stack(tensors: Tensors):
+    """Arrays side by side, a vector or a number being a column."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return _joined([each if each.ndim > 1 else each.reshape(each.size, 1) for each in tensors], 1)
+
+
+@op(public="function", promotion=ARITHMETIC, out=False)
+def block_diag(tensors: Spread):
+    """The matrix with the given ones along its diagonal and zeros elsewhere."""
+    for number, each in enumerate(tensors):
+        if each.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {number} has {each.ndim} "
+                "dimensions"
+            )
+    if not tensors:
+        return jnp.zeros((1, 0), jnp.float32)
+    blocks = [jnp.atleast_2d(each) for each in tensors]
+    result = jnp.zeros(tuple(np.sum([each.shape for each in blocks], 0)), blocks[0].dtype)
+    row = column = 0
+    for each in blocks:
+        result = result.at[row : row + each.shape[0], column : column + each.shape[1]].set(each)
+        row, column = row + each.shape[0], column + each.shape[1]
+    return result
+
+
+@op(public="function", grad_fn="StackBackward0", out=False)
+def cartesian_prod(tensors: Spread):
+    """Every choice of one element from each vector, a row each; of one vector that itself."""
+    for each in tensors:
+        if each.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(each.shape)}")
+        if each.dtype != tensors[0].dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = jnp.meshgrid(*tensors, indexing="ij")
+    return jnp.stack([each.reshape(-1) for each in grids], 1)
+
+
+@op(public="function", grad_fn="StackBackward0", out=False)
+def combinations(input, r: Index = 2, with_replacement: Flag = False):
+    """Every choice of `r` elements of a vector, in its order, a row each."""
+    if input.ndim != 1:
+        raise RuntimeError("Expect a 1D vector, but got shape " + str(list(input.shape)))
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return jnp.zeros((0,), input.dtype)
+    choose = combinations_with_replacement if with_replacement else combinations_of
+    chosen = np.array(list(choose(range(input.size), r)), np.int64).reshape(-1, r)
+    return input[chosen]

@@ -149,12 +149,16 @@ class Op:
         returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
             it is a plain tuple.
         out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
+        apart: whether what is given as `out` has to be of the result's dtype, and in memory of its own.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
         inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
+        inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
+            `("index", inside)`, where `inside` raises for positions out of range. It is called before the op is
+            recorded, with values computed if need be, wherever they can be known.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
 
@@ -174,6 +178,7 @@ class Op:
 
     __slots__ = (
         "aliases",
+        "apart",
         "arities",
         "by_name",
         "carries_program",
@@ -181,6 +186,7 @@ class Op:
         "function",
         "grad_fn",
         "inplace",
+        "inspects",
         "layout",
         "mixed",
         "name",
@@ -214,11 +220,13 @@ class Op:
         arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
         out: bool | None = None,
+        apart: bool = False,
         operator: str | None = None,
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
         several: bool = False,
+        inspects: tuple[str, Callable[..., None]] | None = None,
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
     ) -> None:
@@ -234,11 +242,13 @@ class Op:
         self.returns = return_type(self.torch_name, returns) if returns else None
         self.arities = arities
         self.out = write is None if out is None else out
+        self.apart = apart
         self.operator = operator
         self.inplace = inplace
         self.write = write
         self.layout = layout
         self.several = several
+        self.inspects = inspects
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))

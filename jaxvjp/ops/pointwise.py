@@ -187,7 +187,7 @@ def pow_(input: Either, exponent: Either):
     return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
 
 
-@op(inplace=True, saves="result")
+@op(inplace=True, saves="result", aliases="nn.functional.relu")
 def relu(input):
     """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
     if input.dtype == bool:

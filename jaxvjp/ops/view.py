@@ -76,6 +76,12 @@ def split_one(input, start, *, dim: Index, length: Index, step: Index):
     return slice_.function(input, start, dim=dim, length=length, step=step)
 
 
+@op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitWithSizesBackward0")
+def split_with_sizes_one(input, start, *, dim: Index, length: Index, step: Index):
+    """What `slice` reads, as `split_with_sizes` hands it out."""
+    return slice_.function(input, start, dim=dim, length=length, step=step)
+
+
 def _put_reshaped(base, new, **_):
     return new.reshape(base.shape)
 
@@ -102,6 +108,8 @@ def unsqueeze(input, dim: Index):
 
 
 def _single(array, dim):
+    if dim == ():
+        return ()
     return tuple(each for each in axes(dim, array.ndim) if array.shape[each] == 1)
 
 
@@ -125,6 +133,11 @@ def _resolved(shape, numel):
     if len(unknown) > 1:
         raise RuntimeError("only one dimension can be inferred")
     rest = math.prod(each for each in shape if each != -1)
+    if unknown and rest == numel == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
+        )
     if unknown and rest and numel % rest == 0:
         position = unknown[0]
         return (*shape[:position], numel // rest, *shape[position + 1 :])
@@ -179,6 +192,7 @@ def _expanded(shape, size):
     write=_put_expanded,
     layout=lambda array, *, size: np.broadcast_to(array, _expanded(array.shape, size)),
     public="method",
+    aliases="broadcast_to",
 )
 def expand(input, size: Shape):
     """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
@@ -199,7 +213,7 @@ def _diagonal_indices(shape, offset, dim1, dim2):
     return tuple(key)
 
 
-def _put_diagonal(base, new, *, offset, dim1, dim2):
+def put_diagonal(base, new, *, offset, dim1, dim2):
     dim1, dim2 = wrap(dim1, base.ndim), wrap(dim2, base.ndim)
     key = _diagonal_indices(base.shape, offset, dim1, dim2)
     # NumPy puts two index arrays that stand apart first, torch puts the diagonal last; where they stand together
@@ -215,10 +229,20 @@ def _diagonal(array, offset, dim1, dim2):
     return array.diagonal(offset, first, second)
 
 
-@op(write=_put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
+@op(write=put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
 def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """The diagonal of two dimensions, as the last dimension."""
     return _diagonal(input, offset, dim1, dim2)
+
+
+@op(
+    write=put_diagonal,
+    layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2),
+    grad_fn="DiagonalBackward0",
+)
+def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):  # noqa: N803 - torch's name
+    """The diagonal of the last two dimensions, as the last dimension."""
+    return _diagonal(A, offset, dim1, dim2)
 
 
 def _put_permuted(base, new, *, dims):
@@ -248,6 +272,7 @@ def _swapped(input, dim0, dim1):
 @op(
     write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
     layout=lambda array, *, dim0, dim1: _swapped(array, dim0, dim1),
+    aliases="swapdims",
 )
 def transpose(input, dim0: Index, dim1: Index):
     """Two dimensions exchanged."""

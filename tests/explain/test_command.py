@@ -39,6 +39,12 @@ def test_every_backward_of_a_script(script, capsys):
     assert "y, pullback = jax.vjp(f_2, w)" in out
 
 
+def test_a_script_that_imports_torch(script, capsys):
+    script.write_text(SCRIPT.replace("import jaxvjp as torch", "import torch"), encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    assert "y, pullback = jax.vjp(f_2, w)" in capsys.readouterr().out
+
+
 def test_one_line(script, capsys):
     assert main(["explain", str(script), "--line", "7"]) == 0
     out = capsys.readouterr().out.splitlines()

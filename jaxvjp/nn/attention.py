@@ -1,0 +1,141 @@
+"""Attention, whose dropout draws. `drawn` comes before this room."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jaxvjp.application import apply
+from jaxvjp.dtypes import bool_
+from jaxvjp.nn.drawn import kept_with
+from jaxvjp.ops.neural import attention
+from jaxvjp.publishing import public
+from jaxvjp.tensor import Tensor
+
+
+@public("nn.functional")
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """`softmax(query @ key.T * scale + attn_mask) @ value`.
+
+    Args:
+        query: (..., L, E); `key` is (..., S, E) and `value` (..., S, V). The result is (..., L, V).
+        attn_mask: broadcastable to (..., L, S): true where a query may look, or numbers that are added to the scores.
+        dropout_p: the probability with which a weight is dropped.
+        is_causal: whether query l looks at keys up to l alone.
+        scale: `1 / sqrt(E)` by default.
+        enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
+
+    Counterpart of `torch.nn.functional.scaled_dot_product_attention`.
+    """
+    kept = None
+    if dropout_p > 0:
+        lead = np.broadcast_shapes(query.shape[:-2], () if enable_gqa else key.shape[:-2])
+        kept = kept_with((*lead, query.shape[-2], key.shape[-2]), dropout_p, bool_)
+    static = (is_causal, None if scale is None else float(scale), enable_gqa, float(dropout_p))
+    result: Tensor = apply(attention.scaled_dot_product_attention, (query, key, value, attn_mask, kept), static)
+    return result
+
+
+@public("nn.functional")
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What `nn.MultiheadAttention` computes: attention of several heads, and its weights if `need_weights`.
+
+    Args:
+        query: (L, batch, E) or (L, E); `key` and `value` are (S, batch, ...) or (S, ...).
+        in_proj_weight: the three projections into the heads, (3E, E); or, with `use_separate_proj_weight`, each alone.
+        bias_k: one key more, and `bias_v` its value; `add_zero_attn` adds one of zeros.
+        key_padding_mask: (batch, S), true for keys that nobody looks at; `attn_mask` is (L, S) or (batch·heads, L, S).
+        static_k: keys in the place of the projected ones, (batch·heads, S, E / heads); so `static_v`.
+        average_attn_weights: whether the weights are the mean over the heads.
+        is_causal: a hint that `attn_mask` is the causal one.
+
+    Counterpart of `torch.nn.functional.multi_head_attention_forward`.
+    """
+    batched = query.ndim == 3
+    if query.ndim not in (2, 3):
+        raise AssertionError(
+            f"query should be unbatched 2D or batched 3D tensor but received {query.ndim}-D query tensor"
+        )
+    if not key.ndim == value.ndim == query.ndim:
+        kind = "batched (3-D)" if batched else "unbatched (2-D)"
+        raise AssertionError(
+            f"For {kind} `query`, expected `key` and `value` to be {query.ndim}-D but found {key.ndim}-D and "
+            f"{value.ndim}-D tensors respectively"
+        )
+    if is_causal and attn_mask is None:
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
+    if query.shape[-1] != embed_dim_to_check:
+        raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {query.shape[-1]}")
+    if query.shape[-1] % num_heads:
+        raise AssertionError(f"embed_dim {query.shape[-1]} not divisible by num_heads {num_heads}")
+    if not use_separate_proj_weight and key.shape != value.shape:
+        raise AssertionError(f"key shape {key.shape} does not match value shape {value.shape}")
+    for name, mask in (("key_padding_mask", key_padding_mask), ("attn_mask", attn_mask)):
+        if mask is not None and mask.dtype is not bool_ and not mask.dtype.is_floating_point:
+            raise AssertionError(f"only bool and floating types of {name} are supported")
+    if not batched:
+        query, key, value = (each.unsqueeze(1) for each in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
+    length, batch = query.shape[:2]
+    heads = batch * num_heads
+    if attn_mask is not None and attn_mask.shape not in ((length, key.shape[0]), (heads, length, key.shape[0])):
+        expected = (length, key.shape[0]) if attn_mask.ndim == 2 else (heads, length, key.shape[0])
+        raise RuntimeError(
+            f"The shape of the {attn_mask.ndim}D attn_mask is {attn_mask.shape}, but should be {expected}."
+        )
+    causal = is_causal and key_padding_mask is None and not need_weights
+    kept = None
+    if training and dropout_p > 0:
+        keys = (key.shape[0] if static_k is None else static_k.shape[1]) + (bias_k is not None) + add_zero_attn
+        kept = kept_with((heads, length, keys), dropout_p, bool_)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else (None,) * 3
+    operands = (
+        *(query, key, value, None if use_separate_proj_weight else in_proj_weight, in_proj_bias, bias_k, bias_v),
+        *(out_proj_weight, out_proj_bias, None if causal else attn_mask, key_padding_mask),
+        *(*separate, static_k, static_v, kept),
+    )
+    static = (num_heads, add_zero_attn, float(dropout_p), causal, not need_weights)
+    result, weights = apply(attention.multi_head_attention, operands, static)
+    if average_attn_weights:
+        weights = weights.mean(1)
+    if not batched:
+        result, weights = result.squeeze(1), weights.squeeze(0)
+    return result, weights if need_weights else None

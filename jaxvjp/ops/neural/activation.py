@@ -1,0 +1,239 @@
+"""Activations: what a network applies to each number. `pointwise` comes before this room.
+
+Where one of them has a kink, the condition says which side the kink belongs to, and so what its derivative is there.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.dtypes import from_numpy
+from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Text, wrap
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+"""The two constants that keep mean 0 and variance 1 through a deep network (Klambauer et al., 2017)."""
+
+
+def floating(input, kernel):
+    """`input`, once it is sure that its numbers are floating; NotImplementedError in torch's words where not."""
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise NotImplementedError(
+            f"\"{kernel}\" not implemented for '{from_numpy(input.dtype).legacy}'\nConvert it first: `x.float()`."
+        )
+    return input
+
+
+def _exponential(input, alpha, slope=1.0, scale=1.0):
+    """`input` above 0; below it an exponential that comes from `-alpha`. At 0 the derivative is the exponential's."""
+    curved = input <= 0
+    below = jnp.where(curved, input, 0)  # so that nothing overflows on the side that is not taken
+    return scale * jnp.where(curved, alpha * jnp.expm1(below * slope), input)
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def elu(input, alpha: Real = 1.0):
+    """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
+    return _exponential(floating(input, "elu_cpu"), alpha)
+
+
+@op(public="nn.functional function", inplace=True, saves="input", grad_fn="EluBackward0", out=False)
+def selu(input):
+    """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
+    return _exponential(floating(input, "elu_cpu"), SELU_ALPHA, scale=SELU_SCALE)
+
+
+@op(public="nn.functional function", inplace=True, saves="input", out=False)
+def celu(input, alpha: Real = 1.0):
+    """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _exponential(floating(input, "elu_cpu"), alpha, 1 / alpha)
+
+
+@op(public="nn.functional", saves="input")
+def gelu(input, *, approximate: Text = "none"):
+    """`input` times the probability that a standard normal number is below it, or a formula with `tanh` close to it."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return jax.nn.gelu(floating(input, "GeluKernelImpl"), approximate=approximate == "tanh")
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def silu(input):
+    """`input * sigmoid(input)`."""
+    if not jnp.iscomplexobj(input):
+        floating(input, "silu_cpu")
+    return input * jax.nn.sigmoid(input)
+
+
+@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0")
+def logsigmoid(input):
+    """The logarithm of the sigmoid, precise also where that is nearly 0."""
+    return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def mish(input):
+    """`input * tanh(softplus(input))`."""
+    return input * jnp.tanh(jax.nn.softplus(floating(input, "mish_cpu")))
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def hardtanh(input, min_val: Real = -1.0, max_val: Real = 1.0):
+    """`input` kept between the bounds, at which its derivative is 0."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if input.dtype == bool:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if jnp.issubdtype(input.dtype, jnp.unsignedinteger) and min_val < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    low, high = (jnp.asarray(each, input.dtype) for each in (min_val, max_val))
+    return jnp.where((input > low) & (input < high), input, jnp.clip(jax.lax.stop_gradient(input), low, high))
+
+
+@op(public="nn.functional", inplace=True, saves="input", grad_fn="HardtanhBackward0")
+def relu6(input):
+    """`input` kept between 0 and 6, at which its derivative is 0."""
+    return hardtanh.function(input, 0.0, 6.0)
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def hardsigmoid(input):
+    """`input / 6 + 1 / 2` kept between 0 and 1."""
+    floating(input, "hardsigmoid_cpu")
+    inside = (input > -3) & (input < 3)
+    rising = input / 6 + 0.5
+    return jnp.where(inside, rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def hardswish(input):
+    """`input` times its `hardsigmoid`."""
+    floating(input, "hardswish_cpu")
+    curved = jnp.where((input > -3) & (input < 3), input, 0)  # squares of others could be infinite
+    constant = jax.lax.stop_gradient(input) * 0
+    return jnp.where(input <= -3, constant, jnp.where(input < 3, curved * (curved + 3) / 6, input))
+
+
+def _undefined_or_zero(input):
+    """NaN where `input` is, and else 0; nothing of the gradient passes."""
+    return jnp.where(jnp.isnan(input), jax.lax.stop_gradient(input), 0)
+
+
+@op(public="nn.functional function method", saves="input")
+def hardshrink(input, lambd: Real = 0.5):
+    """`input`, or 0 where its magnitude is at most `lambd`."""
+    floating(input, "hardshrink_cpu")
+    return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
+
+
+@op(public="nn.functional", saves="input")
+def softshrink(input, lambd: Real = 0.5):
+    """`input` brought nearer to 0 by `lambd`."""
+    floating(input, "softshrink_cpu")
+    if lambd < 0:
+        own = from_numpy(input.dtype).legacy
+        raise RuntimeError(
+            f"lambda must be in range [0, {float(jnp.finfo(input.dtype).max):g}] for input dtype {own}, but found "
+            f"{lambd:g}"
+        )
+    rest = _undefined_or_zero(input)
+    return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, rest))
+
+
+@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="SubBackward0")
+def tanhshrink(input):
+    """`input - tanh(input)`."""
+    return input - jnp.tanh(input)
+
+
+@op(public="nn.functional", inplace=True, saves="input")
+def leaky_relu(input, negative_slope: Real = 0.01):
+    """`input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
+    floating(input, "leaky_relu_cpu")
+    return jnp.where(input > 0, input, input * negative_slope)
+
+
+@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0")
+def softsign(input):
+    """`input / (1 + abs(input))`."""
+    if jnp.iscomplexobj(input):
+        return input / (1 + jnp.abs(input))
+    return input / (1 + input * jax.lax.stop_gradient(jnp.sign(input)))
+
+
+@op(public="nn.functional", saves="input")
+def softplus(input, beta: Real = 1.0, threshold: Real = 20.0):
+    """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
+    floating(input, "softplus_cpu")
+    linear = input * beta > threshold
+    curved = jnp.where(linear, 0, input * beta)
+    return jnp.where(linear, input, jnp.log1p(jnp.exp(curved)) / beta)
+
+
+@op(public="nn.functional function", inplace=True, saves="input", out=False)
+def threshold(input, threshold: Real, value: Real):
+    """`input`, or `value` where it is not above the threshold."""
+    return jnp.where(input <= threshold, jnp.asarray(value, input.dtype), input)
+
+
+@op(public="nn.functional", saves="input")
+def glu(input, dim: Index = -1):
+    """The first half of `dim` times the sigmoid of the second half."""
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    dim = wrap(dim, input.ndim)
+    size = input.shape[dim]
+    if size % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {size}")
+    first, second = jnp.split(floating(input, "glu_cpu"), 2, dim)
+    return first * jax.nn.sigmoid(second)
+
+
+@op(
+    public="nn.functional function method",
+    promotion=ARITHMETIC,
+    saves="input, weight",
+    grad_fn="PreluKernelBackward0",
+    out=False,
+)
+def prelu(input, weight):
+    """`input` where it is positive, `weight * input` elsewhere: one weight, or one per channel (dimension 1)."""
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.size != 1:
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if channels != weight.size:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.size} and "
+                f"channel size = {channels}.\nThe channels are dimension 1."
+            )
+    per_channel = weight.reshape([-1 if dim == 1 else 1 for dim in range(max(input.ndim, 1))])
+    if weight.size == 1 or input.ndim == 0:
+        per_channel = weight.reshape([1] * input.ndim)
+    return jnp.where(input > 0, input, per_channel * input)
+
+
+@op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0")
+def rrelu_with_noise(input, noise: Kept):
+    """`input` where it is positive, `noise * input` elsewhere."""
+    return jnp.where(input > 0, input, noise.astype(input.dtype) * input)
+
+
+def _gumbel_name(static, avals):
+    return "AddBackward0" if static[1] else "SoftmaxBackward0"
+
+
+@op(public="", saves="result", grad_fn=_gumbel_name)
+def perturbed_softmax(input, noise: Kept, tau: Real, hard: Flag, dim: Index):
+    """The softmax of `(input + noise) / tau`; if `hard` its largest entry alone, with the gradient of them all."""
+    dim = wrap(dim, input.ndim)
+    soft = jax.nn.softmax((input + noise) / tau, dim)
+    if not hard:
+        return soft
+    winner = jnp.expand_dims(jnp.argmax(soft, dim), dim) == jax.lax.broadcasted_iota(jnp.int64, soft.shape, dim)
+    return winner.astype(soft.dtype) - jax.lax.stop_gradient(soft) + soft

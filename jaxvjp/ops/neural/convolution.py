@@ -1,0 +1,326 @@
+"""Layers that multiply by weights: linear, bilinear, and the convolutions. `windows` comes before this room.
+
+float32 products keep float32's precision on every device, as in `linalg`.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from itertools import product
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Index, Kind, size
+from jaxvjp.ops.linalg import CTYPES
+from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
+from jaxvjp.ops.op import op
+
+EXACTLY = jax.lax.Precision.HIGHEST
+
+
+def _linear_name(static, avals):
+    form = static[-1]
+    flat, vector = len(avals[0].shape) == 2, len(avals[0].shape) == 1
+    if form[2] is None:
+        return "MmBackward0" if flat else "SqueezeBackward4" if vector else "UnsafeViewBackward0"
+    return "AddmmBackward0" if flat else "AddBackward0" if vector else "ViewBackward0"
+
+
+@op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name)
+def linear(input, weight, bias=None):
+    """`input @ weight.T + bias`, over the last dimension of `input`."""
+    if weight.ndim not in (1, 2):
+        raise RuntimeError(f"linear(): weight must be 1-D or 2-D, got {weight.ndim}-D")
+    if input.shape[-1:] != weight.shape[-1:]:
+        rows = math.prod(input.shape[:-1])
+        columns = weight.shape[::-1]
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({rows}x{input.shape[-1]} and {'x'.join(map(str, columns))})\n"
+            f"The last dimension of the input ({input.shape[-1]}) must be that of the weight ({weight.shape[-1]})."
+        )
+    for each in (weight, *([] if bias is None else [bias])):
+        if each.dtype != input.dtype:
+            names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+    result = jnp.matmul(input, weight.T, precision=EXACTLY)
+    return result if bias is None else result + bias
+
+
+@op(
+    public="nn.functional function",
+    saves="input1, input2, weight",
+    grad_fn=lambda static, avals: "ViewBackward0" if static[-1][3] is None else "AddBackward0",
+    out=False,
+)
+def bilinear(input1, input2, weight, bias=None):
+    """`input1 @ weight[k] @ input2`, for each k, over the last dimensions; plus the bias."""
+    if input1.ndim != input2.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    for dim, (a, b) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
+        if a != b:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {dim}: got {a} and {b}")
+    for place, each in enumerate((input1, input2), 1):
+        if each.shape[-1] != weight.shape[place]:
+            raise RuntimeError(
+                f"bilinear(): input{place} size does not match weight size: got {each.shape[-1]} but expected "
+                f"{weight.shape[place]}"
+            )
+    result = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=EXACTLY)
+    return result if bias is None else result + bias
+
+
+def padding(value: Any) -> tuple[int, ...] | str:
+    return value if isinstance(value, str) else size(value)
+
+
+Padding = Annotated[tuple[int, ...] | str, Kind("tuple of ints", padding)]
+"""How far the input is widened on both sides, or "same" or "valid"."""
+LETTERS = "DHW"
+
+
+def _checked(name, dims, input, weight, bias, transposed=False, **amounts):
+    """The arguments of a convolution with one amount per spatial dimension; errors in torch's words."""
+    if input.ndim not in (dims + 1, dims + 2):
+        raise RuntimeError(
+            f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(input.shape)}"
+        )
+    for word, values in amounts.items():
+        if isinstance(values, tuple) and len(values) not in (1, dims):
+            raise RuntimeError(
+                f"expected {word} to be a single integer value or a list of {dims} values to match the convolution "
+                f"dimensions, but got {word}={list(values)}"
+            )
+    for each in (weight, bias):
+        if each is not None and each.dtype != input.dtype:
+            kinds = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
+            what = "weight" if each is weight else "bias"
+            raise RuntimeError(f"Input type ({kinds[0]}) and {what} type ({kinds[1]}) should be the same")
+    return {word: each_dim(values, dims) if isinstance(values, tuple) else values for word, values in amounts.items()}
+
+
+def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads):
+    """torch's errors for sizes that do not fit together, in torch's order."""
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    if isinstance(pads, tuple) and min(pads, default=0) < 0:
+        raise RuntimeError("negative padding is not supported")
+    if min(stride) <= 0:
+        raise RuntimeError("non-positive stride is not supported")
+    if min(dilation) <= 0:
+        raise RuntimeError("dilation should be greater than zero")
+    if weight.ndim < 3:
+        raise RuntimeError("weight should have at least three dimensions")
+    if weight.ndim != input.ndim:
+        raise RuntimeError(
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight{list(weight.shape)}, but "
+            f"got {input.ndim}-dimensional input of size {list(input.shape)} instead"
+        )
+    if weight.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(weight.shape)} instead"
+        )
+    if weight.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of "
+            f"size {list(weight.shape)} instead"
+        )
+    channels = weight.shape[0] if transposed else weight.shape[1] * groups
+    if input.shape[1] != channels:
+        word = "transposed=1" if transposed else f"groups={groups}"
+        raise RuntimeError(
+            f"Given {word}, weight of size {list(weight.shape)}, expected input{list(input.shape)} to have {channels} "
+            f"channels, but got {input.shape[1]} channels instead"
+        )
+    features = weight.shape[1] * groups if transposed else weight.shape[0]
+    if bias is not None and bias.shape != (features,):
+        word = "transposed=1" if transposed else f"groups={groups}"
+        raise RuntimeError(
+            f"Given {word}, weight of size {list(weight.shape)}, expected bias to be 1-dimensional with {features} "
+            f"elements, but got bias of size {list(bias.shape)} instead"
+        )
+
+
+def _in_windows(input, weight, stride, edges, dilation, groups):
+    """The convolution as products with shifted inputs: XLA's own one is slow for groups on a CPU.
+
+    One channel in a group is an elementwise product at each place of the kernel; more are a matrix product per group.
+    """
+    spatial = range(2, input.ndim)
+    input = widened(input, [low for low, _ in edges], [high for _, high in edges], 0)
+    kernel = weight.shape[2:]
+    counts = [
+        (input.shape[dim] - dilation[dim - 2] * (kernel[dim - 2] - 1) - 1) // stride[dim - 2] + 1 for dim in spatial
+    ]
+    columns = []
+    for place in product(*map(range, kernel)):
+        column = input
+        for dim in spatial:
+            column = shifted(column, dim, place[dim - 2] * dilation[dim - 2], stride[dim - 2], counts[dim - 2])
+        columns.append(column)
+    flat = weight.reshape(*weight.shape[:2], -1)
+    if weight.shape[1] == 1:
+        each = weight.shape[0] // groups
+        factors = jnp.moveaxis(flat[:, 0], -1, 0).reshape(-1, weight.shape[0], *[1] * len(kernel))
+        return sum(
+            (jnp.repeat(column, each, 1) if each > 1 else column) * factor
+            for column, factor in zip(columns, factors, strict=True)
+        )
+    batch = input.shape[0]
+    stacked = jnp.stack(columns, 2).reshape(batch, groups, weight.shape[1] * len(columns), math.prod(counts))
+    matrix = flat.reshape(groups, weight.shape[0] // groups, -1)
+    result = jnp.einsum("gok,bgkn->bgon", matrix, stacked, precision=EXACTLY)
+    return result.reshape(batch, weight.shape[0], *counts)
+
+
+def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
+    """The convolution of checked arguments; `spread` puts zeros between the input's entries, for a transposed one."""
+    native = partial(
+        jax.lax.conv_general_dilated,
+        window_strides=stride,
+        padding=edges,
+        lhs_dilation=spread,
+        rhs_dilation=dilation,
+        feature_group_count=groups,
+        precision=EXACTLY,
+    )
+    if groups == 1 or input.size == 0 or weight.size == 0:
+        return native(input, weight)
+    if spread is not None:
+        gaps = [(low, high, each - 1) for (low, high), each in zip(edges, spread, strict=True)]
+        input = jax.lax.pad(input, jnp.zeros((), input.dtype), [(0, 0, 0), (0, 0, 0), *gaps])
+        edges = [(0, 0)] * len(edges)
+    windows = partial(_in_windows, stride=stride, edges=edges, dilation=dilation, groups=groups)
+    native = partial(
+        jax.lax.conv_general_dilated,
+        window_strides=stride,
+        padding=edges,
+        rhs_dilation=dilation,
+        feature_group_count=groups,
+        precision=EXACTLY,
+    )
+    return jax.lax.platform_dependent(input, weight, cpu=windows, default=native)
+
+
+def _convolution_name(dims):
+    return lambda static, avals: "SqueezeBackward1" if len(avals[0].shape) == dims + 1 else "ConvolutionBackward0"
+
+
+def _convolution(dims):
+    """torch's convolution over `dims` spatial dimensions."""
+    name = f"conv{dims}d"
+
+    def convolve(
+        input,
+        weight,
+        bias=None,
+        stride: Sizes = (1,),
+        padding: Padding = (0,),
+        dilation: Sizes = (1,),
+        groups: Index = 1,
+    ):
+        amounts = _checked(name, dims, input, weight, bias, stride=stride, padding=padding, dilation=dilation)
+        stride, padding, dilation = amounts["stride"], amounts["padding"], amounts["dilation"]
+        batched = input if input.ndim == dims + 2 else input[None]
+        if isinstance(padding, str):
+            if padding not in ("same", "valid"):
+                raise RuntimeError("Invalid padding string: '" + padding + "'")
+            if padding == "same" and any(each != 1 for each in stride):
+                raise RuntimeError("padding='same' is not supported for strided convolutions")
+        _check_sizes(batched, weight, bias, stride, dilation, groups, False, padding)
+        reach = [each * (size - 1) for each, size in zip(dilation, weight.shape[2:], strict=True)]
+        if padding == "same":
+            edges = [(each // 2, each - each // 2) for each in reach]
+        else:
+            edges = [(each, each) for each in ((0,) * dims if padding == "valid" else padding)]
+        padded = [size + low + high for size, (low, high) in zip(batched.shape[2:], edges, strict=True)]
+        if any(each < span + 1 for each, span in zip(padded, reach, strict=True)):
+            inner, kernel = (" x ".join(map(str, sizes)) for sizes in (padded, [each + 1 for each in reach]))
+            raise RuntimeError(
+                f"Calculated padded input size per channel: ({inner}). Kernel size: ({kernel}). Kernel size can't be "
+                "greater than actual input size"
+            )
+        result = _convolved(batched, weight, stride, edges, dilation, groups)
+        if bias is not None:
+            result = result + bias.reshape(-1, *[1] * dims)
+        return result if input.ndim == dims + 2 else result[0]
+
+    convolve.__doc__ = f"""The convolution of `input` with the kernels of `weight` over {spatially(dims)}.
+
+    `input` has batch (which may be left out), channels and {LETTERS[-dims:]}; `weight` has a kernel per output channel,
+    of `channels / groups`. `padding` may be "same" or "valid". Underneath: `jax.lax.conv_general_dilated`.
+    """
+    saves = "weight for input, input for weight"
+    op(name=name, public="nn.functional function", saves=saves, grad_fn=_convolution_name(dims), out=False)(convolve)
+
+
+def _transposed(dims):
+    """torch's transposed convolution over `dims` spatial dimensions."""
+    name = f"conv_transpose{dims}d"
+
+    def convolve(
+        input,
+        weight,
+        bias=None,
+        stride: Sizes = (1,),
+        padding: Sizes = (0,),
+        output_padding: Sizes = (0,),
+        groups: Index = 1,
+        dilation: Sizes = (1,),
+    ):
+        amounts = _checked(
+            name,
+            dims,
+            input,
+            weight,
+            bias,
+            stride=stride,
+            padding=padding,
+            output_padding=output_padding,
+            dilation=dilation,
+        )
+        stride, padding, output_padding, dilation = amounts.values()
+        batched = input if input.ndim == dims + 2 else input[None]
+        _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
+        if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
+            told: Any = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+            if dims == 1:  # to torch one dimension is two, of which the first has length 1
+                told = tuple((word, (int(word != "output_padding"), *values)) for word, values in told)
+            shown = " ".join(
+                f"{word}_{side}: {value}"
+                for word, values in told
+                for side, value in zip(("depth", "height", "width")[-len(values) :], values, strict=True)
+            )
+            raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {shown}")
+        # The input's entries stand `stride` apart, and the kernels are turned around: the way back of a convolution.
+        kernel = weight.shape[2:]
+        grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
+        swapped = jnp.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)
+        turned = jnp.flip(swapped, range(2, dims + 2))
+        edges = []
+        for each, span, wide, more in zip(padding, kernel, dilation, output_padding, strict=True):
+            low = wide * (span - 1) - each
+            edges.append((low, low + more))
+        result = _convolved(batched, turned, (1,) * dims, edges, dilation, groups, stride)
+        if bias is not None:
+            result = result + bias.reshape(-1, *[1] * dims)
+        return result if input.ndim == dims + 2 else result[0]
+
+    convolve.__doc__ = f"""The way back of a convolution over {spatially(dims)}: from its outputs to its inputs.
+
+    `weight` is that of the convolution, (input channels, output channels / groups, ...kernel); `output_padding` tells
+    apart the sizes that the convolution would make the same. Underneath: `jax.lax.conv_general_dilated` with
+    `lhs_dilation`.
+    """
+    saves = "weight for input, input for weight"
+    op(name=name, public="nn.functional function", saves=saves, grad_fn=_convolution_name(dims), out=False)(convolve)
+
+
+for _dims in (1, 2, 3):
+    _convolution(_dims)
+    _transposed(_dims)

@@ -1,0 +1,62 @@
+"""Norms of vectors and the distances between them. `op` comes before this room."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import abs_, broadcast
+from jaxvjp.ops.reduction import vector_norm
+
+
+def at_least(input, bound: float):
+    """`input`, or `bound` where that is larger, through which then no gradient flows."""
+    return jnp.where(jax.lax.stop_gradient(input) < bound, bound, input)
+
+
+@op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True)
+def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
+    """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
+    return input / at_least(vector_norm(input, p, axes(dim, input.ndim), True), eps)
+
+
+@op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="SumBackward1", out=False)
+def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
+    """The inner product along `dim` of two vectors, each divided by its length, which counts as at least `eps`."""
+    x1, x2 = jnp.broadcast_arrays(*broadcast(x1, x2))
+    return jnp.sum(_unit(x1, dim, eps) * _unit(x2, dim, eps), axes(dim, x1.ndim))
+
+
+def _unit(input, dim, eps):
+    """`input` divided by its norm. Where that is raised to `eps`, its derivative is still the norm's, as in torch."""
+    norm = vector_norm(input, 2, axes(dim, input.ndim), True)
+    return input / jnp.where(norm < eps, eps + (norm - jax.lax.stop_gradient(norm)), norm)
+
+
+@op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="NormBackward1", out=False)
+def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = False):
+    """The p-norm of `x1 - x2 + eps` over the last dimension."""
+    x1, x2 = broadcast(x1, x2)
+    return vector_norm(x1 - x2 + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
+
+
+@op(public="nn.functional function", saves="input", out=False)
+def pdist(input, p: Real = 2.0):
+    """The distances between all pairs of rows, in the order of `torch.combinations`."""
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if p < 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    first, second = jnp.triu_indices(input.shape[0], 1)
+    difference = input[first] - input[second]
+    if p != math.inf:
+        return vector_norm(difference, p, (1,))
+    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
+    magnitude = abs_.function(difference)
+    constant = jax.lax.stop_gradient(magnitude)
+    largest = jnp.max(constant, -1, initial=0)
+    return largest + jnp.sum(jnp.where(constant == largest[:, None], magnitude - constant, 0), -1)

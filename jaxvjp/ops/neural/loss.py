@@ -1,0 +1,351 @@
+"""Losses between an input and a target of its shape, element by element, and between vectors. `distance` comes before.
+
+Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` are torch's two older flags for the same.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Either, Flag, Real, Text
+from jaxvjp.ops.neural.distance import pairwise_distance
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min
+
+REDUCTIONS = ("none", "mean", "sum")
+
+
+def chosen_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that torch's older flags mean, where one of them is given, and else `reduction`; ValueError."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        warnings.warn(
+            f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.",
+            stacklevel=2,
+        )
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not a valid value for reduction\nIt is one of {', '.join(REDUCTIONS)}.")
+    return reduction
+
+
+def reduced(loss, reduction: str):
+    """The loss of each element, or their mean or sum."""
+    if reduction == "none":
+        return loss
+    return jnp.mean(loss) if reduction == "mean" else jnp.sum(loss)
+
+
+def reduction_name(each: str):
+    """The names that torch gives the node of a loss that it composes of others: by the reduction, which comes last."""
+
+    def name(static, avals):
+        words = [value for value in static if isinstance(value, str)]
+        chosen = words[0] if words else "mean"
+        return {"mean": "MeanBackward0", "sum": "SumBackward0"}.get(chosen, each)
+
+    return name
+
+
+def _same_size(input, target):
+    """Warns, as torch does, where the sizes differ and so broadcast."""
+    if input.shape != target.shape:
+        warnings.warn(
+            f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
+            "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=2,
+        )
+    return broadcast(input, target)
+
+
+def _size(array):
+    return f"torch.Size({list(array.shape)})"
+
+
+def _weighted(loss, weight, input, reduction, total=None):
+    """The reduced loss with a weight per element, by whose sum a mean is divided."""
+    if weight is None:
+        return reduced(loss, reduction)
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    if reduction == "mean":
+        return jnp.sum(loss * weight) / jnp.sum(weight)
+    return reduced(loss * weight, reduction)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target")
+def mse_loss(
+    input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean", weight=None
+):
+    """The squared difference."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    difference = input - target
+    return _weighted(difference * difference, weight, input, reduction)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AbsBackward0"))
+def l1_loss(
+    input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean", weight=None
+):
+    """The absolute difference; its derivative is 0 where there is none."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    return _weighted(abs_.function(input - target), weight, input, reduction)
+
+
+def _smooth(difference, bound):
+    """A parabola up to `bound` and a line beyond it."""
+    magnitude = abs_.function(difference)
+    straight = magnitude >= bound
+    curved = jnp.where(straight, 0, difference)  # the square of others could be infinite
+    return magnitude, jnp.where(straight, bound * (magnitude - 0.5 * bound), 0.5 * curved * curved)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn="SmoothL1LossBackward0")
+def smooth_l1_loss(
+    input,
+    target,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+    beta: Real = 1.0,
+):
+    """The absolute difference less `beta / 2`; below `beta` the square divided by `2 * beta`."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    input, target = _same_size(input, target)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    magnitude, smooth = _smooth(input - target, beta)
+    return reduced(smooth / beta if beta else magnitude, reduction)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target")
+def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weight=None):
+    """Half the squared difference; above `delta` a line that goes on with the slope it has there."""
+    reduction = chosen_reduction(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    input, target = _same_size(input, target)
+    _, smooth = _smooth(input - target, delta)
+    if weight is None:
+        return reduced(smooth, reduction)
+    if weight.shape != input.shape:
+        raise ValueError("Weights and input must have the same size.")
+    return reduced(smooth * weight, reduction)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("SubBackward0"))
+def kl_div(
+    input,
+    target,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+    log_target: Flag = False,
+):
+    """The Kullback-Leibler divergence of log-probabilities from a target; "batchmean" divides by the batch alone."""
+    batchmean = reduction == "batchmean"
+    reduction = chosen_reduction(size_average, reduce, "sum" if batchmean else reduction)
+    input, target = broadcast(input, target)
+    if log_target:
+        loss = jnp.exp(target) * (target - input)
+    else:
+        loss = jax.scipy.special.xlogy(target, target) - target * input
+    result = reduced(loss, reduction)
+    return result / input.shape[0] if batchmean and input.ndim else result
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("SubBackward0"))
+def poisson_nll_loss(
+    input,
+    target,
+    log_input: Flag = True,
+    full: Flag = False,
+    size_average: Flag | None = None,
+    eps: Real = 1e-8,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+):
+    """The negative log-likelihood of counts under Poisson distributions, of which `input` has the rate or its log."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    target, input = broadcast(target, input)
+    loss = jnp.exp(input) - target * input if log_input else input - target * jnp.log(input + eps)
+    if full:
+        large = jnp.where(target > 1, target, 1)
+        stirling = large * jnp.log(large) - large + 0.5 * jnp.log(2 * math.pi * large)
+        loss += jnp.where(target > 1, stirling, 0)
+    return reduced(loss, reduction)
+
+
+@op(public="nn.functional", promotion=ARITHMETIC, saves="input, target, var", grad_fn=reduction_name("MulBackward0"))
+def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real = 1e-6, reduction: Text = "mean"):
+    """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
+    if var.shape != input.shape and var.ndim:
+        if input.shape[:-1] == var.shape:
+            var = var[..., None]
+        elif input.ndim != var.ndim or sum(b for a, b in zip(input.shape, var.shape, strict=True) if a != b) != 1:
+            raise ValueError(f"var is of incorrect size\n{list(var.shape)} for an input of {list(input.shape)}.")
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"{reduction} is not valid")
+    # Where it is raised to eps the gradient still is that of the variance itself.
+    var = jnp.where(var < eps, eps + (var - jax.lax.stop_gradient(var)), var)
+    input, target = broadcast(input, target)
+    loss = 0.5 * (jnp.log(var) + (input - target) ** 2 / var)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+SMALLEST_LOG, SMALLEST_PRODUCT = -100.0, 1e-12
+"""What torch bounds the logarithms of `binary_cross_entropy` by, and the denominator of its derivative."""
+
+
+@op(public="nn.functional", saves="input, target, weight")
+def binary_cross_entropy(
+    input, target, weight=None, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean"
+):
+    """The cross entropy of probabilities of one of two classes; logarithms are at least -100."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}) is "
+            "deprecated. Please ensure they have the same size."
+        )
+    # The derivative is (input - target) / (input * (1 - input)), of which torch bounds the denominator; beyond that
+    # bound, at probabilities of exactly 0 and 1 say, each logarithm is a line with the slope that gives torch's.
+    steep = jax.lax.stop_gradient(input * (1 - input) < SMALLEST_PRODUCT)
+    constant = jax.lax.stop_gradient(input)
+    inner = jnp.where(steep, 0.5, input)
+    step = (input - constant) / SMALLEST_PRODUCT
+    of_one = jnp.maximum(jnp.where(steep, jnp.log(constant), jnp.log(inner)), SMALLEST_LOG)
+    of_none = jnp.maximum(jnp.where(steep, jnp.log1p(-constant), jnp.log1p(-inner)), SMALLEST_LOG)
+    of_one = of_one + jnp.where(steep, step * (1 - constant), 0)
+    of_none = of_none - jnp.where(steep, step * constant, 0)
+    loss = (target - 1) * of_none - target * of_one
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@op(public="nn.functional function", saves="input, target, weight, pos_weight", out=False)
+def binary_cross_entropy_with_logits(
+    input,
+    target,
+    weight=None,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+    pos_weight=None,
+):
+    """The cross entropy of the logits of one of two classes."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    if input.shape != target.shape:
+        raise ValueError(f"Target size ({_size(target)}) must be the same as input size ({_size(input)})")
+    log_weight = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    loss = (1 - target) * input - log_weight * jax.nn.log_sigmoid(input)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@op(public="", promotion=ARITHMETIC, saves="input, target")
+def soft_margin_loss(input, target, reduction: Text):
+    """`log(1 + exp(-target * input))`, of targets 1 and -1."""
+    input, target = broadcast(input, target)
+    return reduced(jnp.log1p(jnp.exp(-input * target)), reduction)
+
+
+@op(public="", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AddBackward0"))
+def hinge_embedding_loss(input, target, margin: Real, reduction: Text):
+    """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
+    input, target = broadcast(input, target)
+    short = hinge(margin - input)
+    return reduced(jnp.where(target != 1, short, 0) + jnp.where(target != -1, input, 0), reduction)
+
+
+def hinge(array):
+    """The positive part, with the derivative 1 at 0, as torch's `clamp_min` has it."""
+    return clamp_min.function(array, jnp.zeros((), array.dtype))
+
+
+@op(
+    public="nn.functional function",
+    promotion=ARITHMETIC,
+    saves="input1, input2, target",
+    grad_fn=reduction_name("ClampMinBackward0"),
+    out=False,
+)
+def margin_ranking_loss(
+    input1,
+    input2,
+    target,
+    margin: Real = 0.0,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+):
+    """How much the two inputs fall short of being `margin` apart, in the order that the target, 1 or -1, says."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"input1: {_size(input1)}, input2: {_size(input2)}, target: {_size(target)} "
+        )
+    return reduced(hinge(-target * (input1 - input2) + margin), reduction)
+
+
+@op(public="", promotion=ARITHMETIC, saves="input1, input2, target", grad_fn=reduction_name("AddBackward0"))
+def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text):
+    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
+    if target.ndim not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.ndim == 1 and input1.ndim != 2:
+        raise RuntimeError(
+            "1D target tensor expects 2D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    if target.ndim == 0 and input1.ndim != 1:
+        raise RuntimeError(
+            "0D target tensor expects 1D input tensors, but found inputs with sizes "
+            f"{list(input1.shape)} and {list(input2.shape)}."
+        )
+    squares = (jnp.sum(input1 * input1, -1) + 1e-12) * (jnp.sum(input2 * input2, -1) + 1e-12)
+    cosine = jnp.sum(input1 * input2, -1) / jnp.sqrt(squares)
+    near, far = 1 - cosine, hinge(cosine - margin)
+    return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
+
+
+@op(
+    public="nn.functional function",
+    promotion=ARITHMETIC,
+    saves="anchor, positive, negative",
+    grad_fn=reduction_name("ClampMinBackward0"),
+    out=False,
+)
+def triplet_margin_loss(
+    anchor,
+    positive,
+    negative,
+    margin: Real = 1.0,
+    p: Real = 2.0,
+    eps: Real = 1e-6,
+    swap: Flag = False,
+    size_average: Flag | None = None,
+    reduce: Flag | None = None,
+    reduction: Text = "mean",
+):
+    """How much `negative` falls short of being `margin` further from the anchor than `positive` is."""
+    reduction = chosen_reduction(size_average, reduce, reduction)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+    def apart(x, y):
+        return pairwise_distance.function(x, y, p, eps)
+
+    far = apart(anchor, negative)
+    if swap:
+        far = jnp.minimum(far, apart(positive, negative))
+    return reduced(hinge(margin + apart(anchor, positive) - far), reduction)

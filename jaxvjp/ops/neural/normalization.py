@@ -1,0 +1,175 @@
+"""Normalizations: an input with mean 0 and variance 1 over some of its dimensions. `windows` comes before this room.
+
+float16 and bfloat16 are summed up in float32, as in torch.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
+from jaxvjp.ops.neural.pooling import Sliding, window_sum
+from jaxvjp.ops.op import FLOAT, op
+
+
+def _wide(input):
+    """`input` in a type precise enough for sums."""
+    return input.astype(jnp.float32) if input.dtype.itemsize == 2 else input
+
+
+def _standardized(input, axes, eps):
+    """`input` less its mean, over its deviation; and the mean, variance and 1 / deviation, which keep their dims."""
+    wide = _wide(input)
+    mean = jnp.mean(wide, axes, keepdims=True)
+    centered = wide - mean
+    variance = jnp.mean(centered * centered, axes, keepdims=True)
+    scale = jax.lax.rsqrt(variance + eps)
+    return centered * scale, mean, variance, scale
+
+
+def _affine(input, weight, bias, shape, dtype):
+    """`input * weight + bias`, each of which may be missing, in `dtype`."""
+    if weight is not None:
+        input = input * weight.reshape(shape)
+    if bias is not None:
+        input = input + bias.reshape(shape)
+    return input.astype(dtype)
+
+
+def _trailing(name, input, normalized_shape, weight, bias):
+    """The axes that `normalized_shape` names; RuntimeError where they are not the last ones of `input`."""
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for word, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.shape != shape:
+            raise RuntimeError(
+                f"Expected {word} to be of same shape as normalized_shape, but got {word} of shape {list(each.shape)} "
+                f"and normalized_shape = {list(shape)}"
+            )
+    if input.shape[input.ndim - len(shape) :] != shape or input.ndim < len(shape):
+        shown = ", " * (name == "layer_norm") + ", ".join(map(str, shape))  # as torch has it
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*{shown}], but "
+            f"got input of size{list(input.shape)}"
+        )
+    return tuple(range(input.ndim - len(shape), input.ndim))
+
+
+@op(public="", saves="input, weight", grad_fn="NativeLayerNormBackward0")
+def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
+    """What `layer_norm` gives, and the means and reciprocal deviations that it used."""
+    axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    result, mean, _, scale = _standardized(input, axes, eps)
+    return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
+
+
+@op(public="nn.functional function", saves="input, weight", grad_fn="NativeLayerNormBackward0", out=False)
+def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
+    """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
+    axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    return _affine(_standardized(input, axes, eps)[0], weight, bias, normalized_shape, input.dtype)
+
+
+@op(public="nn.functional function", saves="input, weight", grad_fn="MulBackward0", out=False)
+def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = None):
+    """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
+    axes = _trailing("rms_norm", input, normalized_shape, weight, None)
+    wide = _wide(input)
+    if eps is None:
+        eps = float(jnp.finfo(wide.dtype).eps)
+    # Complex numbers too are squared as they are, not by their magnitude.
+    scale = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + eps)
+    return _affine(wide * scale, weight, None, normalized_shape, input.dtype)
+
+
+def _check_more_than_one(shape):
+    """ValueError where there is but one value per channel, of which no variance can be estimated."""
+    if math.prod(shape[:1] + tuple(shape[2:])) == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
+        )
+
+
+@op(public="nn.functional function", saves="input, weight", grad_fn="NativeGroupNormBackward0", out=False)
+def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
+    """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    batch, channels, *spatial = input.shape
+    _check_more_than_one((batch * channels // num_groups, num_groups, *spatial))
+    if channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={num_groups}"
+        )
+    for word, each in (("weight", weight), ("bias", bias)):
+        if each is not None and each.shape != (channels,):
+            raise RuntimeError(
+                f"Expected {word} to be a vector of size equal to the number of channels in input, but got {word} of "
+                f"shape {list(each.shape)} and input of shape {list(input.shape)}"
+            )
+    grouped = input.reshape(batch, num_groups, channels // num_groups, *spatial)
+    result = _standardized(grouped, tuple(range(2, grouped.ndim)), eps)[0].reshape(input.shape)
+    return _affine(result, weight, bias, (channels, *[1] * len(spatial)), input.dtype)
+
+
+def _per_channel(input, **vectors):
+    """The shape in which a vector meets the channels of `input`; RuntimeError where one has another length."""
+    for name, each in vectors.items():
+        if each is not None and each.size != input.shape[1]:
+            raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {each.size}")
+    return (-1, *[1] * (input.ndim - 2))
+
+
+@op(public="", saves="input, weight", grad_fn="NativeBatchNormBackward0")
+def standardized_batch(input, weight=None, bias=None, *, eps: Real):
+    """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
+    shape = _per_channel(input, weight=weight, bias=bias)
+    axes = (0, *range(2, input.ndim))
+    result, mean, variance, _ = _standardized(input, axes, eps)
+    return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
+
+
+@op(public="", saves="input, weight, mean, variance", grad_fn="NativeBatchNormBackward0")
+def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
+    """`batch_norm` by given statistics, one per channel."""
+    shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
+    scale = jax.lax.rsqrt(_wide(variance) + eps).reshape(shape)
+    result = (_wide(input) - mean.reshape(shape)) * scale
+    return _affine(result, weight, bias, shape, input.dtype)
+
+
+@op(public="", saves="input, weight", grad_fn="ViewBackward0")
+def standardized_instances(input, weight=None, bias=None, *, eps: Real):
+    """`instance_norm` by the statistics of the input itself; and their means over the batch, one per channel."""
+    shape = _per_channel(input, weight=weight, bias=bias)
+    result, mean, variance, _ = _standardized(input, tuple(range(2, input.ndim)), eps)
+    statistics = [jnp.mean(each, 0).reshape(-1) for each in (mean, variance)]
+    return _affine(result, weight, bias, shape, input.dtype), *statistics
+
+
+@op(public="", differentiable=False)
+def moved_towards(input, statistic, momentum: Scalar, correction: Scalar):
+    """A running mean or variance, a step of `momentum` nearer to that of a batch."""
+    moved = (1 - momentum) * input + momentum * correction * statistic
+    return moved.astype(input.dtype)
+
+
+@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0")
+def local_response_norm(input, size: Index, alpha: Real = 1e-4, beta: Real = 0.75, k: Real = 1.0):
+    """`input` over a power of the mean square of `size` neighbouring channels."""
+    if input.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"
+        )
+    squares = jnp.moveaxis(input * input, 1, -1)
+    window = Sliding(size, 1, size // 2, 1, input.shape[1])
+    mean = jnp.moveaxis(window_sum(squares, [window]), -1, 1) / size
+    return input / (mean * alpha + k) ** beta

@@ -1,0 +1,214 @@
+"""Padding, and rearrangements of pixels, channels and windows. `windows` comes before this room."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.ops.arguments import Index, Real, Text
+from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
+from jaxvjp.ops.op import op
+
+ADDED = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
+
+
+def _pad_name(static, avals):
+    amounts, mode, _ = static
+    if mode == "constant":
+        return "ConstantPadNdBackward0"
+    return "torch::autograd::CopySlices" if mode == "circular" else f"{ADDED.get(mode)}{len(amounts) // 2}DBackward0"
+
+
+@op(public="nn.functional", grad_fn=_pad_name, saves="input")
+def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
+    """`input` widened, by pairs of amounts from the last dimension on; negative ones cut.
+
+    `mode` says what stands there: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
+    """
+    if len(pad) % 2:
+        raise RuntimeError(
+            "Padding length must be divisible by 2"
+            if mode == "constant"
+            else f"Padding length must be divisible by 2\nThere are {len(pad)} amounts."
+        )
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {input.ndim}"
+        )
+    before, after = pad[-2::-2], pad[::-1][::2]
+    if mode == "constant":
+        lengths = input.shape[input.ndim - len(before) :]
+        for place, (length, low, high) in enumerate(zip(lengths, before, after, strict=True), input.ndim - len(before)):
+            if length + low + high < 0:
+                raise RuntimeError(
+                    f"The input size {length}, plus negative padding {low} and {high} resulted in a negative output "
+                    f"size, which is invalid. Check dimension {place} of your input."
+                )
+        return widened(input, before, after, value or 0)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode not in (*ADDED, "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    dims = len(before)
+    if input.ndim not in (dims + 1, dims + 2) or dims > 3:
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    for axis, (low, high) in enumerate(zip(before, after, strict=True), input.ndim - dims):
+        length = input.shape[axis]
+        if mode == "reflect" and max(low, high) >= length:
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({low}, {high}) at dimension {axis} of input {list(input.shape)}"
+            )
+        if mode == "circular" and max(low, high) > length:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if mode == "replicate" and min(low, high) < 0:  # the edge is replicated even where it is cut off
+            input = jnp.take(input, np.clip(np.arange(-low, length + high), 0, length - 1), axis)
+            continue
+        cut = jax.lax.slice_in_dim(input, max(-low, 0), length - max(-high, 0), axis=axis)
+        edges = [(0, 0)] * input.ndim
+        edges[axis] = (max(low, 0), max(high, 0))
+        input = jnp.pad(cut, edges, mode={"replicate": "edge", "circular": "wrap"}.get(mode, mode))
+    return input
+
+
+@op(public="nn.functional function", out=False)
+def pixel_shuffle(input, upscale_factor: Index):
+    """(..., C·r², H, W) as (..., C, H·r, W·r): channels become pixels."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    if upscale_factor <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {upscale_factor}")
+    *lead, channels, height, width = input.shape
+    r = upscale_factor
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, "
+            f"but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    split = input.reshape(*lead, channels // (r * r), r, r, height, width)
+    n = len(lead)
+    moved = split.transpose(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return moved.reshape(*lead, channels // (r * r), height * r, width * r)
+
+
+@op(public="nn.functional function", out=False)
+def pixel_unshuffle(input, downscale_factor: Index):
+    """(..., C, H·r, W·r) as (..., C·r², H, W): pixels become channels."""
+    if input.ndim < 3:
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)"
+        )
+    r = downscale_factor
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, channels, height, width = input.shape
+    for word, length, place in (("height", height, -2), ("width", width, -1)):
+        if length % r:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {word} to be divisible by downscale_factor, but input.size({place})={length} "
+                f"is not divisible by {r}"
+            )
+    split = input.reshape(*lead, channels, height // r, r, width // r, r)
+    n = len(lead)
+    moved = split.transpose(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return moved.reshape(*lead, channels * r * r, height // r, width // r)
+
+
+@op(public="nn.functional function", aliases="nn.functional.native_channel_shuffle", out=False)
+def channel_shuffle(input, groups: Index):
+    """The channels (dimension 1) dealt out: one of each group in turn."""
+    if input.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    channels = input.shape[1]
+    if channels % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
+    split = input.reshape(input.shape[0], groups, channels // groups, *input.shape[2:])
+    return jnp.swapaxes(split, 1, 2).reshape(input.shape)
+
+
+def _blocks(shape, kernel_size, dilation, padding, stride):
+    """How many windows there are in each of the two dimensions."""
+    return [
+        (length + 2 * edge - gap * (size - 1) - 1) // step + 1
+        for length, size, gap, edge, step in zip(shape, kernel_size, dilation, padding, stride, strict=True)
+    ]
+
+
+@op(name="unfold.im2col", public="nn.functional", grad_fn="Im2ColBackward0")
+def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)):
+    """The windows of an image as columns: (N, C, H, W) to (N, C·k·k, number of windows)."""
+    if input.ndim not in (3, 4):
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+            f"but got: {list(input.shape)}"
+        )
+    kernel_size, dilation, padding, stride = (each_dim(each, 2) for each in (kernel_size, dilation, padding, stride))
+    counts = _blocks(input.shape[-2:], kernel_size, dilation, padding, stride)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size ({', '.join(map(str, input.shape[-2:]))}), kernel_size="
+            f"({', '.join(map(str, kernel_size))}), dilation=({', '.join(map(str, dilation))}), padding="
+            f"({', '.join(map(str, padding))}), stride=({', '.join(map(str, stride))}), calculated shape of the array "
+            f"of sliding blocks as ({', '.join(map(str, counts))}), but its components must be at least one."
+        )
+    padded = widened(input, padding, padding, 0)
+    columns = [
+        shifted(
+            shifted(padded, padded.ndim - 2, row * dilation[0], stride[0], counts[0]),
+            padded.ndim - 1,
+            column * dilation[1],
+            stride[1],
+            counts[1],
+        )
+        for row, column in product(*map(range, kernel_size))
+    ]
+    return jnp.stack(columns, -3).reshape(*input.shape[:-3], input.shape[-3] * len(columns), math.prod(counts))
+
+
+@op(public="nn.functional", grad_fn="Col2ImBackward0")
+def fold(
+    input,
+    output_size: Sizes,
+    kernel_size: Sizes,
+    dilation: Sizes = (1,),
+    padding: Sizes = (0,),
+    stride: Sizes = (1,),
+):
+    """Columns of windows added up into an image: the transpose of `unfold`."""
+    output_size, kernel_size, dilation, padding, stride = (
+        each_dim(each, 2) for each in (output_size, kernel_size, dilation, padding, stride)
+    )
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+            f"input, but got: {list(input.shape)}"
+        )
+    places = math.prod(kernel_size)
+    if input.shape[-2] % places:
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)="
+            f"{input.shape[-2]} and kernel_size=({', '.join(map(str, kernel_size))})."
+        )
+    counts = _blocks(output_size, kernel_size, dilation, padding, stride)
+    if input.shape[-1] != math.prod(counts):
+        shown = [", ".join(map(str, each)) for each in (output_size, kernel_size, dilation, padding, stride)]
+        raise RuntimeError(
+            f"Given output_size=({shown[0]}), kernel_size=({shown[1]}), dilation=({shown[2]}), padding=({shown[3]}), "
+            f"stride=({shown[4]}), expected size of input's dimension 2 to match the calculated number of sliding "
+            f"blocks {counts[0]} * {counts[1]} = {math.prod(counts)}, but got input.size(2)={input.shape[-1]}."
+        )
+    channels = input.shape[-2] // places
+    image = jax.ShapeDtypeStruct((*input.shape[:-2], channels, *output_size), input.dtype)
+    unfolded = lambda image: unfold.function(image, kernel_size, dilation, padding, stride)  # noqa: E731
+    return jax.linear_transpose(unfolded, image)(input)[0]

@@ -1,0 +1,461 @@
+"""Pooling: what windows of the input are reduced to. `windows` comes before this room.
+
+A window is reduced one dimension after the other, the last one first: of k×k entries that takes 2k steps and not k²,
+and of equal entries the first one in reading order still wins. Each step is elementwise over slices of the input, which
+XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import Annotated, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.ops.arguments import Flag, Index, Kept, Kind, Real, index
+from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially
+from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import abs_, relu
+
+
+class Column(NamedTuple):
+    """The entry at one offset of each window along a dimension.
+
+    Attributes:
+        values: the array with that dimension as long as there are windows.
+        positions: where in the dimension they stand.
+        valid: which of them are inside the input, one truth value for each window.
+    """
+
+    values: Any
+    positions: Any
+    valid: Any
+
+
+class Sliding(NamedTuple):
+    """Windows of `size` entries, `dilation` apart, of which one starts every `stride` entries; `number` of them."""
+
+    size: int
+    stride: int
+    padding: int
+    dilation: int
+    number: int
+
+    def columns(self, input: Any, axis: int, outside: Any) -> Iterator[Column]:
+        length = input.shape[axis]
+        reach = (self.number - 1) * self.stride + (self.size - 1) * self.dilation + 1
+        edges = [(0, 0, 0)] * input.ndim
+        edges[axis] = (self.padding, max(reach - length - self.padding, 0), 0)
+        padded = jax.lax.pad(input, jnp.asarray(outside, input.dtype), edges) if any(edges[axis]) else input
+        for offset in range(0, self.size * self.dilation, self.dilation):
+            positions = np.arange(self.number) * self.stride + offset - self.padding
+            valid = (positions >= 0) & (positions < length)
+            values = shifted(padded, axis, offset, self.stride, self.number)
+            yield Column(values, positions, valid)
+
+
+class Placed(NamedTuple):
+    """Windows that start where they are told to, each with a length of its own: of adaptive and fractional pooling."""
+
+    starts: Any
+    lengths: Any
+
+    def columns(self, input: Any, axis: int, outside: Any) -> Iterator[Column]:
+        for offset in range(self.lengths.max(initial=1)):
+            valid = offset < self.lengths
+            positions = self.starts + valid * offset
+            yield Column(jnp.take(input, positions, axis, mode="clip"), positions, valid)
+
+
+def _along(vector, axis, ndim):
+    """A vector shaped to broadcast along one dimension."""
+    return vector.reshape([-1 if dim == axis else 1 for dim in range(ndim)])
+
+
+def _largest(input, windows: Sequence[Any], with_indices: bool):
+    """The largest entry of each window over the last dimensions and, flat over them, where it is; the first of equals.
+
+    A NaN is larger than anything, and of several the last one is reported, as in torch.
+    """
+    floats = jnp.issubdtype(input.dtype, jnp.floating)
+    lowest = -jnp.inf if floats else jnp.iinfo(input.dtype).min
+    first = input.ndim - len(windows)
+    flat: Any = None
+    below = 1  # how many entries one step of this dimension skips
+    for axis in reversed(range(first, input.ndim)):
+        best: Any = None
+        place: Any = None
+        have: Any = None  # which windows have an entry already: a padding of lowest numbers is none
+        window = windows[axis - first]
+        length = input.shape[axis]
+        inner: Any = repeat(None) if flat is None else window.columns(flat, axis, 0)
+        for column, earlier in zip(window.columns(input, axis, lowest), inner, strict=False):
+            values = column.values
+            if with_indices:
+                here = _along(jnp.asarray(column.positions), axis, input.ndim) * below
+                here = jnp.broadcast_to(here if earlier is None else here + earlier.values, values.shape)
+            if best is None:
+                best, have = values, column.valid
+                place = here if with_indices else None
+                continue
+            larger = jax.lax.stop_gradient(values > best)
+            if floats:
+                larger |= jnp.isnan(values)
+            if not have.all():
+                larger |= _along(~have, axis, input.ndim)
+            if not column.valid.all():
+                larger &= _along(column.valid, axis, input.ndim)
+            have = have | column.valid
+            best = jnp.where(larger, values, best)
+            if with_indices:
+                place = jnp.where(larger, here, place)
+        input, flat = best, place
+        below *= length
+    return input, flat
+
+
+def window_sum(input, windows: Sequence[Any]):
+    """The sum of each window over the last dimensions."""
+    first = input.ndim - len(windows)
+    for axis in reversed(range(first, input.ndim)):
+        total = None
+        for column in windows[axis - first].columns(input, axis, 0):
+            values = column.values
+            if not column.valid.all():
+                values = jnp.where(_along(column.valid, axis, input.ndim), values, 0)
+            total = values if total is None else total + values
+        input = total
+    return input
+
+
+def _check_input(name, input):
+    """RuntimeError, in torch's words for each pooling, for another number of dimensions, or an empty one."""
+    dims = int(name[-2])
+    ranks = f"{dims + 1}D or {dims + 2}D"
+    empty = 0 in (input.shape[1:] if input.ndim == dims + 2 else input.shape)
+    if input.ndim in (dims + 1, dims + 2) and not (empty and name.startswith("max")):
+        return
+    if name.startswith("max") and dims == 3 and input.ndim in (4, 5):
+        raise RuntimeError(
+            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
+            f"length, but input has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
+        )
+    if dims == 3:
+        raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input\nIt is {list(input.shape)}.")
+    start = f"{name}: " if dims == 1 else ""
+    mode = " (batch mode)" if name.startswith("max") else ""
+    raise RuntimeError(
+        f"{start}Expected {ranks}{mode} tensor with optional 0 dim batch size for input, but got:{list(input.shape)}"
+    )
+
+
+def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
+    """The windows of each spatial dimension; errors in torch's words."""
+    dims = int(name[-2])
+    for word, values in (
+        ("kernel_size", kernel_size),
+        ("stride", stride),
+        ("padding", padding),
+        ("dilation", dilation),
+    ):
+        if values and len(values) not in (1, dims):
+            raise RuntimeError(
+                f"{name}: {word} must either be a single int, or a tuple of {('one', 'two', 'three')[dims - 1]} ints"
+            )
+    kernel_size, padding, dilation = (each_dim(each, dims) for each in (kernel_size, padding, dilation))
+    stride = each_dim(stride, dims) if stride else kernel_size
+    windows = []
+    for size, step, edge, gap, length in zip(kernel_size, stride, padding, dilation, input.shape[-dims:], strict=True):
+        reach = gap * (size - 1) + 1
+        count = (length + 2 * edge - reach + (step - 1 if ceil_mode else 0)) // step + 1
+        if ceil_mode and (count - 1) * step >= length + edge:
+            count -= 1  # a window has to start inside the input or its left padding
+        windows.append(Sliding(size, step, edge, gap, count))
+    return windows
+
+
+def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode):
+    """The windows, once it is sure that the sizes make sense."""
+    dims = int(name[-2])
+    for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
+        if any(each <= 0 for each in values):
+            raise RuntimeError(f"{name}() {word} must be greater than zero, but got {min(values)}")
+    if any(each < 0 for each in padding):
+        raise RuntimeError(f"pad must be non-negative, but got pad: {padding[0]}")
+    sizes = zip(*(each_dim(each, dims) for each in (kernel_size, padding, dilation)), strict=True)
+    for size, edge, gap in sizes:
+        if edge > (gap * (size - 1) + 1) // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={edge}, kernel_size={size} and "
+                f"dilation={gap}"
+            )
+    _check_input(name, input)
+    windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+    counts = [each.number for each in windows]
+    if min(counts) < 1:
+        if dims == 1:
+            raise RuntimeError(f"{name}() Invalid computed output size: {counts[0]}")
+        channels = input.shape[-dims - 1]
+        own, computed = ("x".join(map(str, (channels, *sizes))) for sizes in (input.shape[-dims:], counts))
+        raise RuntimeError(f"Given input size: ({own}). Calculated output size: ({computed}). Output size is too small")
+    return windows
+
+
+def _pool_name(what, dims):
+    return "SqueezeBackward1" if dims == 1 else f"{what}{dims}D{'WithIndices' * (what == 'MaxPool')}Backward0"
+
+
+def _max_pool(dims):
+    name = f"max_pool{dims}d"
+
+    def pool(
+        input,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = (0,),
+        dilation: Sizes = (1,),
+        ceil_mode: Flag = False,
+        return_indices: Flag = False,
+    ):
+        windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+        values, indices = _largest(input, windows, return_indices)
+        return (values, indices) if return_indices else values
+
+    pool.__doc__ = f"""The largest entry of each window over {spatially(dims)}, and where it is.
+
+    The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
+    positions too, flat over the spatial dimensions.
+    """
+    op(name=name, public="nn.functional function", saves="input", grad_fn=_pool_name("MaxPool", dims), out=False)(pool)
+
+
+def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
+    dims = int(name[-2])
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
+    total = window_sum(input, windows)
+    if divisor is not None:
+        return jax.lax.div(total, jnp.full_like(total, divisor))  # of integers towards 0
+    for axis, window in enumerate(windows, input.ndim - dims):
+        length = input.shape[axis]
+        start = np.arange(window.number) * window.stride - window.padding
+        end = np.minimum(start + window.size, length + window.padding)
+        if not count_include_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, length)
+        share = _along(jnp.asarray(end - start, total.dtype), axis, input.ndim)
+        total = jax.lax.div(total, jnp.broadcast_to(share, total.shape))
+    return total
+
+
+def _avg_pool(dims):
+    name = f"avg_pool{dims}d"
+
+    def pool(
+        input,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = (0,),
+        ceil_mode: Flag = False,
+        count_include_pad: Flag = True,
+        divisor_override: Index | None = None,
+    ):
+        return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def pool_1d(
+        input,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = (0,),
+        ceil_mode: Flag = False,
+        count_include_pad: Flag = True,
+    ):
+        return _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+    function = pool_1d if dims == 1 else pool
+    function.__doc__ = f"""The mean of each window over {spatially(dims)}.
+
+    The padding counts as zeros; with `count_include_pad=False` it does not count.
+    """
+    place = "nn.functional function" if dims == 1 else "nn.functional"
+    op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), saves="input", out=False)(function)
+
+
+def _lp_pool(dims):
+    name = f"lp_pool{dims}d"
+
+    def pool(input, norm_type: Real, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: Flag = False):
+        windows = _sliding(name, input, kernel_size, stride, (0,), (1,), ceil_mode)
+        if math.isinf(norm_type):
+            sign = math.copysign(1, norm_type)
+            return sign * _largest(sign * abs_.function(input), windows, False)[0]
+        size = math.prod(each.size for each in windows)
+        powers = input ** (int(norm_type) if norm_type == int(norm_type) else norm_type)
+        mean = _mean(f"avg_pool{dims}d", powers, kernel_size, stride, (0,), ceil_mode, True, None)
+        # As torch composes it: at 0 the sign, 0, meets the infinite derivative of the root, and that gives NaN.
+        return (jnp.sign(mean) * relu.function(abs_.function(mean)) * size) ** (1.0 / norm_type)
+
+    pool.__doc__ = f"""The `norm_type`-norm of each window over {spatially(dims)}."""
+    op(name=name, public="nn.functional", grad_fn="PowBackward0", saves="input")(pool)
+
+
+def output_size(value: Any) -> tuple[int | None, ...]:
+    """One size, or one per dimension, of which None is the input's."""
+    if value is None or not isinstance(value, tuple | list):
+        return (None if value is None else index(value),)
+    return tuple(None if each is None else index(each) for each in value)
+
+
+OutputSize = Annotated[tuple[int | None, ...], Kind("tuple of ints", output_size)]
+
+
+def _adaptive(name, input, sizes):
+    """The windows of adaptive pooling, which share the input out evenly."""
+    dims = int(name[-2])
+    maximum = "max" in name
+    if input.ndim not in (dims + 1, dims + 2):
+        raise ValueError(f"Input dimension should be at least {dims + 1}\nThe input is {list(input.shape)}.")
+    if len(sizes) not in (1, dims):
+        raise RuntimeError(
+            f"{name}() argument 'output_size' should contain one int (got {len(sizes)})"
+            if dims == 1
+            else f"{name}(): internal error: output_size.size() must be {dims}"
+            if maximum
+            else f"{name}: output_size must be {dims}"
+        )
+    for dim in range(input.ndim - dims, input.ndim):
+        if input.shape[dim] == 0:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
+    spatial = input.shape[-dims:]
+    counts = [length if each is None else each for each, length in zip(each_dim(sizes, dims), spatial, strict=True)]
+    if any(each < 0 for each in counts):
+        # torch pools one dimension as two, of which the first has length 1.
+        asked = [1, *counts] if dims == 1 else counts
+        if maximum:
+            shape = [*input.shape[:-dims], *asked]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(asked)}: {shape}")
+        listed = f"{asked[0]}, " + ",".join(map(str, asked[1:]))
+        raise RuntimeError(
+            f"adaptive_avg_pool{max(dims, 2)}d: elements of output_size must be greater than or equal to 0 but "
+            f"received {{{listed}}}"
+        )
+    windows: list[Any] = []
+    for count, length in zip(counts, spatial, strict=True):
+        if count and length % count == 0:
+            windows.append(Sliding(length // count, length // count, 0, 1, count))
+            continue
+        starts = np.arange(count) * length // max(count, 1)
+        lengths = -(-(np.arange(1, count + 1) * length) // max(count, 1)) - starts
+        windows.append(Placed(starts, lengths))
+    return windows
+
+
+def adaptive_mean(name, input, sizes):
+    """The mean of each of the windows that share the input out evenly."""
+    windows = _adaptive(name, input, sizes)
+    total = window_sum(input, windows)
+    for axis, window in enumerate(windows, input.ndim - len(windows)):
+        if isinstance(window, Sliding):
+            total = total / window.size
+        else:
+            total = total / _along(jnp.asarray(window.lengths, total.dtype), axis, input.ndim)
+    return total
+
+
+def _adaptive_name(what, dims):
+    def name(static, avals):
+        if what == "Avg" and dims > 1 and all(each == 1 for each in static[0]):
+            return "MeanBackward1"
+        return "SqueezeBackward1" if dims == 1 else f"Adaptive{what}Pool{dims}DBackward0"
+
+    return name
+
+
+def _adaptive_pools(dims):
+    def maximum(input, output_size: OutputSize, return_indices: Flag = False):
+        values, indices = _largest(input, _adaptive(f"adaptive_max_pool{dims}d", input, output_size), return_indices)
+        return (values, indices) if return_indices else values
+
+    def mean(input, output_size: OutputSize):
+        return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
+
+    spread = f"`output_size` windows that share {dims} spatial dimension{'s'[dims == 1 :]} out evenly."
+    maximum.__doc__ = f"The largest entry of each of {spread}"
+    mean.__doc__ = f"The mean of each of {spread}"
+    place = "nn.functional function" if dims == 1 else "nn.functional"
+    for what, function in (("Max", maximum), ("Avg", mean)):
+        name = f"adaptive_{what.lower()}_pool{dims}d"
+        op(name=name, public=place, saves="input", grad_fn=_adaptive_name(what, dims), out=False)(function)
+
+
+def _fractional(dims):
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(input, kernel_size: Sizes, output_size: Sizes, return_indices: Flag, samples: Kept):
+        kernel, counts = each_dim(kernel_size, dims), each_dim(output_size, dims)
+        spatial = input.shape[-dims:]
+        for length, size, count, letter in zip(spatial, kernel, counts, "THW"[-dims:], strict=True):
+            if count + size - 1 > length:
+                word = {"T": "time", "H": "height", "W": "width"}[letter]
+                raise RuntimeError(f"{name}(): pool {word} {size} too large relative to input {word} {length}")
+        planes = input.reshape(-1, *spatial)
+        # torch draws for the width first in two dimensions, and for the time first in three.
+        draws = samples.reshape(-1, dims)[:, :: -1 if dims == 2 else 1].astype(input.dtype)
+
+        def one(plane, draw):
+            windows = [
+                Placed(_starts(draw[dim], spatial[dim], kernel[dim], counts[dim]), np.full(counts[dim], kernel[dim]))
+                for dim in range(dims)
+            ]
+            values, indices = _largest(plane, windows, return_indices)
+            return (values, indices) if return_indices else values
+
+        results = jax.vmap(one)(planes, draws)
+        shape = (*input.shape[:-dims], *counts)
+        return tuple(each.reshape(shape) for each in results) if return_indices else results.reshape(shape)
+
+    pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
+    op(name=name, public="", saves="input, samples", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
+
+
+def _starts(draw, length, size, count):
+    """Where `count` windows start, by one random number: steps of two sizes that differ by one."""
+    if count == 1:
+        return jnp.full(1, length - size)
+    alpha = jnp.asarray((length - size) / (count - 1), draw.dtype)
+    steps = jnp.trunc((jnp.arange(count, dtype=draw.dtype) + draw) * alpha) - jnp.trunc(draw * alpha)
+    return steps.astype(jnp.int64).at[-1].set(length - size)
+
+
+def _unpool(dims):
+    def unpool(input, indices: Kept, output_size: Sizes):
+        spatial = math.prod(output_size)
+        lead = input.shape[:-dims]
+        planes, places = input.reshape(math.prod(lead), -1), indices.reshape(math.prod(lead), -1)
+        # Of two entries for one place the last one stays, as in torch, and each has that place's gradient.
+        put = jax.vmap(lambda zeros, place, values: zeros.at[place].set(values, unique_indices=True))
+        return put(jnp.zeros((math.prod(lead), spatial), input.dtype), places, planes).reshape(*lead, *output_size)
+
+    unpool.__doc__ = f"Zeros with `input` at `indices`, flat over {dims} spatial dimension{'s'[dims == 1 :]}."
+    op(name=f"max_unpool{dims}d", public="", saves="indices", grad_fn=_unpool_name(dims))(unpool)
+
+
+def _unpool_name(dims):
+    return "SqueezeBackward1" if dims == 1 else f"MaxUnpool{dims}DBackward0"
+
+
+for _dims in (1, 2, 3):
+    _max_pool(_dims)
+    _avg_pool(_dims)
+    _lp_pool(_dims)
+    _adaptive_pools(_dims)
+    _unpool(_dims)
+    if _dims > 1:
+        _fractional(_dims)

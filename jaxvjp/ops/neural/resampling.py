@@ -1,0 +1,382 @@
+"""Images in other sizes and from other points of view. `pooling` comes before this room.
+
+Interpolation takes one dimension after the other: each output entry is a sum of a few input entries times weights that
+depend on nothing but the sizes, and so are constants of the program.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from itertools import product
+from typing import Annotated, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.dtypes import from_numpy
+from jaxvjp.ops.arguments import Flag, Kind, Shape, Text, real
+from jaxvjp.ops.neural.convolution import EXACTLY
+from jaxvjp.ops.neural.pooling import adaptive_mean
+from jaxvjp.ops.op import op
+
+LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
+"""torch's name for linear interpolation, by the number of the input's dimensions."""
+SHARP, SMOOTH = -0.75, -0.5
+"""The parameter of the cubic kernel: torch's own, and the one it has with `antialias` to agree with PIL."""
+
+
+def factors(value: Any) -> tuple[float, ...]:
+    return tuple(map(real, value)) if isinstance(value, tuple | list) else (real(value),)
+
+
+Factors = Annotated[tuple[float, ...], Kind("tuple of floats", factors)]
+
+
+def _cubic(distance, a):
+    """The cubic convolution kernel of Keys (1981)."""
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))
+
+
+def _sources(length, count, step, align_corners, own):
+    """For each output entry the place in the input, between two entries, that it shows."""
+    places = np.arange(count, dtype=own)
+    return places * step if align_corners else (places + own(0.5)) * step - own(0.5)
+
+
+def _taps(mode, length, count, factor, align_corners, own):
+    """The input entries, and the weight of each, that make the output entries: pairs of vectors."""
+    if align_corners:
+        step = own((length - 1) / (count - 1)) if count > 1 else own(0)
+    else:
+        step = own(1 / factor) if factor else own(length) / own(count)
+    if mode.startswith("nearest"):
+        places = np.arange(count, dtype=own) + (own(0.5) if mode == "nearest-exact" else own(0))
+        return [(np.minimum(np.floor(places * step).astype(np.int64), length - 1), None)]
+    places = _sources(length, count, step, align_corners, own)
+    if mode == "bicubic":
+        first = np.floor(places)
+        offset = places - first
+        return [
+            (np.clip(first.astype(np.int64) + tap, 0, length - 1), _cubic(offset - own(tap), SHARP).astype(own))
+            for tap in (-1, 0, 1, 2)
+        ]
+    places = np.maximum(places, own(0))
+    first = np.minimum(places.astype(np.int64), length - 1)
+    offset = np.clip(places - first, 0, 1).astype(own)
+    return [(first, own(1) - offset), (np.minimum(first + 1, length - 1), offset)]
+
+
+def _antialiased(mode, length, count, factor, align_corners, own):
+    """The weights of all input entries for all output ones: a kernel as wide as an output entry."""
+    if align_corners:
+        step = own((length - 1) / (count - 1)) if count > 1 else own(0)
+    else:
+        step = own(1 / factor) if factor else own(length) / own(count)
+    wide = max(step, own(1))
+    support = (1 if mode == "bilinear" else 2) * wide
+    center = step * (np.arange(count, dtype=own) + own(0.5))
+    low = np.maximum((center - support + own(0.5)).astype(np.int64), 0)
+    high = np.minimum((center + support + own(0.5)).astype(np.int64), length)
+    entries = np.arange(length)
+    distance = (entries - center[:, None] + own(0.5)) / wide
+    kernel = np.maximum(1 - np.abs(distance), 0) if mode == "bilinear" else _cubic(distance, SMOOTH)
+    kernel = np.where((entries >= low[:, None]) & (entries < high[:, None]), kernel, 0)
+    return (kernel / kernel.sum(1, keepdims=True)).astype(own)
+
+
+def _resized(input, axis, mode, count, factor, align_corners, antialias):
+    """`input` with `count` entries along one dimension."""
+    own: Any = np.float64 if input.dtype == np.float64 else np.float32
+    length = input.shape[axis]
+    if antialias:
+        matrix = jnp.asarray(_antialiased(mode, length, count, factor, align_corners, own))
+        return jnp.moveaxis(jnp.tensordot(input, matrix, ((axis,), (1,)), precision=EXACTLY), -1, axis)
+    taps = _taps(mode, length, count, factor, align_corners, own)
+    total = None
+    for positions, weights in taps:
+        if count % length == 0 and np.array_equal(positions, np.arange(count) // (count // length)):
+            entries = jnp.repeat(input, count // length, axis)
+        else:
+            entries = jnp.take(input, positions, axis)
+        if weights is not None:
+            entries = entries * weights.reshape([-1 if dim == axis else 1 for dim in range(input.ndim)])
+        total = entries if total is None else total + entries
+    return total
+
+
+def _interpolation_name(static, avals):
+    mode, antialias = static[2], static[5]
+    dims = len(avals[0].shape) - 2
+    if mode == "area":
+        return "SqueezeBackward1" if dims == 1 else f"AdaptiveAvgPool{dims}DBackward0"
+    words = {"nearest-exact": "NearestExact"}.get(mode, mode.capitalize())
+    return f"Upsample{words}{dims}D{'Aa' * antialias}Backward0"
+
+
+@op(public="nn.functional", aliases="nn.functional.upsample", grad_fn=_interpolation_name)
+def interpolate(
+    input,
+    size: Shape | None = None,
+    scale_factor: Factors | None = None,
+    mode: Text = "nearest",
+    align_corners: Flag | None = None,
+    recompute_scale_factor: Flag | None = None,
+    antialias: Flag = False,
+):
+    """`input` with its spatial dimensions in another `size`, or `scale_factor` times as long.
+
+    `mode` is "nearest", "nearest-exact", "linear" (of two dimensions "bilinear", of three "trilinear"), "bicubic" or
+    "area". With `align_corners` the outermost entries stay where they are.
+    """
+    if mode in ("nearest", "area", "nearest-exact"):
+        if align_corners is not None:
+            raise ValueError(
+                "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | "
+                "trilinear | lanczos"
+            )
+        align_corners = False
+    dims = input.ndim - 2
+    counts, scale = _counts(input, dims, size, scale_factor, recompute_scale_factor)
+    if antialias and not (mode in ("bilinear", "bicubic") and input.ndim == 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
+    if mode == "lanczos":
+        raise NotImplementedError("jaxvjp has no mode='lanczos'\n'bicubic' with antialias=True is close to it.")
+    if (
+        input.ndim not in (3, 4, 5)
+        or mode not in (*LINEAR.values(), "nearest", "nearest-exact", "area", "bicubic")
+        or (mode == "bicubic" and input.ndim != 4)
+    ):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
+            f"linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+        )
+    if mode in LINEAR.values() and mode != LINEAR[input.ndim]:
+        needs = next(each for each, name in LINEAR.items() if name == mode)
+        raise NotImplementedError(f"Got {input.ndim}D input, but {mode} mode needs {needs}D input")
+    if min(counts) <= 0 or 0 in input.shape[2:]:
+        shown = ", ".join(f"{letter}: {length}" for letter, length in zip("DHW"[-dims:], input.shape[2:], strict=True))
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({shown}) output ("
+            + ", ".join(f"{letter}: {each}" for letter, each in zip("DHW"[-dims:], counts, strict=True))
+            + ")"
+        )
+    if mode == "area":
+        return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
+    wide = input.astype(jnp.float32) if input.dtype.itemsize == 2 and not mode.startswith("nearest") else input
+    for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
+        wide = _resized(wide, axis, mode, count, factor, bool(align_corners), antialias)
+    return wide.astype(input.dtype)
+
+
+@op(public="nn.functional", grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0")
+def upsample_nearest(input, size: Shape | None = None, scale_factor: Factors | None = None):
+    """torch's older name for `interpolate` in the mode "nearest"."""
+    return interpolate.function(input, size, scale_factor)
+
+
+@op(public="nn.functional", grad_fn="UpsampleBilinear2DBackward0")
+def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | None = None):
+    """torch's older name for `interpolate` in the mode "bilinear" with `align_corners`."""
+    return interpolate.function(input, size, scale_factor, "bilinear", True)
+
+
+def _counts(input, dims, size, scale_factor, recompute):
+    """The output's sizes, and the factors that say where its entries are (None: the ratio of the sizes)."""
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is not None:
+        if len(size) not in (1, dims):
+            raise ValueError(
+                "Input and output must have the same number of spatial dimensions, but got input with spatial "
+                f"dimensions of {list(input.shape[2:])} and output size of {list(size)}. Please provide input tensor "
+                "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
+            )
+        return (size * dims if len(size) == 1 else size), (None,) * dims
+    if scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if len(scale_factor) not in (1, dims):
+        raise ValueError(
+            "Input and scale_factor must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(input.shape[2:])} and scale_factor of shape {list(scale_factor)}. Please provide "
+            "input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, ...,sK) format."
+        )
+    scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
+    counts = tuple(math.floor(length * each) for length, each in zip(input.shape[2:], scale, strict=True))
+    return counts, (None,) * dims if recompute else scale
+
+
+@op(public="nn.functional", grad_fn="AffineGridGeneratorBackward0")
+def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
+    """The points, from -1 to 1, where affine maps (batch, dims, dims + 1) put the pixels of images of `size`."""
+    align_corners = _aligned(align_corners)
+    if not jnp.issubdtype(theta.dtype, jnp.floating):
+        raise ValueError(f"Expected theta to have floating point type, but got {from_numpy(theta.dtype)}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError(
+            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
+            f"Got size {list(size)}."
+        )
+    dims = len(size) - 2
+    if theta.ndim != 3 or theta.shape[1:] != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got "
+            f"torch.Size({list(theta.shape)})."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    lines = []
+    for count in size[2:]:
+        line = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
+        lines.append(line if align_corners else line * (count - 1) / count)
+    points = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], -1)
+    base = jnp.asarray(points, theta.dtype)
+    return jnp.einsum("...k,njk->n...j", base, theta, precision=EXACTLY)
+
+
+def _aligned(align_corners):
+    if align_corners is None:
+        warnings.warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details.",
+            stacklevel=2,
+        )
+    return bool(align_corners)
+
+
+def _clipped(places, length):
+    """Places brought back to the nearest one inside; those that are outside or at its edge pass no gradient."""
+    return jnp.where(places <= 0, 0, jnp.where(places >= length - 1, length - 1, places))
+
+
+def _reflected(places, length, align_corners):
+    """Places outside mirrored at the border until they are inside."""
+    low, span = (0.0, length - 1.0) if align_corners else (-0.5, float(length))
+    if span == 0:
+        return jnp.zeros_like(places)
+    offset = places - low
+    offset = offset * jnp.where(jax.lax.stop_gradient(offset) < 0, -1, 1)
+    turns = jax.lax.stop_gradient(jnp.floor(offset / span))
+    rest = offset - turns * span
+    return jnp.where(turns % 2 == 0, rest + low, span - rest + low)
+
+
+def _inside(places, length, padding_mode, align_corners):
+    """Where to read for places that may be outside the image."""
+    if padding_mode == "reflection":
+        places = _reflected(places, length, align_corners)
+    return places if padding_mode == "zeros" else _clipped(places, length)
+
+
+@op(
+    public="nn.functional",
+    saves="input, grid",
+    grad_fn=lambda static, avals: f"GridSampler{len(avals[0].shape) - 2}DBackward0",
+)
+def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zeros", align_corners: Flag | None = None):
+    """`input` read at the points of `grid`, whose last dimension has x, y (and z) from -1 to 1.
+
+    `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` says what is outside: "zeros", "border" or
+    "reflection".
+    """
+    if mode not in ("bilinear", "nearest", "bicubic"):
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    align_corners = _aligned(align_corners)
+    _check_grid(input, grid, mode)
+    dims = input.ndim - 2
+    spatial = input.shape[2:]
+    places = []
+    for dim, length in enumerate(spatial):
+        point = grid[..., dims - 1 - dim]
+        places.append((point + 1) / 2 * (length - 1) if align_corners else ((point + 1) * length - 1) / 2)
+    flat = input.reshape(*input.shape[:2], -1)
+
+    def read(whole):
+        """The entries at whole places (batch, ...), 0 outside: (batch, channels, ...)."""
+        number: Any = 0
+        valid: Any = True
+        for place, length in zip(whole, spatial, strict=True):
+            valid &= (place >= 0) & (place <= length - 1)
+            number = number * length + jnp.clip(jnp.nan_to_num(place), 0, length - 1).astype(jnp.int32)
+        entries = jax.vmap(lambda image, index: image[:, index])(flat, number)
+        return jnp.where(valid[:, None], entries, 0)
+
+    if mode == "bicubic":
+        first = [jax.lax.stop_gradient(jnp.floor(place)) for place in places]
+        offset = [place - whole for place, whole in zip(places, first, strict=True)]
+        total = 0
+        for tap in product((-1, 0, 1, 2), repeat=dims):
+            whole = [
+                _inside(start + step, length, padding_mode, align_corners)
+                for start, step, length in zip(first, tap, spatial, strict=True)
+            ]
+            weight = math.prod(_cubic_weight(each - step, step) for each, step in zip(offset, tap, strict=True))
+            total += read(whole) * weight[:, None]
+        return total
+    places = [
+        _inside(place, length, padding_mode, align_corners) for place, length in zip(places, spatial, strict=True)
+    ]
+    if mode == "nearest":
+        return read([jax.lax.stop_gradient(jnp.round(place)) for place in places])
+    first = [jax.lax.stop_gradient(jnp.floor(place)) for place in places]
+    total = 0
+    for corner in product((0, 1), repeat=dims):
+        weight = math.prod(
+            place - start if step else start + 1 - place
+            for place, start, step in zip(places, first, corner, strict=True)
+        )
+        total += read([start + step for start, step in zip(first, corner, strict=True)]) * weight[:, None]
+    return total
+
+
+def _cubic_weight(distance, tap):
+    """The cubic kernel of a traced distance, of which `tap` tells the piece."""
+    x = distance if tap <= 0 else -distance
+    if tap in (0, 1):
+        return ((SHARP + 2) * x - (SHARP + 3)) * x * x + 1
+    return ((x - 5) * x + 8) * x * SHARP - 4 * SHARP
+
+
+def _check_grid(input, grid, mode):
+    if input.dtype != grid.dtype:
+        raise RuntimeError(
+            "grid_sampler(): expected input and grid to have same dtype, but input has "
+            f"{from_numpy(input.dtype).legacy} and grid has {from_numpy(grid.dtype).legacy}"
+        )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but got grid with sizes "
+            f"{list(grid.shape)}"
+        )
+    for dim in range(2, input.ndim):
+        if input.shape[dim] == 0:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {dim} being empty"
+            )
+    if mode == "bicubic" and input.ndim != 4:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")

@@ -1,0 +1,267 @@
+"""torch's names, jaxvjp in torch's place, and scripts run and checked so."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from oracle import live, needs_torch
+
+import jaxvjp
+from jaxvjp.__main__ import main
+from jaxvjp.scripts import names
+from jaxvjp.scripts.check import names_used
+
+ROOT = Path(__file__).parent.parent
+SCRIPT = """
+import sys
+import torch
+from torch import nn
+from torch.autograd import Function, Variable
+from torch.autograd.function import once_differentiable
+from torch.func import vmap
+import torch.utils.checkpoint as checkpoint
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        return 2 * ctx.saved_tensors[0] * gradient
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    x = nn.Parameter(torch.randn(3))
+    Square.apply(x).sum().backward()
+    print(sys.argv[1:], type(x).__name__, type(x.data), x.grad, vmap(torch.sin)(x).shape)
+"""
+
+
+def write(tmp_path, text, name="script.py"):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@needs_torch
+def test_the_list_of_names_is_that_of_the_installed_torch():
+    if live.__version__.partition("+")[0] != names.torch_names().version:
+        pytest.skip("the list is of another version")
+    command = [sys.executable, str(ROOT / "tools" / "list_torch_names.py"), "--print"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed == (ROOT / "jaxvjp" / "scripts" / "torch_names.txt").read_text(encoding="utf-8")
+
+
+def test_every_form_of_import_gives_jaxvjp_and_then_what_was_there():
+    before = {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch"}
+    with jaxvjp.as_torch() as stand_in:
+        import torch
+        import torch.nn as nn
+        from torch import func
+        from torch.autograd import Variable, gradcheck
+        from torch.autograd.function import Function
+
+        assert torch is stand_in
+        assert torch.nn is nn
+        assert (torch.Tensor, torch.add, torch.float32) == (jaxvjp.Tensor, jaxvjp.add, jaxvjp.float32)
+        assert (Variable, gradcheck) == (jaxvjp.autograd.Variable, jaxvjp.autograd.gradcheck)
+        assert torch.autograd.gradcheck is gradcheck
+        assert Function is jaxvjp.autograd.Function
+        assert func.vmap is jaxvjp.func.vmap
+        assert str(torch.Tensor) == "<class 'torch.Tensor'>"
+        assert torch.__version__.startswith(names.torch_names().version)
+        assert "add" in dir(torch)
+        assert importlib.util.find_spec("torch") is not None
+        namespace = {}
+        exec("from torch.autograd import *", namespace)
+        assert namespace["backward"] is jaxvjp.autograd.backward
+        with jaxvjp.as_torch() as inner:
+            assert inner is torch
+        assert sys.modules["torch"] is torch
+    assert {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch"} == before
+    assert str(jaxvjp.Tensor) == "<class 'jaxvjp.tensor.Tensor'>"
+
+
+def test_what_was_there_comes_back_after_an_error():
+    before = sys.modules.get("torch")
+    with pytest.raises(ZeroDivisionError), jaxvjp.as_torch():
+        exec("import torch; 1 / 0")
+    assert sys.modules.get("torch") is before
+
+
+REFUSED = {
+    "import torch; torch.histogramdd": (AttributeError, "module 'torch' has no attribute 'histogramdd'"),
+    "import torch; torch.ones(2).histogram()": (AttributeError, "'Tensor' object has no attribute 'histogram'"),
+    "from torch import histogramdd": (ImportError, "cannot import name 'histogramdd' from 'torch'"),
+    "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
+    "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
+    "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
+    "import jaxvjp; jaxvjp.histogramdd": (AttributeError, "module 'jaxvjp' has no attribute 'histogramdd'"),
+}
+NOT_TORCHS = {
+    "import torch; torch.nonsense": (AttributeError, "module 'torch' has no attribute 'nonsense'"),
+    "import torch; torch.counters": (AttributeError, "module 'torch' has no attribute 'counters'"),
+    "import torch; torch.__nonsense__": (AttributeError, "module 'torch' has no attribute '__nonsense__'"),
+    "import torch; torch.ones(2).nonsense": (AttributeError, "'Tensor' object has no attribute 'nonsense'"),
+    "import torch.nonsense": (ModuleNotFoundError, "No module named 'torch.nonsense'"),
+    "import jaxvjp; jaxvjp.nonsense": (AttributeError, "module 'jaxvjp' has no attribute 'nonsense'"),
+}
+
+
+@pytest.mark.parametrize("statement", [*REFUSED, *NOT_TORCHS])
+def test_a_missing_name_says_whose_it_is(statement):
+    kind, sentence = {**REFUSED, **NOT_TORCHS}[statement]
+    with jaxvjp.as_torch(), pytest.raises(kind) as caught:
+        exec(statement, {})
+    first, *advice = str(caught.value).splitlines()
+    assert first == sentence
+    if statement in NOT_TORCHS:
+        assert not advice
+    else:
+        assert "is torch's, and jaxvjp does not cover it." in advice[0]
+        assert "run --check" in advice[1]
+
+
+def test_the_nearest_covered_name():
+    assert names.nearest("torch.nn", "tanh") == "torch.tanh"
+    assert names.nearest("torch", "ones_liked") == "torch.ones_like"
+    assert names.nearest("torch", "qqqqqqqq") is None
+
+
+def test_check_follows_imports_and_assignments():
+    source = """
+import numpy as np, torch
+import torch.onnx as onnx
+from torch.autograd import Function, Variable as V
+from torch.histogramming import x
+sine = torch.sin
+y = sine(V(torch.ones(2)))
+y.sum().backward()
+y.histogram(); np.histogram(y); "a".split(); self.histogram()
+torch.Tensor.histogram(y); torch.nonsense
+def f(torch_free): return onnx.export(y)
+from torch import *
+tanh(y)
+"""
+    found = {each.qualified: (each.lines, each.verdict.split()[0].rstrip(";:")) for each in names_used(source)}
+    assert found == {
+        "torch.onnx": ((3,), "NO"),
+        "torch.autograd.Function": ((4,), "yes"),
+        "torch.autograd.Variable": ((4, 7), "yes"),
+        "torch.histogramming.x": ((5,), "NO"),
+        "torch.sin": ((6, 7), "yes"),
+        "torch.ones": ((7,), "yes"),
+        "torch.Tensor.sum": ((8,), "yes"),
+        "torch.Tensor.backward": ((8,), "yes"),
+        "torch.Tensor.histogram": ((9, 10), "NO"),
+        "torch.nonsense": ((10,), "NO"),
+        "torch.onnx.export": ((11,), "NO"),
+        "torch.tanh": ((13,), "yes"),
+    }
+
+
+def test_the_command_checks_a_script(tmp_path, capsys):
+    assert main(["run", "--check", write(tmp_path, SCRIPT)]) == 0
+    out = capsys.readouterr().out
+    assert "torch.autograd.function.once_differentiable" in out
+    assert "0 not covered" in out
+    assert main(["run", "--check", write(tmp_path, SCRIPT + "    torch.histogramdd(x)\n")]) == 1
+    assert "1 not covered" in capsys.readouterr().out
+    assert main(["run", "--check", write(tmp_path, "import torch\nx = (")]) == 2
+    assert "line 2: SyntaxError: '(' was never closed" in capsys.readouterr().err
+    assert main(["run", "--check"]) == 0
+    table = capsys.readouterr().out
+    assert "\ntorch.autograd: " in table
+    assert " no_grad " in table
+    for wrong, said in ([["run"], "which script?"], [["run", str(tmp_path / "none.py")], "there is no script"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(wrong)
+        assert exit_.value.code == 2
+        assert said in capsys.readouterr().err
+
+
+def run_process(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "jaxvjp", "run", *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_a_script_runs_as_python_would_run_it(tmp_path):
+    (tmp_path / "beside.py").write_text("number = 41\n")
+    text = SCRIPT + "    from beside import number\n    print(number + int(input()), __file__)\n    sys.exit(7)\n"
+    done = run_process(write(tmp_path, text), "--rate", "3", cwd=ROOT, input="1\n")
+    assert done.returncode == 7, done.stderr
+    first, second = done.stdout.splitlines()
+    assert first.startswith("['--rate', '3'] Parameter <class 'torch.Tensor'> tensor([")
+    assert first.endswith("torch.Size([3])")
+    assert second == f"42 {tmp_path / 'script.py'}"
+
+
+def test_an_error_is_told_from_the_script_on(tmp_path):
+    done = run_process(write(tmp_path, "import torch\ntorch.ones(2).backward()\n"))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[1].endswith('script.py", line 2, in <module>')
+    assert "RuntimeError: " in done.stderr
+    done = run_process(write(tmp_path, "x = ("))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "SyntaxError: '(' was never closed"
+
+
+CAUGHT = """
+import torch
+class Own(Exception): pass
+def message(action):
+    try:
+        action()
+    except (RuntimeError, Own) as error:
+        return f"{error}|{error!r}|{getattr(error, '__notes__', None)}"
+print(message(lambda: torch.ones(2).backward()))
+class F(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x): return x * 1
+    @staticmethod
+    def backward(ctx, g): raise Own("mine\\nand more")
+x = torch.ones(2, requires_grad=True)
+print(message(lambda: F.apply(x).sum().backward()))
+try:
+    try:
+        x.backward()
+    except RuntimeError as error:
+        raise
+except RuntimeError as error:
+    assert error.__notes__ and "\\n" not in str(error)
+x.backward()
+"""
+
+
+def test_a_caught_error_says_what_torch_says(tmp_path):
+    done = run_process(write(tmp_path, CAUGHT))
+    first, second, third = done.stdout.splitlines()
+    sentence = "element 0 of tensors does not require grad and does not have a grad_fn"
+    assert first.startswith(f"{sentence}|RuntimeError('{sentence}')|['Nothing that")
+    assert (second, third) == ("mine", "and more|Own('mine\\nand more')|None")
+    assert "y.backward(jaxvjp.ones([2]))" in done.stderr  # what nobody caught keeps its advice
+    assert "line 24, in <module>" in done.stderr
+
+
+def test_no_torch_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["run", write(tmp_path, SCRIPT)]) == 0
+    assert sys.modules["torch"] is None
+
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "scripts.md").read_text(encoding="utf-8"), re.DOTALL)
+
+
+@needs_torch
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_python_block_of_the_documentation_runs(block):
+    exec(compile(block, "docs/scripts.md", "exec"), {"__name__": "documentation"})

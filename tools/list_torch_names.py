@@ -1,0 +1,103 @@
+"""Writes `jaxvjp/scripts/torch_names.txt`: the public names of the installed torch, one line for each of its modules.
+
+Run it where torch is installed, when the torch that jaxvjp follows changes: `python tools/list_torch_names.py`
+(`--print` to look first). With the list a name can be told to be torch's where no torch is.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+TARGET = Path(__file__).parent.parent / "jaxvjp" / "scripts" / "torch_names.txt"
+LISTED = [
+    "torch",
+    "torch.amp",
+    "torch.autograd",
+    "torch.autograd.forward_ad",
+    "torch.autograd.function",
+    "torch.autograd.functional",
+    "torch.autograd.grad_mode",
+    "torch.autograd.gradcheck",
+    "torch.autograd.graph",
+    "torch.autograd.variable",
+    "torch.backends",
+    "torch.compiler",
+    "torch.cuda",
+    "torch.distributions",
+    "torch.fft",
+    "torch.func",
+    "torch.jit",
+    "torch.linalg",
+    "torch.nn",
+    "torch.nn.functional",
+    "torch.nn.init",
+    "torch.nn.parameter",
+    "torch.nn.utils",
+    "torch.optim",
+    "torch.optim.lr_scheduler",
+    "torch.random",
+    "torch.sparse",
+    "torch.special",
+    "torch.testing",
+    "torch.utils",
+    "torch.utils.checkpoint",
+    "torch.utils.data",
+    "torch.utils.dlpack",
+]
+"""The modules whose names are listed; of the others only that they are there."""
+
+
+def public_names(owner: Any) -> list[str]:
+    """The names that belong to a module or class: no private ones, nothing that it imported from outside of torch."""
+    stated = set(getattr(owner, "__all__", ()))
+    return sorted(name for name in dir(owner) if name.isidentifier() and (name in stated or _owned(owner, name)))
+
+
+def _owned(owner: Any, name: str) -> bool:
+    if name.startswith("_"):
+        return False
+    if not isinstance(owner, ModuleType):
+        return True
+    value = getattr(owner, name, None)
+    if inspect.ismodule(value):
+        return False  # it has a line of its own; here it is only once it was imported
+    return str(getattr(value, "__module__", None) or "torch").partition(".")[0] == "torch"
+
+
+def modules_of(package: ModuleType) -> list[str]:
+    """Every public module below a package, by name; nothing is imported but packages named in `LISTED`."""
+    found = []
+    for each in pkgutil.iter_modules(package.__path__):
+        if not each.name.startswith("_"):
+            name = f"{package.__name__}.{each.name}"
+            found.append(name)
+            if each.ispkg and name in LISTED:
+                found += modules_of(importlib.import_module(name))
+    return found
+
+
+def text() -> str:
+    """The whole file."""
+    import torch
+
+    warnings.simplefilter("ignore")
+    lines = [f"version: {torch.__version__.partition('+')[0]}"]
+    names = {name: public_names(importlib.import_module(name)) for name in LISTED}
+    for name in sorted({*names, *modules_of(torch)}):
+        lines.append(f"{name}: {' '.join(names.get(name, ()))}".rstrip())
+    lines.append(f"torch.Tensor: {' '.join(public_names(torch.Tensor))}")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--print"]:
+        print(text(), end="")
+    else:
+        TARGET.write_text(text(), encoding="utf-8")
