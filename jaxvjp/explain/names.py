@@ -71,6 +71,12 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
     if isinstance(tree, ast.Assign):
         if expression in tree.targets:  # `y[0] = 1`, which writes
             return _root(expression)
+        if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
+            key = tree.value.keys[tree.value.values.index(expression)]
+            outer = _plain(tree.targets[0])
+            return (
+                f"{outer}_{key.value}" if isinstance(key, ast.Constant) and outer and str(key.value).isalnum() else None
+            )
         if isinstance(tree.value, ast.Tuple) and expression in tree.value.elts:
             return _element(tree.targets[0], tree.value.elts.index(expression))
         if expression is tree.value:

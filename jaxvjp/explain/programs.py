@@ -39,7 +39,7 @@ def transformed(scope: Scope, node: Node) -> Any:
             [None] * len(node.aval),
             order,
             where,
-            unpacked=True,
+            unpacked=len(node.aval) > 1,
         )
         return scope.add(result).outputs
     if operation is vmap:
@@ -48,7 +48,9 @@ def transformed(scope: Scope, node: Node) -> Any:
         axes = {"in_axes": literal(in_axes)} if set(in_axes) != {0} else {}
         axes.update({"out_axes": literal(out_axes)} if set(out_axes) != {0} else {})
         mapped = call("jax.vmap", name(function), **axes)
-        result = Step(leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=True)
+        result = Step(
+            leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
+        )
         return scope.add(result).outputs
     wrt = static[1]
     outputs = len(program.outputs)
@@ -73,7 +75,7 @@ def transformed(scope: Scope, node: Node) -> Any:
             both = call("jax.jvp", part, ast.Tuple(chosen, ast.Load()), tangents)
             return ast.Subscript(both, ast.Constant(1), ast.Load())
 
-        result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=True)
+        result = Step([*leaves, *rest], pushed, [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1)
         return scope.add(result).outputs
     if operation is pullback:
 

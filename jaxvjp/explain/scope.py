@@ -242,8 +242,8 @@ class Scope:
                 [value], lambda e: call("jax.lax.stop_gradient", e[0]), [self._wanted(node)], node.serial, node.where
             )
             return self.add(made).outputs[0]
-        if value.wanted is None:
-            value.wanted = self._wanted(node)
+        if value.wanted is None or node.operation is variable:
+            value.wanted = self._wanted(node) or value.wanted
         return value
 
     def _severs(self, node: Node) -> bool:

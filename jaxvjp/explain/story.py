@@ -106,8 +106,7 @@ class Recorder:
         transforming.forward -= 1
         observers.listening.remove(self.note)
         names = names_in(variables)
-        tensors = [each.node for each in variables.values() if isinstance(each, Tensor)]
-        shown = [node for node in tensors if node.serial > self.first]
+        shown = [node for node in names if node.serial > self.first]
         starts = [*shown, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):

@@ -25,6 +25,9 @@ class Text:
     def __init__(self, story: Story, wide: bool) -> None:
         self.story = story
         self.wide = wide  # whether there are 64-bit types, so that every dtype is said
+        self.first: dict[Any, Node] = {}
+        for node, tensor in story.owners.items():
+            self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
         self.inner: set[Node] = set()
         self.definitions: dict[str, str] = {}
@@ -65,6 +68,9 @@ class Text:
 
     def name_of(self, node: Node) -> str | None:
         """What the user calls a node."""
+        tensor = self.story.owners.get(node)
+        if tensor is not None and self.first[tensor] is not node:  # what it was called before it was written
+            return self.name_of(self.first[tensor])
         own = self.story.names.get(node)
         if node.operation is None or node.operation is variable:
             if own is not None:
