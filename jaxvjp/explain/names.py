@@ -74,9 +74,8 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
         if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
             key = tree.value.keys[tree.value.values.index(expression)]
             outer = _plain(tree.targets[0])
-            return (
-                f"{outer}_{key.value}" if isinstance(key, ast.Constant) and outer and str(key.value).isalnum() else None
-            )
+            word = key.value if isinstance(key, ast.Constant) else None
+            return f"{outer}_{word}" if outer and isinstance(word, str) and word.isidentifier() else None
         if isinstance(tree.value, ast.Tuple) and expression in tree.value.elts:
             return _element(tree.targets[0], tree.value.elts.index(expression))
         if expression is tree.value:

@@ -107,6 +107,8 @@ class Recorder:
         observers.listening.remove(self.note)
         names = names_in(variables)
         shown = [node for node in names if node.serial > self.first]
+        for tensor in list(dict.fromkeys(self.owners.values())):
+            self.owners.setdefault(tensor.node, tensor)
         starts = [*shown, *self.owners]
         for event in self.events:
             if isinstance(event.what, Walked):
