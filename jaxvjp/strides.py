@@ -136,7 +136,7 @@ def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     return _reshape_self(self, "unsqueeze_", Step(unsqueeze, (dim,)))
 
 
-@public("method")
+@public("method function")
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     if self._base_tensor is None:
@@ -187,7 +187,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: None = None) -> Tensor:
     return self
 
 
-@public("method")
+@public("method function")
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     resized: Tensor = self.resize_(the_template.shape)

@@ -27,64 +27,63 @@ from jaxvjp.core.history import history
 
 ROUNDS = 15
 ROUND_SECONDS = 0.02
-WARM = 50
-"""Steps before a step counts as warm: all lengths of the loop of varying length are among them."""
-WARM_SECONDS = 2
-FRESH_ROUNDS = 60
-"""Timed calls of a step that is another program each time, after as many that are not timed."""
 
 TORCH, BY_HAND, OURS = "torch", "by hand", "jaxvjp"
 
 
-def measure(steps: dict[str, Step], fresh: bool = False) -> dict[str, Any]:
+def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
     """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
 
-    Steps take turns in rounds; a `fresh` step, which is another program at each call, is timed call by call.
+    Steps take turns in rounds, once they have been called `warm` times; a `fresh` step, which is another program at
+    each call, is timed call by call. By hand there is then nothing to warm up.
     """
     history.programs.clear()
     first: dict[str, float] = {}
+    repeats = dict.fromkeys(steps, 1)
     for name, step in steps.items():
         start = time.perf_counter()
         _finish(step())
         first[name] = time.perf_counter() - start
-    repeats = dict.fromkeys(steps, 1)
-    if fresh:
-        for step in steps.values():
-            for _ in range(FRESH_ROUNDS):
-                _finish(step())
-    else:
-        for name, step in steps.items():
+        for _ in range(0 if fresh and name == BY_HAND else warm):
+            _finish(step())
+        if not fresh:
             start, calls = time.perf_counter(), 0
-            while calls < WARM and time.perf_counter() < start + WARM_SECONDS:
+            while calls < warm and time.perf_counter() < start + ROUND_SECONDS:
                 _finish(step())
                 calls += 1
             repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
     seconds: dict[str, list[float]] = {name: [] for name in steps}
-    calls = compiles = dispatches = 0
-    for _ in range(FRESH_ROUNDS if fresh else ROUNDS):
+    before = counters.compiles, counters.dispatches
+    for _ in range(ROUNDS):
         for name, step in steps.items():
-            before = counters.compiles, counters.dispatches
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 result = step()
             _finish(result)
             seconds[name].append((time.perf_counter() - start) / repeats[name])
-            if name == OURS:
-                calls += repeats[name]
-                compiles += counters.compiles - before[0]
-                dispatches += counters.dispatches - before[1]
+    calls = ROUNDS * repeats[OURS]
     return {
         "first": first,
         "seconds": {name: statistics.median(each) for name, each in seconds.items()},
         "way": max(history.programs, key=lambda each: each[1].program.weight)[1].choice.way if history.programs else "",
-        "compiles": compiles / calls,
-        "dispatches": dispatches / calls,
+        "compiles": (counters.compiles - before[0]) / calls,
+        "dispatches": (counters.dispatches - before[1]) / calls,
     }
+
+
+def _computing(step: Step) -> Step:
+    """A step of jaxvjp's, with its result computed even where nobody reads it, as it is with the others."""
+
+    def computed() -> Any:
+        result = step()
+        return result.value if isinstance(result, jaxvjp.Tensor) else result
+
+    return computed
 
 
 def _finish(result: Any) -> None:
     """Waits for a step's result, whichever of the three it came from."""
-    for each in jax.tree.leaves(getattr(result, "value", result)):
+    for each in jax.tree.leaves(result):
         if isinstance(each, jax.Array):
             each.block_until_ready()
 
@@ -94,8 +93,9 @@ def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
     results = []
     for workload in terminal.progress(chosen, "measuring"):
         steps = {} if torch is None else {TORCH: workload.imperative(torch, *workload.data)}
-        steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: workload.imperative(jaxvjp, *workload.data)}
-        results.append({"workload": workload.name, **measure(steps, workload.fresh)})
+        ours = _computing(workload.imperative(jaxvjp, *workload.data))
+        steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: ours}
+        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
     return results
 
 

@@ -183,7 +183,7 @@ class Executable:
 
     def may_run_eagerly(self) -> None:
         """Lets the first call go without a compile, unless that is quick: it may be the only one."""
-        if isinstance(self.compiled, _Trial) and self.program.weight > QUICK:
+        if isinstance(self.compiled, _Trial) and self.compiled.eager is None and self.program.weight > QUICK:
             self.compiled.eager = self.compiled.calls == 0
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
@@ -229,7 +229,7 @@ class _Trial:
         self.first = 0.0
         self.seconds = float("inf")
         self.choosing = threading.Lock()
-        self.eager = False
+        self.eager: bool | None = None  # once: True until that first call, then False
 
     def __call__(self, *operands: Any) -> Sequence[Any]:
         if self.eager:

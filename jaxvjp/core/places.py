@@ -12,6 +12,8 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 HOUSE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+USERS = tuple(HOUSE + each for each in ("examples" + os.sep, os.path.join("bench", "workloads")))
+"""What lies in this package and is written as a user writes."""
 Where = tuple[CodeType, int] | None
 _in_house: dict[str, bool] = {}
 
@@ -69,4 +71,4 @@ def loop_around(inside: Where, outside: Where) -> int | None:
 
 
 def _is_in_house(filename: str) -> bool:
-    return filename.startswith(HOUSE) and not filename.startswith(HOUSE + "examples" + os.sep)
+    return filename.startswith(HOUSE) and not filename.startswith(USERS)

@@ -157,24 +157,32 @@ def rounds(nodes: Iterable[Node], ends_run: Callable[[Node], bool]) -> list[list
 
 
 def _together(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
-    """Rounds put together: of those alike 1, 2, 4, 8, as many as are short; of the others as many as come along."""
+    """Rounds put together: of those alike 1, 2, 4, 8, as many as are short; of the others as many as come along.
+
+    A program that is one operation, such as a pullback, stays alone: it has its size from here already.
+    """
     place = 0
     while place < len(found):
         alike = _alike(found, place)
         weight = sum(map(weight_of, found[place]))
-        if alike > 1:
-            taken = 1
+        taken = 1
+        if _alone(found[place]):
+            pass
+        elif alike > 1:
             while 2 * taken <= alike and 2 * taken * weight <= SHORT:
                 taken *= 2
         else:
-            taken = 1
-            while place + taken < len(found) and _alike(found, place + taken) == 1:
-                weight += sum(map(weight_of, found[place + taken]))
-                if weight > SHORT:
+            for other in range(place + 1, len(found)):
+                weight += sum(map(weight_of, found[other]))
+                if weight > SHORT or _alone(found[other]) or _alike(found, other) > 1:
                     break
                 taken += 1
         yield found[place : place + taken]
         place += taken
+
+
+def _alone(round_: list[Node]) -> bool:
+    return any(node.operation is not None and node.operation.carries_program for node in round_)
 
 
 def _alike(found: list[list[Node]], place: int) -> int:

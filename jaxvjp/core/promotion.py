@@ -95,4 +95,4 @@ def _beside(number: complex, common: dtype | None) -> Number:
         return Number(number, own)
     if common.category < own.category:
         return Number(number, own if own.category < FLOATING else promote_types(own, float64))
-    return Number(number, common)
+    return Number(fitted(number, common) if common.category == INTEGRAL else number, common)

@@ -64,6 +64,9 @@ NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
 """Those about sparse tensors, CUDA kernels or torch's own internals, which do not count as missing."""
 
 WHAT_IT_TAKES: dict[str, str] = {
+    "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
+    "_chunk_cat": "an inner function of torch's distributed training: `cat` of `chunk`",
+    "_unsafe_masked_index*": "an inner function of torch's compiler: `where` and `index`",
     "masked.*": "the namespace torch.masked: each a fill by the mask and then an op that is here",
     "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
     "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
