@@ -19,7 +19,7 @@ from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import laid_out
-from jaxvjp.explain.literals import call, literal, name
+from jaxvjp.explain.literals import Unwritable, call, literal, name
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import Scope, dependent, function
 from jaxvjp.explain.story import Event, Story, hooks_before, released
@@ -421,6 +421,12 @@ def _all_nodes(story: Story) -> list[Node]:
 def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
     """The way from `targets` to `roots` in stages that end at the cuts: what each reads, and what it gives."""
     nodes = reachable(roots, gradient_edges)
+    for node in nodes:
+        if node.step_hooks is not None:
+            raise Unwritable(
+                f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
+                "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`."
+            )
     needed = set(targets)
     for node in nodes:
         if node not in needed and any(each in needed for each in gradient_edges(node)):
