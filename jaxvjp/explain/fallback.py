@@ -15,7 +15,7 @@ import numpy as np
 from jax.extend.core import Literal
 from jax.extend.core import primitives as public
 
-from jaxvjp.explain.literals import Unwritable, array, dtype_name, literal
+from jaxvjp.explain.literals import TABLE, Unwritable, array, dtype_name, literal
 from jaxvjp.ops.op import Aval, Op
 
 INLINED = {
@@ -35,7 +35,14 @@ def primitives(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) 
         traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*[each.struct for each in avals])
     writer = _Writer()
     names = [f"x{place}" for place in range(len(avals))]
-    results = writer.equations(traced.jaxpr, traced.consts, names)
+    try:
+        results = writer.equations(traced.jaxpr, traced.consts, names)
+    except Unwritable as error:
+        what = str(error).partition("\n")[0][:120]
+        raise Unwritable(
+            f"the op {operation.name} cannot be written as JAX source: it is made of {what}\n"
+            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it."
+        ) from None
     returned = f"({', '.join(results)},)" if len(results) > 1 else results[0]
     head = [
         f"{name} = jnp.asarray({name}, {ast.unparse(dtype_name(each.dtype.numpy))})"
@@ -64,7 +71,9 @@ class _Writer:
         names: dict[Any, str] = dict(zip(jaxpr.invars, arguments, strict=True))
         for variable, value in zip(jaxpr.constvars, consts, strict=True):
             names[variable] = self.fresh()
-            self.lines.append(f"{names[variable]} = {ast.unparse(array(np.asarray(value), explicit=True))}")
+            self.lines.append(
+                f"{names[variable]} = {ast.unparse(array(np.asarray(value), explicit=True, longest=TABLE))}"
+            )
 
         def of(each: Any) -> str:
             if isinstance(each, Literal):

@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxvjp.dtypes import dtype
 
-LONGEST = 128
-"""An array of more elements than this is not written out."""
+LONGEST, TABLE = 128, 4096
+"""A user's array of more elements than this is not written out, and a table of positions of an op's own neither."""
 
 
 class Unwritable(RuntimeError):  # noqa: N818 - it is no mistake of anybody's
@@ -63,7 +63,7 @@ def literal(value: Any) -> ast.expr:
     if isinstance(value, np.generic):
         return literal(value.item())
     if isinstance(value, np.ndarray | jax.Array):
-        return array(np.asarray(value), explicit=True)
+        return array(np.asarray(value), explicit=True, longest=TABLE)
     if hasattr(value, "dtype") and isinstance(value, type(jax.numpy.float32)):
         return dtype_name(value.dtype)
     raise Unwritable(f"{type(value).__name__} {value!r}")
@@ -102,7 +102,7 @@ def _nested(values: np.ndarray[Any, Any]) -> ast.expr:
     return ast.List([_nested(each) for each in values], ast.Load())
 
 
-def array(values: np.ndarray[Any, Any], explicit: bool) -> ast.expr:
+def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) -> ast.expr:
     """An array as `jnp.array([1.0, 2.0])`, `jnp.zeros((20, 30))`; `explicit` puts the dtype there in any case.
 
     Unwritable where it is too long.
@@ -119,6 +119,6 @@ def array(values: np.ndarray[Any, Any], explicit: bool) -> ast.expr:
                     return call(maker, shape, **keeps)
             if values.size > 8:
                 return call("jnp.full", shape, _number(shortest(first)), **named)
-    if values.size > LONGEST:
+    if values.size > longest:
         raise Unwritable(f"an array of {values.size} elements")
     return call("jnp.array", _nested(values), **named)

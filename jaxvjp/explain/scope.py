@@ -18,7 +18,7 @@ from jaxvjp.core.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
 from jaxvjp.explain.fallback import primitives
-from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed, shortest
+from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
@@ -53,6 +53,10 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside
         ):
             inside.add(node)
     return inside
+
+
+class NeedsWide(Exception):  # noqa: N818 - no error: the program is written anew
+    """Something has to be written that holds only with 64-bit types on."""
 
 
 class Scope:
@@ -179,8 +183,6 @@ class Scope:
                 f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
             )
             return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
-        if values.ndim == 0 and wanted is None and values.dtype == np.float32 and not self.text.wide:
-            text = literal(shortest(values[()]))
         step = Step([], lambda inputs: text, [wanted], node.serial, node.where)
         step.note = "leaf"
         return self.add(step).outputs[0]
@@ -198,7 +200,7 @@ class Scope:
         how = written_node(node)
         if how is None:
             return self._fallback(node)
-        if how.results[0] in how.given and len(how.results) == 1:  # `clone`: the same value
+        if how.results[0] in how.given and not how.several:  # `clone`: the same value
             place = how.given.index(how.results[0])
             return self._alias(node, self.value(node.inputs[place]))
         for each in how.definitions:
@@ -260,6 +262,8 @@ class Scope:
     def _fallback(self, node: Node) -> Any:
         assert node.operation is not None
         several = type(node.aval) is tuple
+        if not self.text.wide:
+            raise NeedsWide  # primitives name every dtype as it was traced, those of positions too, which are int64
         self.text.imports["import jax.extend"] = None
         text = primitives(node.operation, node.static, tuple([each.aval for each in node.inputs]))
         called = self.text.define(node.operation.function.__name__.lstrip("_"), text)

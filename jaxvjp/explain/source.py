@@ -21,7 +21,7 @@ from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import laid_out
 from jaxvjp.explain.literals import Unwritable, call, literal, name
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import Scope, dependent, function
+from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
 
@@ -60,7 +60,10 @@ def write(story: Story, style: str = "vjp") -> Program:
     """The program of a story; `style` is one of STYLES. ValueError for another."""
     if style not in STYLES:
         raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
-    return _Writer(story, style).program()
+    try:
+        return _Writer(story, style).program()
+    except NeedsWide:
+        return _Writer(story, style, wide_types=True).program()
 
 
 def executed(program: Program) -> dict[str, Any]:
@@ -88,11 +91,11 @@ class _Function(NamedTuple):
 
 
 class _Writer:
-    def __init__(self, story: Story, style: str) -> None:
+    def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
         self.story = story
         self.style = style
         self.nodes = _all_nodes(story)
-        self.text = Text(story, any(wide(each.aval) for each in self.nodes))
+        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes))
         self.text.look_over(self.nodes)
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}

@@ -74,8 +74,8 @@ WHOLE = frozenset(["sum", "mean", "prod", "max", "min", "any", "all", "var", "st
 """Functions that reduce every axis when none is named."""
 KEYWORDS = frozenset(["axis", "axes", "keepdims", "dtype", "axis1", "axis2", "offset"])
 """Arguments that read better with their name."""
-SILENT = frozenset(["mode", "precision", "unique_indices", "indices_are_sorted", "promote_integers"])
-"""Arguments that change no number, of positions that were checked, or are said once for the whole program."""
+SILENT = frozenset(["precision", "unique_indices", "indices_are_sorted"])
+"""Arguments that change no number, or are said once for the whole program."""
 SAMPLES = {bool: True, int: 2, float: 2.5, complex: 2j}
 
 
@@ -239,7 +239,8 @@ class _At:
                 def real(array: Any, index: Any, *rest: Any, **keywords: Any) -> Any:
                     return getattr(array.at[index], verb)(*rest, **keywords)
 
-                return noted(symbol.trace, real, (symbol, key, *values), named, written)
+                said = {name: each for name, each in named.items() if not _goes_without_saying(name, each)}
+                return noted(symbol.trace, real, (symbol, key, *values), said, written)
 
             return apply
 
@@ -249,6 +250,10 @@ class _At:
 def _bare(index: Expression) -> Expression:
     """The inside of a subscript: a slice among others needs no brackets of its own."""
     return index
+
+
+def _goes_without_saying(key: str, value: Any) -> bool:
+    return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # of positions that were checked
 
 
 class Named:
@@ -300,7 +305,9 @@ class Named:
     def _argument(
         self, shown: dict[str, Expression], key: str, value: Any, text: Expression, arguments: Sequence[Any], row: Any
     ) -> None:
-        if key in SILENT or (row is not None and type(value) is type(row.default) and value == row.default):
+        if _goes_without_saying(key, value) or (
+            row is not None and type(value) is type(row.default) and value == row.default
+        ):
             return
         array = arguments[0] if arguments and isinstance(arguments[0], Symbol) else None
         last = self.path.rpartition(".")[2]

@@ -33,6 +33,7 @@ class Written(NamedTuple):
         steps, given, results: what makes the results from the operands.
         definitions: functions that it calls.
         uses: how often each operand is read.
+        several: whether the results come as a tuple, be it of one.
         compact: whether it is short enough to stand in the line that uses it.
     """
 
@@ -42,6 +43,7 @@ class Written(NamedTuple):
     definitions: list[Definition]
     uses: list[int]
     compact: bool
+    several: bool
 
     def inline(self, operands: Sequence[Expression]) -> Expression:
         """The expression of a compact one."""
@@ -82,8 +84,9 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
         raise Unwritable(f"{operation.name}: {type(error).__name__}: {error}") from error
     finally:
         tracing.trace = outer
-    results = [_as_symbol(trace, each).value for each in (result if isinstance(result, tuple) else (result,))]
-    return _finished(operation, trace, given, results)
+    several = isinstance(result, tuple)
+    results = [_as_symbol(trace, each).value for each in (result if several else (result,))]
+    return _finished(trace, given, results, several)
 
 
 class _Worded(Row):
@@ -111,7 +114,7 @@ def _operand_names(operation: Op, count: int) -> list[str]:
     return [f"{plain[min(place, len(plain) - 1)]}_{place}" for place in range(count)]
 
 
-def _finished(operation: Op, trace: Trace, given: list[Value], results: list[Value]) -> Written:
+def _finished(trace: Trace, given: list[Value], results: list[Value], several: bool) -> Written:
     """The trace without what nothing reads, and whether it is short."""
     needed = set(results)
     steps: list[Step] = []
@@ -124,9 +127,9 @@ def _finished(operation: Op, trace: Trace, given: list[Value], results: list[Val
     for each in [value for step in steps for value in step.inputs] + results:
         uses[each] = uses.get(each, 0) + 1
     shared = any(uses.get(value, 0) > 1 or step.unpacked for step in steps for value in step.outputs)
-    compact = not shared and len(results) == 1 and len(steps) <= ALONE
+    compact = not (shared or several) and len(steps) <= ALONE
     definitions = list(trace.definitions.values())
-    return Written(steps, given, results, definitions, [uses.get(each, 0) for each in given], compact)
+    return Written(steps, given, results, definitions, [uses.get(each, 0) for each in given], compact, several)
 
 
 def definition(operation: Op, how: Written, taken: set[str]) -> str:
@@ -134,6 +137,8 @@ def definition(operation: Op, how: Written, taken: set[str]) -> str:
     names = {each: safe(each.wanted or "x") for each in how.given}
     block = Block(how.steps, how.results, {each: parsed(name) for each, name in names.items()}, taken)
     lines = [f"    {each.text}" for each in block.lines]
-    returned = ", ".join(ast.unparse(each) for each in block.results)
+    returned = ", ".join(ast.unparse(each) for each in block.results) + (
+        "," if how.several and len(block.results) == 1 else ""
+    )
     head = ", ".join(names.values())
     return "\n".join([f"def NAME({head}):", *lines, f"    return {returned}"])
