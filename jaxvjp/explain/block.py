@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.places import Where
-from jaxvjp.explain.names import numbered, safe, statement
+from jaxvjp.explain.names import safe, statement
 
 DEEP, WIDE = 6, 88
 """How many expressions are folded into one another, and how long a line gets, before a part of it gets a line."""
@@ -252,10 +252,3 @@ def rolled(lines: Sequence[Line | Repeat]) -> list[Line | Repeat]:
             result.append(lines[place])
             place += 1
     return result
-
-
-def numbered_name(name: str, taken: set[str]) -> str:
-    """A name that is not `taken`, which it is from now on."""
-    found = numbered(name, taken)
-    taken.add(found)
-    return found

@@ -166,7 +166,7 @@ class Symbol:
 
     def __getitem__(self, key: Any) -> Any:
         def written(given: list[Expression], keywords: dict[str, Expression]) -> Expression:
-            return ast.Subscript(given[0], _bare(given[1]), ast.Load())
+            return ast.Subscript(given[0], given[1], ast.Load())
 
         return noted(self.trace, operator.getitem, (self, key), {}, written)
 
@@ -231,8 +231,8 @@ class _At:
         def method(verb: str) -> Callable[..., Any]:
             def written(given: list[Expression], keywords: dict[str, Expression]) -> Expression:
                 if verb == "get":
-                    return ast.Subscript(given[0], _bare(given[1]), ast.Load())
-                place = ast.Subscript(ast.Attribute(given[0], "at", ast.Load()), _bare(given[1]), ast.Load())
+                    return ast.Subscript(given[0], given[1], ast.Load())
+                place = ast.Subscript(ast.Attribute(given[0], "at", ast.Load()), given[1], ast.Load())
                 return call(ast.Attribute(place, verb, ast.Load()), *given[2:], **keywords)
 
             def apply(*values: Any, **named: Any) -> Any:
@@ -245,11 +245,6 @@ class _At:
             return apply
 
         return types.SimpleNamespace(**{verb: method(verb) for verb in ("get", "set", "add", "multiply", "min", "max")})
-
-
-def _bare(index: Expression) -> Expression:
-    """The inside of a subscript: a slice among others needs no brackets of its own."""
-    return index
 
 
 def _goes_without_saying(key: str, value: Any) -> bool:
