@@ -31,7 +31,6 @@ class Number:
     """A Python number as an operand: no node, for its value is handed over at each call."""
 
     __slots__ = ("aval", "value")
-    holder = None
     requires_grad = False
     inference = False
     holder = None
