@@ -80,8 +80,8 @@ def backward(
             for hook in list(receiver._after_accumulation.values()):
                 if hook(receiver) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        hooks = receiver.node.step_hooks
-        if hooks is not None and receiver.is_leaf:
+        if receiver.node.special and receiver.node.step_hooks is not None and receiver.is_leaf:
+            hooks = receiver.node.step_hooks
             for step_hook in list(hooks.after.values()):
                 hooks.call(step_hook, [], [gradient])
 
@@ -166,14 +166,16 @@ def _accumulated(
         if answer is not None:
             receivers, waiting = [], []
             for node, sum_ in answer.gradients:
-                if node.hooks:
+                if node.special and node.hooks:
                     waiting.append((node, sum_))
                     continue
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
                 receivers.append((receiver, sum_))
     if answer is not None:
-        return receivers + _hooked_leaves(waiting, answer.met), answer.walked, answer.met
+        if waiting:
+            receivers += _hooked_leaves(waiting, answer.met)
+        return receivers, answer.walked, answer.met
     unseen = question is not None and question.unseen()
     # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
     later = question is not None and question.regular
