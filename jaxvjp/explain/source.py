@@ -8,6 +8,7 @@ functions, one for each stage of the way, and their pullbacks are called one aft
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -396,6 +397,8 @@ class _Writer:
             for target, node, value in self.results
         ]
         source = "\n".join(each for each, _ in flat) + "\n"
+        if not self.text.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
+            raise NeedsWide  # an op computes with 64-bit positions
         return Program(source, results, self.text.held, [sources for _, sources in flat], variables, self.calls)
 
 
