@@ -3,7 +3,7 @@
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
 are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
 `tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
-`autograd`, `func`, `nn`.
+`autograd`, `func`, `nn`, `explain`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from jaxvjp import (
     crossing,
     cuda,
     dtypes,
+    explain,
     fft,
     func,
     functions,
@@ -90,6 +91,7 @@ __all__ = [
     "empty",
     "empty_like",
     "enable_grad",
+    "explain",
     "explain_program",
     "fft",
     "from_dlpack",

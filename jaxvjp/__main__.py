@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import importlib
-import math
 import sys
 from collections.abc import Sequence
 
@@ -20,6 +19,7 @@ from jaxvjp.lessons import Answer, Run, lessons
 COMMANDS = {
     "bench": ("jaxvjp.bench", "measure a warm step"),
     "ops": ("jaxvjp.opinfo.report", "compare every op with torch's"),
+    "explain": ("jaxvjp.explain.command", "show the functional program that a script was"),
     "run": ("jaxvjp.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
     "compare": ("jaxvjp.comparison.command", "run torch scripts under both and compare line by line"),
 }
@@ -96,7 +96,7 @@ def show(run: Run) -> int:
 def _matrices(answer: Answer) -> str:
     """J with a row for each element of y and a column for each of x, v beside it, and their product."""
     y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
-    rows, columns = _labels("y", y_shape), _labels("x", x_shape)
+    rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
     shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
     return "\n".join(
         [
@@ -106,20 +106,6 @@ def _matrices(answer: Answer) -> str:
             terminal.matrix("vᵀJ", answer.product.reshape(1, -1), [""], columns),
         ]
     )
-
-
-def _labels(name: str, shape: tuple[int, ...]) -> list[str]:
-    """A name for each element: `x[0,1]`."""
-    if not shape:
-        return [name]
-    positions = []
-    for number in range(math.prod(shape)):
-        position = []
-        for size in reversed(shape):
-            number, place = divmod(number, size)
-            position.append(str(place))
-        positions.append(f"{name}[{','.join(reversed(position))}]")
-    return positions
 
 
 def device() -> str:

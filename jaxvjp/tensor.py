@@ -19,6 +19,7 @@ from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
@@ -54,6 +55,7 @@ class Tensor(Stored):
     _after_accumulation: dict[int, Callable[[Tensor], None]] | None = None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
+    explain: Callable[..., Any]  # hung on by `explain`
     grad_fn: Any  # hung on by `autograd.graph`
     output_nr: Any
     to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
@@ -255,6 +257,8 @@ class Tensor(Stored):
         if staging.journal is not None:
             staging.journal.takes(self)
         self._grad = value
+        if observers.listening:
+            tell(Cleared(self, None if value is None else value.node))
 
     @property
     def data(self) -> Tensor:

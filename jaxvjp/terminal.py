@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -95,3 +96,27 @@ def matrix(name: str, values: Any, rows: Sequence[str], columns: Sequence[str]) 
         return "  ".join([label.ljust(left), *aligned]).rstrip()
 
     return "\n".join([line(name, columns), *[line(*each) for each in zip(rows, cells, strict=True)]])
+
+
+def labels(name: str, shape: tuple[int, ...]) -> list[str]:
+    """A name for each element: `x[0,1]`."""
+    if not shape:
+        return [name]
+    positions = []
+    for number in range(math.prod(shape)):
+        position = []
+        for size in reversed(shape):
+            number, place = divmod(number, size)
+            position.append(str(place))
+        positions.append(f"{name}[{','.join(reversed(position))}]")
+    return positions
+
+
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under column heads as plain text; a column with nothing in it is left out."""
+    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
+    table = [[columns[place] for place in kept], *[[row[place] for place in kept] for row in rows]]
+    widths = [max(len(row[place]) for row in table) for place in range(len(kept))]
+    return "\n".join(
+        "  ".join(each.ljust(width) for each, width in zip(row, widths, strict=True)).rstrip() for row in table
+    )

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
+import jax
 import pytest
 
 import jaxvjp
 
+TESTS_BETWEEN_CLEARING = 100
+"""Each test may compile dozens of programs, and a process can map but so many: then XLA crashes."""
+_tests = count(1)
+
 
 @pytest.fixture(autouse=True)
 def _undisturbed() -> Iterator[None]:
-    """No test leaves a grad mode, a default dtype or a seed behind."""
+    """No test leaves a grad mode, a default dtype or a seed behind, nor too many programs."""
     jaxvjp.manual_seed(0)
     yield
+    if next(_tests) % TESTS_BETWEEN_CLEARING == 0:
+        jax.clear_caches()
     assert jaxvjp.is_grad_enabled()
     assert jaxvjp.get_default_dtype() is jaxvjp.float32

@@ -318,6 +318,17 @@ def a_batch_of_gradients(torch):
 
 
 @program
+def a_batch_of_gradients_asked_for_again(torch):
+    found = []
+    for _ in range(3):  # from the second time on the walk is remembered
+        x = leaf(torch, 1.0, 2.0)
+        v = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+        (rows,) = torch.autograd.grad(x * 3, x, v, is_grads_batched=True)
+        found += [rows, rows.sum(0)]
+    return found
+
+
+@program
 def a_batch_of_gradients_of_the_wrong_shape(torch):
     x = leaf(torch, 1.0, 2.0)
     torch.autograd.grad(x * x, x, torch.ones(2, 3), is_grads_batched=True)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from oracle import live, needs_torch
 
+import jaxvjp
 from jaxvjp.core.compilation import counters
 from jaxvjp.lessons import lessons
 
@@ -43,6 +44,21 @@ def test_repeating_it_compiles_nothing(name):
     compiles = counters.compiles
     module.imperative()
     assert counters.compiles == compiles
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_what_is_printed_of_it_runs_and_gives_its_gradients(name):
+    module = LESSONS[name].module
+    with jaxvjp.explain.recording() as story:
+        gradients = module.imperative()
+    story.check()
+    assert story.walks
+    names = {"".join(label.split()) for label in gradients}
+    for result in story.program.results:
+        if result.variable.removesuffix("_grad") in names:
+            np.testing.assert_allclose(
+                story.run()[result.variable], module.NUMBERS[result.variable.removesuffix("_grad")], rtol=1e-4
+            )
 
 
 @needs_torch

@@ -24,18 +24,22 @@ READING_ORDER = """
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
     ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
-    core.places core.modes core.graph core.program core.compilation core.history core.plan core.evaluation
-    core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
-    printing size hooks publishing storage tensor application algebra conversion cuda levels
-    splitting views strides indexing
-    parts signatures calls functions selection random creation sampling properties crossing autograd.variable linalg
-    fft special nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
+    core.places core.modes core.observers core.graph core.program core.compilation core.history core.plan
+    core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
+    terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
+    strides indexing parts signatures calls functions selection random creation sampling properties crossing
+    autograd.variable linalg fft special nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
-    utils.checkpoint utils testing __init__
-    scripts.program scripts.names scripts.stand_in terminal scripts.check scripts.run scripts
+    utils.checkpoint utils testing
+    explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
+    explain.fallback explain.cuts explain.story explain.text explain.layout explain.scope explain.functions
+    explain.programs explain.source explain.jacobian explain.chain explain.picture explain.explanation explain.page
+    explain
+    __init__
+    scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
     lessons bench.workloads bench.operations bench opinfo.table opinfo.check opinfo.report opinfo __main__

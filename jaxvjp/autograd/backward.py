@@ -17,6 +17,7 @@ from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, r
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, staging, transforming
+from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.walks import Question
 from jaxvjp.creation import tensor, zeros_like
@@ -79,8 +80,8 @@ def backward(
             for hook in list(receiver._after_accumulation.values()):
                 if hook(receiver) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        hooks = receiver.node.step_hooks
-        if hooks is not None and receiver.is_leaf:
+        if receiver.node.special and receiver.node.step_hooks is not None and receiver.is_leaf:
+            hooks = receiver.node.step_hooks
             for step_hook in list(hooks.after.values()):
                 hooks.call(step_hook, [], [gradient])
 
@@ -165,14 +166,16 @@ def _accumulated(
         if answer is not None:
             receivers, waiting = [], []
             for node, sum_ in answer.gradients:
-                if node.hooks:
+                if node.special and node.hooks:
                     waiting.append((node, sum_))
                     continue
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
                 receivers.append((receiver, sum_))
     if answer is not None:
-        return receivers + _hooked_leaves(waiting, answer.met), answer.walked, answer.met
+        if waiting:
+            receivers += _hooked_leaves(waiting, answer.met)
+        return receivers, answer.walked, answer.met
     unseen = question is not None and question.unseen()
     # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
     later = question is not None and question.regular
@@ -183,6 +186,8 @@ def _accumulated(
         sums = _summed(gradients)
         _compute(question, found, {**sums, **dict(waiting)}, unseen)
         receivers = [(node.tensor, gradients[node]) for node in sums]
+        if observers.listening:
+            tell(Walked(roots, cotangents, gradients, _grads_of(sums), dict(sums), False, create_graph))
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
@@ -200,6 +205,12 @@ def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> li
                     _receive(leaf.tensor, sum_, False)
                     receivers.append((leaf.tensor, gradient))
     return receivers
+
+
+def _grads_of(nodes: Iterable[Node]) -> dict[Node, Node | None]:
+    """What the `grad` of the tensor of each node shows; None where it has none."""
+    grads = {node: node.tensor._grad for node in nodes}
+    return {node: None if grad is None else grad.node for node, grad in grads.items()}
 
 
 def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
@@ -280,6 +291,9 @@ def _gradients_of(
     with accumulation, recording(create_graph):
         retained = {} if batch is not None else _summed(found.retained)
         _compute(question, found, found.gradients, unseen, retained.values())
+        if observers.listening:
+            gradients = {**found.gradients, **found.retained}
+            tell(Walked(roots, cotangents, gradients, _grads_of(retained), retained, batch is not None, create_graph))
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
     return found.gradients, found.operations, found.met

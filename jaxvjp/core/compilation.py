@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.core.program import Program, replay
 from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
@@ -258,7 +258,9 @@ class _Trial:
         """Times every way on `operands`, and settles on the fastest."""
         outputs = split(self.of.program)
         known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
-        platform = next(iter(operands[0].devices())).platform if operands else jax.default_backend()
+        # Of a program that reads nothing but numbers, the operands are NumPy's.
+        array = next((each for each in operands if isinstance(each, jax.Array)), None)
+        platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
         for way in WAYS.get(platform, ()):
             if way is unfused and sum(each.nbytes for each in operands) > LARGE:
                 continue
@@ -302,4 +304,5 @@ def split(program: Program) -> Split:
     return Split(tuple(shown), tuple(place for place in range(len(program.outputs)) if place not in shown))
 
 
-executable: Callable[[Program], Executable] = lru_cache(maxsize=PROGRAM_CACHE)(Executable)
+EXECUTABLES = 1024
+executable: Callable[[Program], Executable] = lru_cache(maxsize=EXECUTABLES)(Executable)

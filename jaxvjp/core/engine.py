@@ -36,6 +36,7 @@ from jaxvjp.core.graph import (
     recording_order,
 )
 from jaxvjp.core.modes import grad_mode, recording, transforming
+from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -186,9 +187,12 @@ def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
     outer, walking.now = walking.now, walk
     try:
         for hook in list((node.hooks or {}).values()):
+            before = cotangent
             replaced = hook(cotangent)
             if replaced is not None:
                 cotangent = replaced
+            if observers.listening:
+                tell(Hooked(node, before, cotangent))
     finally:
         walking.now = outer
     return cotangent
@@ -300,6 +304,8 @@ class _Sweep:
             return ()  # it ends at a node whose own cotangent was asked for
         operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
+        if observers.listening and self.create_graph:
+            tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
@@ -316,6 +322,8 @@ class _Sweep:
         if step is not None:
             inputs: list[Node | Number] = list(step.inputs)
             results = step(given, self.create_graph)
+            if observers.listening:
+                tell(Stepped(step, given, results))
         else:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
@@ -359,6 +367,8 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
     of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
     """
     kept: list[Node] = []
+    if observers.listening:
+        tell(Released(list(operations)))
     passed: Passed | None = None
     for node in operations:
         if node.value is not None:

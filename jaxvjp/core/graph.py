@@ -459,7 +459,7 @@ class Passed:
     """
 
     def __init__(self, met: Iterable[Node | Number]) -> None:
-        self.holders = [each.holder for each in met if each.requires_grad and each.holder is not None]
+        self.holders = [each.holder for each in met if each.holder is not None]
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:
         """Whether `node` may lead to one of `targets`."""

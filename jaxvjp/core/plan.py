@@ -21,6 +21,8 @@ from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
 """How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+ENTRIES = 1024
+"""How many structures a `Memory` may know: each may be a compiled program, and a process can map but so many."""
 LONG = 24
 """Operations that are compiled as a whole at first sight, and no more."""
 KEPT, KEPT_AND_TRACKED = 2, 3
@@ -45,7 +47,7 @@ class Memory(Generic[Remembered]):
                 return self.known[key]
             self.known[key] = value
             self.size += len(key)
-            while self.size > self.bound and len(self.known) > 1:
+            while len(self.known) > 1 and (self.size > self.bound or len(self.known) > ENTRIES):
                 oldest = next(iter(self.known))
                 del self.known[oldest]
                 self.size -= len(oldest)

@@ -17,6 +17,7 @@ from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory, Plan, first_sight, survey
+from jaxvjp.ops.op import Aval
 
 
 class Remembered(NamedTuple):
@@ -67,6 +68,7 @@ class Question:
     ) -> None:
         deferred.settle()
         heavy.settle()
+        self.batch = batch
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
@@ -111,7 +113,8 @@ class Question:
         gradients = []
         for number, place in remembered.gradients:
             node = nodes[number]
-            gradients.append((node, leaf(values[place], node.aval, where=where)))
+            aval = node.aval if self.batch is None else Aval((self.batch, *node.aval.shape), node.aval.dtype)
+            gradients.append((node, leaf(values[place], aval, where=where)))
         return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:

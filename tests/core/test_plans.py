@@ -13,6 +13,9 @@ import jaxvjp
 from jaxvjp import calls
 from jaxvjp.core import compilation, plan, walks
 from jaxvjp.core.compilation import counters
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import known
+from jaxvjp.ops.op import Aval
 from tests.oracle import agreement_of, programs_of
 
 BACKWARD = sys.modules["jaxvjp.autograd.backward"]
@@ -281,6 +284,13 @@ def test_losses_that_are_kept_are_those_of_their_time(choosy, monkeypatch):
             x.grad = None
     assert [each.item() for each in kept] == pytest.approx(read)
     assert len(set(read)) == 14
+
+
+def test_a_program_that_reads_only_numbers_is_chosen_for_too(choosy):
+    for number in range(12):
+        node = known(number, Aval((5,), jaxvjp.float32))
+        evaluate([node])
+        assert node.value.tolist() == [number] * 5
 
 
 def test_choosing_can_be_switched_off(choosy):

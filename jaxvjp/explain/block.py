@@ -1,0 +1,254 @@
+"""Statements from steps: which expressions are folded into one line, which values get a name, which lines repeat.
+
+In this room one can turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
+says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX. `names` comes before it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxvjp.core.places import Where
+from jaxvjp.explain.names import safe, statement
+
+DEEP, WIDE = 6, 88
+"""How many expressions are folded into one another, and how long a line gets, before a part of it gets a line."""
+PERIOD = 64
+"""The longest run of lines that is looked for again right below."""
+
+Expression = ast.expr
+Writer = Callable[[Sequence[Expression]], Expression]
+
+
+class Value:
+    """One value of a printed program; `wanted` is the name that it should have, None where it may go without one."""
+
+    __slots__ = ("step", "wanted")
+
+    def __init__(self, wanted: str | None = None) -> None:
+        self.wanted = wanted
+        self.step: Step | None = None
+
+
+class Step:
+    """What makes values from values.
+
+    Attributes:
+        inputs: what it reads; one that is read twice comes twice.
+        outputs: what it makes; unpacked where there are several, or where `unpacked` says so.
+        write: the expression, given one for each input.
+        order: its place in time.
+        where: the user's line.
+        stays: whether it is a statement even if what it makes is read once, or never.
+        free: whether it is written wherever it is read, as a number is.
+        note: a comment to go with it.
+    """
+
+    __slots__ = ("form", "free", "grouped", "inputs", "note", "order", "outputs", "stays", "unpacked", "where", "write")
+
+    def __init__(
+        self,
+        inputs: Sequence[Value],
+        write: Writer,
+        wanted: Sequence[str | None] = (None,),
+        order: float = 0,
+        where: Where = None,
+        stays: bool = False,
+        unpacked: bool = False,
+        free: bool = False,
+        note: str = "",
+    ) -> None:
+        self.inputs = list(inputs)
+        self.write = write
+        self.outputs = [Value(each) for each in wanted]
+        for each in self.outputs:
+            each.step = self
+        self.order = order
+        self.where = where
+        self.stays = stays
+        self.unpacked = unpacked or len(self.outputs) > 1
+        self.free = free
+        self.note = note
+        self.form = "{targets} = {expression}"
+        self.grouped: tuple[int, int] | None = None  # from which to which output they come as one tuple
+
+
+class Line(NamedTuple):
+    """A statement of a printed program and the user's lines that it comes from."""
+
+    text: str
+    sources: tuple[tuple[str, int, str], ...]
+    step: Any
+    note: str = ""
+
+
+class Repeat(NamedTuple):
+    """Lines that come several times in a row."""
+
+    lines: tuple[Any, ...]
+    times: int
+
+
+class Block:
+    """The statements that make `results` from what is `given` a name.
+
+    Attributes:
+        lines: the statements, in order.
+        results: the expression of each result, after the last of them.
+        names: the name of each value that has one.
+    """
+
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        results: Sequence[Value],
+        given: Mapping[Value, Expression],
+        reserved: Collection[str] = (),
+        final: bool = True,
+    ) -> None:
+        self.steps = _live(sorted(steps, key=lambda step: step.order), results)
+        self.expressions: dict[Value, Expression] = dict(given)
+        self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
+        self.reserved = set(reserved)
+        uses: dict[Value, int] = {}
+        for each in [value for step in self.steps for value in step.inputs] + list(results):
+            uses[each] = uses.get(each, 0) + 1
+        self.uses = uses
+        self.foldable = {step for step in self.steps if self._folds(step)}
+        position, last_use = self._positions(results, final)
+        self.lines: list[Line] = []
+        self._write(position, last_use)
+        self.results = [self.expressions[each] for each in results]
+
+    def _folds(self, step: Step) -> bool:
+        if step.free:
+            return True
+        if step.stays or step.unpacked:
+            return False
+        (value,) = step.outputs
+        return value.wanted is None and self.uses.get(value, 0) == 1
+
+    def _positions(self, results: Sequence[Value], final: bool) -> tuple[dict[Step, int], dict[Value, int]]:
+        """At which statement each step is written, and at which one each value is read last."""
+        depth: dict[Step, int] = {}
+        size: dict[Step, int] = {}
+        for step in self.steps:
+            inner = [each.step for each in step.inputs if each.step is not None and each.step in self.foldable]
+            depth[step] = 1 + max([depth[each] for each in inner], default=0)
+            # Names and brackets, roughly: a look at the real text would write everything twice.
+            size[step] = 8 + sum([size[each] for each in inner]) + 5 * (len(step.inputs) - len(inner))
+            if step in self.foldable and not step.free and (depth[step] > DEEP or size[step] > WIDE):
+                self.foldable.discard(step)
+                depth[step], size[step] = 0, 0
+        position = {step: place for place, step in enumerate(self.steps)}
+        end = len(self.steps) if final else -1
+        last_use: dict[Value, int] = dict.fromkeys(results, end)
+        for step in reversed(self.steps):
+            if step in self.foldable:
+                position[step] = last_use.get(step.outputs[0], position[step])
+            for each in step.inputs:
+                last_use[each] = max(last_use.get(each, -1), position[step])
+        return position, last_use
+
+    def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int]) -> None:
+        owner: dict[str, Value] = {name: value for value, name in self.names.items()}
+        sources: dict[Step, list[Where]] = {}
+        for place, step in enumerate(self.steps):
+            written = step.write([self.expressions[each] for each in step.inputs])
+            read = [each.step for each in step.inputs if each.step in self.foldable and each.step.inputs]
+            sources[step] = [*[where for each in read if each for where in sources.get(each, ())], step.where]
+            if step in self.foldable:
+                self.expressions[step.outputs[0]] = written
+                continue
+            targets = []
+            for value in step.outputs:
+                if value not in last_use and (value.wanted is None or not step.stays):
+                    targets.append("_")
+                    continue
+                name = self._free(safe(value.wanted or "t"), value, place, owner, last_use)
+                owner[name] = value
+                self.names[value] = name
+                self.expressions[value] = ast.Name(name, ast.Load())
+                targets.append(name)
+            if step.grouped:
+                first, last = step.grouped
+                targets = [*targets[:first], _tuple(targets[first:last]), *targets[last:]]
+            left = _tuple(targets) if len(targets) == 1 and step.unpacked else ", ".join(targets)
+            text = step.form.format(targets=left, expression=spelled(written))
+            self.lines.append(Line(text, _lines_of(sources[step]), step, step.note))
+
+    def _free(
+        self, name: str, value: Value, place: int, owner: Mapping[str, Value], last_use: Mapping[Value, int]
+    ) -> str:
+        """`name`, or with a number where another value has it that is still read."""
+
+        def busy(candidate: str) -> bool:
+            if candidate in self.reserved:
+                return True
+            other = owner.get(candidate)
+            return other is not None and other is not value and last_use.get(other, -1) > place
+
+        candidate, number = name, 2
+        while busy(candidate):
+            candidate, number = f"{name}_{number}", number + 1
+        return candidate
+
+
+def _live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
+    """Those of the steps that something comes of."""
+    needed = set(results)
+    live: list[Step] = []
+    for step in reversed(steps):
+        if step.stays or any(each in needed for each in step.outputs):
+            live.append(step)
+            needed.update(step.inputs)
+    return live[::-1]
+
+
+def _tuple(targets: Sequence[str]) -> str:
+    return f"({targets[0]},)" if len(targets) == 1 else f"({', '.join(targets)})"
+
+
+def spelled(expression: Expression) -> str:
+    """An expression as text."""
+    return ast.unparse(expression)
+
+
+def _lines_of(places: Sequence[Where]) -> tuple[tuple[str, int, str], ...]:
+    found: dict[tuple[str, int], str] = {}
+    for where in places:
+        source = statement(where)
+        if source is not None:
+            found.setdefault((source.filename, source.line), source.text)
+        elif where is not None:
+            line = next((each for start, end, each in where[0].co_lines() if start <= where[1] < end and each), None)
+            if line is not None:
+                found.setdefault((where[0].co_filename, line), "")
+    return tuple((filename, line, text) for (filename, line), text in found.items())
+
+
+def rolled(lines: Sequence[Line | Repeat]) -> list[Line | Repeat]:
+    """The lines with those that repeat right below themselves written once, inside a `Repeat`."""
+    texts = [each.text if isinstance(each, Line) else repr(each) for each in lines]
+    result: list[Line | Repeat] = []
+    place = 0
+    while place < len(lines):
+        best, times = 0, 1
+        for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
+            if texts[place] != texts[place + period]:
+                continue
+            count, block = 1, texts[place : place + period]
+            while texts[place + count * period : place + (count + 1) * period] == block:
+                count += 1
+            if count > 1 and count * period > best * times:
+                best, times = period, count
+        if times > 1:
+            inner = rolled(lines[place : place + best]) if best > 3 else list(lines[place : place + best])
+            result.append(Repeat(tuple(inner), times))
+            place += best * times
+        else:
+            result.append(lines[place])
+            place += 1
+    return result

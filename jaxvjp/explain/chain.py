@@ -1,0 +1,207 @@
+"""The chain rule in numbers: a backward pass step by step, with the cotangent that arrives and those that leave.
+
+In this room one can have it computed (`cotangents_of`) and shown. `jacobian` comes before it. Every step is `jax.vjp`
+of its operation at the values that it had, taken by itself.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp import terminal
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.observers import Walked
+from jaxvjp.explain.jacobian import single
+from jaxvjp.explain.names import statement
+from jaxvjp.ops.identity import item
+
+Array = np.ndarray[Any, Any]
+LONGEST = 10_000
+"""A backward pass of more steps than this is not taken one by one."""
+
+
+class Link(NamedTuple):
+    """One step of a backward pass.
+
+    Attributes:
+        node: what it goes back through.
+        name: what its result is called, or its operation where it has no name.
+        operation: torch's name of the step, `MulBackward0`.
+        line: the user's line, None where there is none.
+        text: what stands there.
+        arrives: the cotangent of the result.
+        leaves: for each operand that gets one, its name and its cotangent.
+        targets: the nodes of those operands.
+    """
+
+    node: Node
+    name: str
+    operation: str
+    line: int | None
+    text: str
+    arrives: Array
+    leaves: list[tuple[str, Array]]
+    targets: list[Node]
+
+
+class Cotangents(list[Link]):
+    """The steps of a backward pass in order; `print` shows the numbers."""
+
+    def __str__(self) -> str:
+        blocks = []
+        for each in self:
+            place = f"line {each.line}: {each.text}" if each.line is not None else ""
+            head = f"{each.name}  ({each.operation}{', ' + place if place else ''})"
+            went = [f"    {name}_grad += {terminal.numbers(value)}" for name, value in each.leaves]
+            blocks.append("\n".join([head, f"    {each.name}_grad is {terminal.numbers(each.arrives)}", *went]))
+        return "\n".join(blocks)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th scope="row">{html.escape(each.name)}</th><td><code>{html.escape(each.text)}</code></td>'
+            f"<td>{html.escape(terminal.numbers(each.arrives))}</td><td>"
+            + "<br>".join(f"{html.escape(name)}: {html.escape(terminal.numbers(value))}" for name, value in each.leaves)
+            + "</td></tr>"
+            for each in self
+        )
+        head = "".join(f'<th scope="col">{each}</th>' for each in ("step", "line", "arrives", "leaves"))
+        return f"<table><caption>the cotangents, backwards</caption><tr>{head}</tr>{rows}</table>"
+
+
+def cotangents_of(walked: Walked, called: Callable[[Node], str | None], steps: dict[Any, Any]) -> Cotangents:
+    """The steps of a backward pass from one root.
+
+    `called` gives the user's name of a node; `steps` has what Python backward steps made, by the step.
+    ValueError for several roots, and for more than LONGEST steps.
+    """
+    root, v = single(walked)
+    targets = set(walked.gradients)
+    nodes = reachable([root], gradient_edges)
+    way = set(targets)
+    for node in nodes:
+        if any(each in way for each in gradient_edges(node)):
+            way.add(node)
+    order = [node for node in reversed(nodes) if node in way]
+    if len(order) > LONGEST:
+        raise ValueError(
+            f"this backward pass has {len(order):,} steps, more than the {LONGEST:,} that are shown one by one"
+        )
+    with jax.enable_x64(True):
+        return _chain(root, v, order, way, called, steps)
+
+
+def _chain(
+    root: Node,
+    v: Array,
+    order: Sequence[Node],
+    way: set[Node],
+    called: Callable[[Node], str | None],
+    steps: dict[Any, Any],
+) -> Cotangents:
+    operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]
+    evaluate([each for each in dict.fromkeys(operands) if type(each.aval) is not tuple])
+    names = {node: called(node) or _unnamed(node) for node in order}
+    arrived: dict[Node, Any] = {root: jnp.asarray(v)}
+    parts: dict[Node, dict[int, Any]] = {}
+    links = Cotangents()
+    for node in order:
+        if node.is_leaf:
+            continue
+        if type(node.aval) is tuple:
+            arrived[node] = parts.pop(node, {})
+        if node not in arrived:
+            continue
+        cotangent = arrived[node]
+        leaves: list[tuple[str, Array]] = []
+        targets: list[Node] = []
+        for each, value in _pulled(node, cotangent, steps):
+            if each not in way or value is None:
+                continue
+            if node.operation is item:
+                parts.setdefault(each, {})[node.static[0]] = value
+                continue
+            arrived[each] = value if each not in arrived else arrived[each] + value
+            leaves.append((names[each], np.asarray(value)))
+            targets.append(each)
+        if node.operation is item:
+            continue
+        source = statement(node.where)
+        shown = cotangent if not isinstance(cotangent, dict) else next(iter(cotangent.values()), 0)
+        links.append(
+            Link(
+                node,
+                names[node],
+                node.gradient_name,
+                None if source is None else source.line,
+                "" if source is None else source.text,
+                np.asarray(shown),
+                leaves,
+                targets,
+            )
+        )
+    return links
+
+
+def _unnamed(node: Node) -> str:
+    return "x" if node.operation is None else node.operation.torch_name
+
+
+def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Node, Any]]:
+    """The cotangents that one step hands to its operands."""
+    if node.python is not None:
+        known = steps.get(node.python)
+        if known is None:
+            return []
+        evaluate([each for each in known if each is not None])
+        return [
+            (each, None if result is None else result.value)
+            for each, result in zip(node.python.inputs, known, strict=True)
+        ]
+    operation = node.operation
+    assert operation is not None
+    if operation is item:
+        source = node.inputs[0]
+        return [(source, cotangent)] if isinstance(source, Node) else []
+    places = [place for place, each in enumerate(node.inputs) if isinstance(each, Node) and each.requires_grad]
+    values = [
+        jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else each.value
+        for each in node.inputs
+    ]
+
+    def function(*differentiated: Any) -> Any:
+        filled = list(values)
+        for place, each in zip(places, differentiated, strict=True):
+            filled[place] = each
+        return operation.call(node.static, filled)
+
+    result, pull = jax.vjp(function, *[values[place] for place in places])
+    if isinstance(result, tuple):
+        given: Any = tuple(_zero_or(cotangent.get(place), each) for place, each in enumerate(result))
+    else:
+        given = _conjugated(jnp.asarray(cotangent, result.dtype))
+    pulled = [_conjugated(each) for each in pull(given)]
+    found: dict[Node, Any] = {}
+    for place, value in zip(places, pulled, strict=True):
+        each = node.inputs[place]
+        if isinstance(each, Node):
+            found[each] = value if each not in found else found[each] + value
+    return list(found.items())
+
+
+def _zero_or(cotangent: Any, like: Any) -> Any:
+    if jnp.issubdtype(like.dtype, jnp.inexact):
+        return jnp.zeros_like(like) if cotangent is None else _conjugated(cotangent)
+    return np.zeros(like.shape, jax.dtypes.float0)
+
+
+def _conjugated(cotangent: Any) -> Any:
+    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent

@@ -1,0 +1,110 @@
+"""Chains of views as one index: `x[0][1:]` is `x[0, 1:]`, and a write through them one `.at[0, 1:].set(...)`.
+
+In this room one can ask for the index of a chain (`chain_of`) and whether a write changes nothing (`writes_back`).
+`wording` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+from jaxvjp.core.graph import Node, Number
+from jaxvjp.explain.wording import cut
+from jaxvjp.ops.pointwise import assigned
+from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
+
+CUTS = frozenset([select, unbind_one, slice_, split_one])
+"""The views that an index of integers and slices is made of."""
+
+
+class Chain(NamedTuple):
+    """A chain of cuts: the index that it is, into the first of `operands`; where there is a second, it is written."""
+
+    key: Any
+    operands: list[Any]
+
+
+def chain_of(node: Node) -> Chain | None:
+    """The chain that ends with a node; None where it is no more than one cut."""
+    chain = [node]
+    if node.operation is put:
+        base, new = node.inputs[0], node.inputs[1]
+        steps = [(node.static[0], node.static[1], node.inputs[2:])]
+        while _continues(new, steps[-1]) and type(new) is Node:
+            steps.append((new.static[0], new.static[1], new.inputs[2:]))
+            new = new.inputs[1]
+        operands = [base, new]
+    else:
+        while type(each := chain[-1].inputs[0]) is Node and each.operation in CUTS and each.holder is None:
+            chain.append(each)
+        steps = [(each.operation, each.static, each.inputs[1:]) for each in reversed(chain)]
+        operands = [chain[-1].inputs[0]]
+    if len(steps) == 1:
+        return None
+    key = composed(steps, len(operands[0].aval.shape))
+    return None if key is None else Chain(key[0] if len(key) == 1 else key, operands)
+
+
+def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
+    """Whether what is written is itself a write, into the very part that `step` cuts out."""
+    if type(new) is not Node or new.operation is not put or new.holder is not None:
+        return False
+    part = new.inputs[0]
+    if type(part) is not Node or (part.operation, part.static) != step[:2]:
+        return False
+    return [each.value for each in part.inputs[1:] if type(each) is Number] == [each.value for each in step[2]]
+
+
+def writes_back(node: Node) -> bool:
+    """Whether a write puts into a part what is there already: the second half of `y[0] += 1`, as Python does it."""
+    base, new, *numbers = node.inputs
+    while type(new) is Node and new.operation is assigned and new.inputs[0].aval is new.inputs[1].aval:
+        new = new.inputs[1]
+    if type(new) is not Node or type(base) is not Node:
+        return False
+    if new.operation is put:
+        return writes_back(new) and _is_part(new.inputs[0], base, node.static, numbers)
+    return _is_part(new, base, node.static, numbers)
+
+
+def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any]) -> bool:
+    """Whether `part` is what `step` cuts out of `base`."""
+    if type(part) is not Node or (part.operation, part.static) != step:
+        return False
+    if [each.value for each in part.inputs[1:] if type(each) is Number] != [each.value for each in numbers]:
+        return False
+    source = part.inputs[0]
+    if source is base:
+        return True
+    return (
+        type(source) is Node
+        and source.operation is base.operation
+        and source.operation is not None
+        and source.operation.write is not None
+        and _is_part(source, cast(Node, base.inputs[0]), (base.operation, base.static), base.inputs[1:])
+    )
+
+
+def composed(steps: Sequence[tuple[Any, Any, Any]], ndim: int) -> tuple[Any, ...] | None:
+    """The index that a chain of `select` and `slice` is; None where one of them is something else."""
+    entries: list[Any] = [slice(None)] * ndim
+    shown = list(range(ndim))
+    for operation, static, operands in steps:
+        if operation not in CUTS or not operands:
+            return None
+        place, start = shown[static[0]], int(operands[0].value.real)
+        before = entries[place]
+        first, stride = before.start or 0, before.step or 1
+        if operation in (select, unbind_one):
+            entries[place] = first + start * stride
+            shown.remove(place)
+        else:
+            part = cut(start, static[1], static[2])
+            last = None if part.stop is None else first + part.stop * stride
+            entries[place] = slice(
+                first + start * stride or None, last, static[2] * stride if static[2] * stride > 1 else None
+            )
+    while len(entries) > 1 and entries[-1] == slice(None):
+        entries.pop()
+    return tuple(entries)

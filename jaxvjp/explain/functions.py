@@ -1,0 +1,229 @@
+"""A custom `autograd.Function` as `jax.custom_vjp`: its forward, and the backward that the user wrote.
+
+In this room one can write a call of one (`custom`). `scope` comes before it. Which tensors the user's `backward`
+computes with is in the graph that it records, so what is written is what it did; where it has not run, it runs once, on
+cotangents without a value.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+
+from jaxvjp.autograd.function_step import FunctionStep
+from jaxvjp.core.graph import Node, known, reachable
+from jaxvjp.core.modes import recording
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.literals import Unwritable, call, parsed
+from jaxvjp.explain.names import safe
+from jaxvjp.explain.scope import WRITERS, Scope
+from jaxvjp.explain.text import NOWHERE
+from jaxvjp.ops.identity import example
+
+
+def custom(scope: Scope, node: Node) -> Value:
+    """The value of one output of a custom Function, written as a call of a `jax.custom_vjp`."""
+    step = node.python
+    assert isinstance(step, FunctionStep)
+    known = scope.calls.get(step)
+    if known is None:
+        known = scope.calls[step] = _called(scope, step, node)
+    place = list(step._values).index(node.output_number)
+    value: Value = known.outputs[place]
+    value.wanted = value.wanted or scope.text.name_of(node)
+    return value
+
+
+def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
+    arguments = [each for each in step.edges if each.requires_grad]
+    arguments = list(dict.fromkeys(arguments))
+    outputs = list(step._values.values())
+    cotangents, gradients = _backward(scope, step)
+    name = scope.text.define(
+        _lower(step.name.removesuffix("Backward")), _definition(scope, step, arguments, outputs, cotangents, gradients)
+    )
+    inputs = [scope.value(each) for each in arguments]
+    several = len(outputs) > 1
+    made = Step(inputs, lambda e: call(name, *e), [None] * len(outputs), node.serial, node.where, unpacked=several)
+    return scope.add(made)
+
+
+def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list[Node | None]]:
+    """The cotangents of the outputs that the user's `backward` got, and the gradients that it made of them."""
+    for event in scope.text.story.events:
+        if getattr(event.what, "step", None) is step:
+            return list(event.what.cotangents), list(event.what.results)
+    given = [
+        None if aval is None or place not in step._values else Node(example, (), (known(0, aval),), aval, where=NOWHERE)
+        for place, aval in enumerate(step.output_avals)
+    ]
+    try:
+        with recording(False):
+            return given, step(given, False)
+    except RuntimeError as error:
+        raise Unwritable(
+            f"the backward of {step.name.removesuffix('Backward')} reads values, so it can only be shown in a "
+            "recording: `with jaxvjp.explain.recording() as story:` around the computation and its backward"
+        ) from error
+
+
+def _definition(
+    scope: Scope,
+    step: FunctionStep,
+    arguments: Sequence[Node],
+    outputs: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    gradients: Sequence[Node | None],
+) -> str:
+    """`@jax.custom_vjp` and the two functions of its derivative, NAME standing for its name."""
+    text = scope.text
+    names = _argument_names(step, arguments)
+    forward = Scope(text, scope, _within(outputs, arguments), False)
+    given = [Value(each) for each in names]
+    forward.values.update(zip(arguments, given, strict=True))
+    results = [forward.value(each) for each in outputs]
+    primal = _body(forward, given, names, results, len(outputs) == 1)
+
+    arrived = [each for each in cotangents if each is not None]
+    before = {*arguments, *_computed(outputs, arguments)}
+    returned = [each for each in gradients if each is not None]
+    inside = _within(returned, [*before, *arrived])
+    reads = [
+        each
+        for each in reachable(returned, lambda each: () if each in before or each in arrived else each.inputs)
+        if each in before
+    ]
+    zeros = [
+        argument
+        for argument, gradient in zip(step.inputs, gradients, strict=True)
+        if gradient is None and argument not in reads
+    ]
+    residuals = list(dict.fromkeys([*reads, *zeros]))
+    saving = Scope(text, scope, _within([*outputs, *residuals], arguments), False)
+    saving.values.update(zip(arguments, given, strict=True))
+    both = [saving.value(each) for each in [*outputs, *residuals]]
+    saved = _body(saving, given, names, both, len(outputs) == 1, len(residuals))
+
+    backward = Scope(text, scope, inside, False)
+    own = [Value(each.wanted or f"saved_{place}") for place, each in enumerate(both[len(outputs) :])]
+    for place, residual in enumerate(residuals):
+        if residual in arguments:
+            own[place].wanted = names[list(arguments).index(residual)]
+    backward.values.update(zip(residuals, own, strict=True))
+    grads = _gradient_names(step)
+    incoming = [Value(grads[place] if place < len(grads) else f"grad_{place}") for place in range(len(outputs))]
+    position = {place: number for number, place in enumerate(step._values)}
+    for place, cotangent in enumerate(cotangents):
+        if cotangent is not None and place in position:
+            backward.values[cotangent] = incoming[position[place]]
+    made: list[Value] = []
+    for argument in arguments:
+        total: Value | None = None
+        for edge, gradient in zip(step.inputs, gradients, strict=True):
+            if edge is argument and gradient is not None:
+                value = backward.value(gradient)
+                total = value if total is None else backward.add(Step([total, value], _sum)).outputs[0]
+        if total is None:
+            source = backward.value(argument)
+            total = backward.add(Step([source], lambda e: call("jnp.zeros_like", e[0]))).outputs[0]
+        made.append(total)
+    local = [safe(each.wanted or "t") for each in own]
+    heads = [safe(each.wanted or "g") for each in incoming]
+    unpack = [f"    {', '.join(local)}{',' if len(local) == 1 else ''} = residuals"] if local else []
+    head = heads[0]
+    if len(heads) > 1:
+        unpack.append(f"    {', '.join(heads)} = cotangents")
+        head = "cotangents"
+    pulled = _body(backward, [*own, *incoming], [*local, *heads], made, False)
+    parameters = ", ".join(names)
+    return "\n".join(
+        [
+            "@jax.custom_vjp",
+            f"def NAME({parameters}):",
+            *primal,
+            "",
+            "",
+            f"def NAME_forward({parameters}):",
+            *saved,
+            "",
+            "",
+            f"def NAME_backward(residuals, {head}):",
+            *unpack,
+            *pulled,
+            "",
+            "",
+            "NAME.defvjp(NAME_forward, NAME_backward)",
+        ]
+    )
+
+
+def _body(
+    scope: Scope,
+    given: Sequence[Value],
+    names: Sequence[str],
+    results: Sequence[Value],
+    single: bool,
+    residuals: int = -1,
+) -> list[str]:
+    known: dict[Value, Expression] = {value: parsed(each) for value, each in zip(given, names, strict=True)}
+    for outer, inner in scope.reached.items():
+        known[inner] = _outside(outer)
+    block = Block(scope.steps, results, known, {"jax", "jnp"} - set(names))
+    texts = [ast.unparse(each) for each in block.results]
+    count = len(texts) if residuals < 0 else len(texts) - residuals
+    returned = texts[0] if single else f"({', '.join(texts[:count])}{',' if count == 1 else ''})"
+    if residuals >= 0:
+        rest = texts[count:]
+        returned += f", ({', '.join(rest)}{',' if len(rest) == 1 else ''})"
+    return [*[f"    {each.text}" for each in block.lines], f"    return {returned}"]
+
+
+def _outside(value: Value) -> Expression:
+    """A constant of the program's, as the function reads it: a number in its place, else by its name."""
+    if value.step is not None and not value.step.inputs and (value.wanted is None or value.step.free):
+        return value.step.write([])
+    return parsed(safe(value.wanted or "t"))
+
+
+def _within(outputs: Sequence[Node], given: Sequence[Node]) -> set[Node]:
+    known = set(given)
+    nodes = reachable(outputs, lambda each: () if each in known else each.inputs)
+    return {each for each in nodes if each not in known and (each.inputs or each.value is None)}
+
+
+def _computed(outputs: Sequence[Node], arguments: Sequence[Node]) -> set[Node]:
+    """What the forward computes."""
+    return {each for each in _within(outputs, arguments) if each.operation is not None}
+
+
+def _sum(e: Sequence[Expression]) -> Expression:
+    return ast.BinOp(e[0], ast.Add(), e[1])
+
+
+def _lower(name: str) -> str:
+    """`MyCube` as `my_cube`."""
+    spaced = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+    return spaced.lstrip("_")
+
+
+def _argument_names(step: FunctionStep, arguments: Sequence[Node]) -> list[str]:
+    """The names of `forward`'s parameters that are differentiated."""
+    function = step.ctx._forward_cls
+    parameters = list(inspect.signature(function.forward).parameters.values())
+    if not function._separates_context():
+        parameters = parameters[1:]
+    plain = [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+    places = [place for place, aval in enumerate(step.input_avals) if aval is not None]
+    named = dict(
+        zip(step.edges, [plain[place] if place < len(plain) else f"x{place}" for place in places], strict=False)
+    )
+    return [safe(named.get(each, f"x{place}")) for place, each in enumerate(arguments)]
+
+
+def _gradient_names(step: FunctionStep) -> list[str]:
+    parameters = list(inspect.signature(step.ctx._forward_cls.backward_method()).parameters.values())[1:]
+    return [each.name for each in parameters if each.kind is not each.VAR_POSITIONAL]
+
+
+WRITERS["function"] = custom

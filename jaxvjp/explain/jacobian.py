@@ -1,0 +1,217 @@
+"""The Jacobian behind a backward pass, laid out: J with names on its rows and columns, v, and vᵀJ.
+
+In this room one can compute and show it (`jacobian_of`). `source` comes before it.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp import terminal
+from jaxvjp.autograd.backward import jacobian
+from jaxvjp.autograd.function_step import shown_tensor
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node
+from jaxvjp.core.observers import Walked
+from jaxvjp.explain.source import executed, write
+from jaxvjp.explain.story import Story
+
+Array = np.ndarray[Any, Any]
+LARGEST = 4096
+"""J of more numbers than this is not laid out."""
+LATEX = 64
+
+
+class Matrix(NamedTuple):
+    """J of one input.
+
+    Attributes:
+        name: what the input is called.
+        jacobian: of the root's shape, then the input's.
+    """
+
+    name: str
+    jacobian: Array
+
+
+class Jacobian:
+    """J for each input of a backward pass, with v and vᵀJ; `print` lays it out.
+
+    Attributes:
+        root: what the result is called.
+        v: the gradient argument, of the result's shape.
+        matrices: J of each input.
+    """
+
+    def __init__(self, root: str, v: Array, matrices: list[Matrix]) -> None:
+        self.root = root
+        self.v = v
+        self.matrices = matrices
+
+    def __getitem__(self, name: str) -> Array:
+        """J of the input of that name."""
+        for each in self.matrices:
+            if each.name == name:
+                return each.jacobian
+        raise KeyError(f"{name!r}; there are {', '.join(each.name for each in self.matrices)}")
+
+    def product(self, name: str) -> Array:
+        """vᵀJ for the input of that name."""
+        return np.asarray(np.tensordot(self.v, self[name], self.v.ndim))
+
+    @property
+    def picked(self) -> str | None:
+        """The element of the result whose row v picks out; None where v is not one-hot."""
+        flat = self.v.ravel()
+        if flat.size < 2 or np.count_nonzero(flat) != 1 or flat.sum() != 1:
+            return None
+        return terminal.labels(self.root, self.v.shape)[int(np.flatnonzero(flat)[0])]
+
+    def sentences(self, matrix: Matrix) -> list[str]:
+        """What there is to be said of the shapes, and of the v."""
+        shape, own = self.v.shape, matrix.jacobian.shape[self.v.ndim :]
+        said = [f"{self.root} has shape {list(shape)} and {matrix.name} {list(own)}, so J has shape {[*shape, *own]}"]
+        if len(shape) > 1 or len(own) > 1:
+            said.append(f"laid out with a row for each element of {self.root} and a column for each of {matrix.name}")
+        if self.picked is not None:
+            said.append(f"v is one-hot: vᵀJ is the row {self.picked} of J")
+        elif self.v.size == 1:
+            said.append(f"{self.root} is one number: J has one row, which v multiplies")
+        elif (self.v == 1).all():
+            said.append(f"v is all ones: vᵀJ is the sum of the rows, the gradient of {self.root}.sum()")
+        else:
+            said.append("vᵀJ is the sum of the rows, each times its number in v")
+        return said
+
+    def parts(self, matrix: Matrix) -> list[tuple[str, Array, list[str], list[str]]]:
+        """J, vᵀ and vᵀJ of one input as matrices: name, numbers, labels of the rows, labels of the columns."""
+        rows = terminal.labels(self.root, self.v.shape)
+        columns = terminal.labels(matrix.name, matrix.jacobian.shape[self.v.ndim :])
+        return [
+            ("J", matrix.jacobian.reshape(len(rows), len(columns)), rows, columns),
+            ("vᵀ", self.v.reshape(1, -1), [""], rows),
+            ("vᵀJ", self.product(matrix.name).reshape(1, -1), [""], columns),
+        ]
+
+    def __str__(self) -> str:
+        blocks = []
+        for each in self.matrices:
+            laid_out = [terminal.matrix(*part) for part in self.parts(each)]
+            blocks.append("\n".join([*self.sentences(each), *laid_out]))
+        return "\n\n".join(blocks)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join(
+            "<p>"
+            + "<br>".join(html.escape(each) for each in self.sentences(matrix))
+            + "</p>"
+            + "".join(table(*part) for part in self.parts(matrix))
+            for matrix in self.matrices
+        )
+
+    def _repr_latex_(self) -> str | None:
+        """vᵀJ as a product of matrices; None where they are not small."""
+        if sum(each.jacobian.size for each in self.matrices) > LATEX or any(
+            np.iscomplexobj(each.jacobian) for each in self.matrices
+        ):
+            return None
+        lines = []
+        for each in self.matrices:
+            (_, j, _, _), (_, v, _, _), (_, product, _, _) = self.parts(each)
+            left = rf"\frac{{\partial L}}{{\partial {_tex(each.name)}}}"
+            lines.append(f"{left} = {_bmatrix(v)} {_bmatrix(j)} = {_bmatrix(product)}")
+        return "$$" + r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}" + "$$"
+
+
+def table(name: str, values: Array, rows: list[str], columns: list[str]) -> str:
+    """A matrix as an HTML table with heads for its rows and columns."""
+    head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in columns)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(label)}</th>'
+        + "".join(f"<td>{html.escape(terminal.numbers(each))}</td>" for each in row)
+        + "</tr>"
+        for label, row in zip(rows, values, strict=True)
+    )
+    return f"<table><caption>{html.escape(name)}</caption><tr><th></th>{head}</tr>{body}</table>"
+
+
+def _bmatrix(values: Array) -> str:
+    rows = [" & ".join(terminal.numbers(each) for each in row) for row in values]
+    return r"\begin{bmatrix}" + r" \\ ".join(rows) + r"\end{bmatrix}"
+
+
+def _tex(name: str) -> str:
+    return name.replace("_", r"\_")
+
+
+def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) -> ValueError | None:
+    """The error for a J that is too large to be laid out, None for one that is not."""
+    size = math.prod(shape) * math.prod(own)
+    if size <= LARGEST:
+        return None
+    return ValueError(
+        f"the Jacobian of {root} with respect to {name} has shape {[*shape, *own]}: {size:,} numbers, more than the "
+        f"{LARGEST:,} that are laid out\n"
+        "`jaxvjp.autograd.functional.jacobian(f, x)` computes it; one row of it is `y.backward(one_hot)`."
+    )
+
+
+def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
+    """The Jacobian of a backward pass from one root whose graph is still there; `names` has what things are called.
+
+    ValueError where it is too large, or where there are several roots.
+    """
+    root, v = single(walked)
+    called = names.get(root, "y")
+    leaves = list(walked.gradients)
+    labels = [names.get(each, f"x{place}" if len(leaves) > 1 else "x") for place, each in enumerate(leaves)]
+    for node, label in zip(leaves, labels, strict=True):
+        error = refused(called, root.aval.shape, label, node.aval.shape)
+        if error is not None:
+            raise error
+    found = jacobian(shown_tensor(root), [shown_tensor(each) for each in leaves])
+    evaluate([each.node for each in found])
+    matrices = [Matrix(label, np.asarray(each.value)) for label, each in zip(labels, found, strict=True)]
+    return Jacobian(called, v, matrices)
+
+
+def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> Jacobian:
+    """The Jacobian of a backward pass that took place, by `jax.jacrev` of the function that is printed of it."""
+    root, v = single(walked)
+    for node in walked.gradients:
+        error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
+        if error is not None:
+            raise error
+    place = max(place for place, each in enumerate(story.events) if each.what is walked)
+    alone = story._replace(events=[story.events[place]], shown=[], owners={})
+    hypothetical = alone._replace(hypothetical=True)
+    found = executed(write(hypothetical, "jacrev"))
+    matrices = []
+    for node in walked.gradients:
+        variable = f"{names[node]}_jacobian"
+        if variable not in found:
+            raise ValueError(
+                "this backward pass has no Jacobian to be laid out: it goes through complex numbers or cuts"
+            )
+        matrices.append(Matrix(names[node], np.asarray(found[variable])))
+    return Jacobian(names[root], v, matrices)
+
+
+def single(walked: Walked) -> tuple[Node, Array]:
+    """The root of a backward pass and its v; ValueError where it began at several."""
+    if len(walked.roots) != 1 or walked.batched:
+        raise ValueError(
+            "this backward began at several tensors at once, so there are several Jacobians\n"
+            "Explain one of them: `jaxvjp.explain(y).jacobian()`."
+        )
+    (root,), (v,) = walked.roots, walked.cotangents
+    if v is None:
+        return root, np.ones(root.aval.shape, root.aval.dtype.numpy)
+    evaluate((v,))
+    return root, np.asarray(v.value)

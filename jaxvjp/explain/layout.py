@@ -1,0 +1,97 @@
+"""The pages of a printed program: imports, inputs, functions, statements, each line with where it comes from.
+
+In this room one can lay a program out (`laid_out`). `text` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from jaxvjp.explain.block import Line, Repeat, rolled
+from jaxvjp.explain.story import Story
+from jaxvjp.explain.text import Text
+
+COMMENT = 44
+"""The column from which comments start, where the lines are short enough."""
+WIDTH = 116
+
+
+def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str, Any]]:
+    """The lines of the whole text, each with its sources; what is given before the time `first` are the inputs."""
+    settings = ['jax.config.update("jax_enable_x64", True)'] if text.wide else []
+    if jax.default_backend() != "cpu":
+        settings.append('jax.config.update("jax_default_matmul_precision", "highest")')
+    imports = ["import jax", "import jax.numpy as jnp", *text.imports]
+    inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
+    statements = [line for line in lines if line not in inputs]
+    file = _file_of(text.story)
+    pages: list[list[tuple[str, Any]]] = [
+        [(each, ()) for each in sorted(imports, key=lambda each: (each.startswith("from jax"), each))],
+        [(each, ()) for each in settings],
+        [*[(each, ()) for each in text.summaries], *_formatted(inputs, 0, file)],
+    ]
+    for key, called in text.definitions.items():
+        own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
+        if text.lines[key] is not None:
+            body, returned = text.lines[key]
+            own += [*_formatted(rolled(body), 1, file), (f"    {returned}", ())]
+        pages.append([("", ()), *own, ("", ())])
+    pages.append(_formatted(rolled(statements), 0, file))
+    flat: list[tuple[str, Any]] = []
+    for page in pages:
+        if page:
+            flat += [("", ()), *page] if flat else page
+    return _tidied(flat)
+
+
+def _file_of(story: Story) -> str | None:
+    """The file that most of the story happened in, whose name needs not be said."""
+    names = [each.where[0].co_filename for each in story.events if each.where is not None]
+    return max(set(names), key=names.count) if names else None
+
+
+def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
+    """Lines with their comments, indented; what repeats in a loop."""
+    found: list[tuple[str, Any]] = []
+    for each in lines:
+        if isinstance(each, Repeat):
+            found.append((f"{'    ' * depth}for _ in range({each.times}):", ()))
+            found += _formatted(each.lines, depth + 1, file)
+            continue
+        text = "    " * depth + each.text
+        known = found and found[-1][1] == each.sources
+        notes = [
+            _said(source, each.text if each.note != "leaf" and not known else None, file) for source in each.sources
+        ]
+        if each.note and each.note != "leaf":
+            notes.append(each.note)
+        comment = f"# {'; '.join(notes)}"
+        room = max(COMMENT, len(text) + 2)
+        if notes and room + len(comment) > WIDTH and len(notes) + len(text) > COMMENT:
+            found.append((f"{'    ' * depth}{comment}", each.sources))
+            found.append((text, each.sources))
+        else:
+            found.append((f"{text.ljust(room)}{comment}" if notes else text, each.sources))
+    return found
+
+
+def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:
+    filename, line, text = source
+    place = f"line {line}" if file is None or filename == file else f"{filename.rpartition('/')[2]}:{line}"
+    short = text if len(text) <= 60 else text[:57] + "..."
+    return place if not text or written in (None, text) else f"{place}: {short}"
+
+
+def _tidied(lines: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """No more than two empty lines in a row, and none at the end."""
+    tidy: list[tuple[str, Any]] = []
+    for each in lines:
+        if not each[0] and len(tidy) >= 2 and not tidy[-1][0] and not tidy[-2][0]:
+            continue
+        tidy.append(each)
+    while tidy and not tidy[-1][0]:
+        tidy.pop()
+    return tidy

@@ -1,0 +1,124 @@
+"""Python values as source text. Nothing of jaxvjp but `dtypes` comes before this room."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.dtypes import dtype
+
+LONGEST, TABLE = 128, 4096
+"""A user's array of more elements than this is not written out, and a table of positions of an op's own neither."""
+
+
+class Unwritable(RuntimeError):  # noqa: N818 - it is no mistake of anybody's
+    """Something that has no source text: a function, an object of the user's."""
+
+
+def parsed(text: str) -> ast.expr:
+    """The expression that a piece of source text is."""
+    return ast.parse(text, mode="eval").body
+
+
+def name(text: str) -> ast.expr:
+    """A dotted name."""
+    first, *rest = text.split(".")
+    found: ast.expr = ast.Name(first, ast.Load())
+    for each in rest:
+        found = ast.Attribute(found, each, ast.Load())
+    return found
+
+
+def call(function: str | ast.expr, *arguments: ast.expr, **named: ast.expr) -> ast.expr:
+    """A call."""
+    callee = name(function) if isinstance(function, str) else function
+    return ast.Call(callee, list(arguments), [ast.keyword(key, value) for key, value in named.items()])
+
+
+def literal(value: Any) -> ast.expr:
+    """The text of a static argument; Unwritable where there is none."""
+    if value is None or isinstance(value, bool | str) or value is Ellipsis:
+        return ast.Constant(value)
+    if isinstance(value, enum.Enum):
+        return name(f"jax.lax.{type(value).__name__}.{value.name}")
+    if isinstance(value, int | float | complex):
+        return _number(value)
+    if isinstance(value, slice):
+        return ast.Slice(*[None if each is None else literal(each) for each in (value.start, value.stop, value.step)])
+    if isinstance(value, tuple):
+        return ast.Tuple([literal(each) for each in value], ast.Load())
+    if isinstance(value, list):
+        return ast.List([literal(each) for each in value], ast.Load())
+    if isinstance(value, dict):
+        return ast.Dict([literal(each) for each in value], [literal(each) for each in value.values()])
+    if isinstance(value, dtype):
+        return dtype_name(value.numpy)
+    if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic | bool | int | float)):
+        return dtype_name(value)
+    if isinstance(value, np.generic):
+        return literal(value.item())
+    if isinstance(value, np.ndarray | jax.Array):
+        return array(np.asarray(value), explicit=True, longest=TABLE)
+    if hasattr(value, "dtype") and isinstance(value, type(jax.numpy.float32)):
+        return dtype_name(value.dtype)
+    raise Unwritable(f"{type(value).__name__} {value!r}")
+
+
+def dtype_name(own: Any) -> ast.expr:
+    """`jnp.float32`."""
+    text = np.dtype(own).name
+    return name(f"jnp.{'bool_' if text == 'bool' else text}")
+
+
+def _number(value: complex) -> ast.expr:
+    if isinstance(value, complex):
+        if math.isfinite(value.real) and math.isfinite(value.imag):
+            return ast.Constant(value) if not value.real else parsed(repr(value))
+        return call("complex", _number(value.real), _number(value.imag))
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):
+            return name("jnp.nan")
+        return name("jnp.inf") if value > 0 else ast.UnaryOp(ast.USub(), name("jnp.inf"))
+    return parsed(repr(value))
+
+
+def shortest(value: Any) -> Any:
+    """A NumPy number as the Python number with the fewest digits that gives it back."""
+    if isinstance(value, np.bool_ | np.integer):
+        return value.item()
+    if isinstance(value, np.complexfloating):
+        return complex(shortest(value.real), shortest(value.imag))
+    return float(str(value))
+
+
+def _nested(values: np.ndarray[Any, Any]) -> ast.expr:
+    if values.ndim == 0:
+        return _number(shortest(values[()]))
+    return ast.List([_nested(each) for each in values], ast.Load())
+
+
+def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) -> ast.expr:
+    """An array as `jnp.array([1.0, 2.0])`, `jnp.zeros((20, 30))`; `explicit` puts the dtype there in any case.
+
+    Unwritable where it is too long.
+    """
+    default = values.dtype in (np.float32, np.int32, np.bool_, np.complex64)
+    named = {} if default and not explicit else {"dtype": dtype_name(values.dtype)}
+    if values.size > 3 or values.size == 0:
+        first = values.ravel()[0] if values.size else values.dtype.type(0)
+        if (values == first).all() and not (first == 0 and np.signbit(values.real).any()):
+            shape = literal(values.shape[0] if values.ndim == 1 else values.shape)
+            for number, maker in ((0, "jnp.zeros"), (1, "jnp.ones")):
+                if first == number:
+                    keeps = {} if values.dtype == np.float32 and not explicit else {"dtype": dtype_name(values.dtype)}
+                    return call(maker, shape, **keeps)
+            if values.size > 8:
+                return call("jnp.full", shape, _number(shortest(first)), **named)
+    if values.size > longest:
+        raise Unwritable(f"an array of {values.size} elements")
+    return call("jnp.array", _nested(values), **named)

@@ -1,0 +1,235 @@
+"""What the user calls a value: the name that the line which recorded it gives it.
+
+In this room one can ask for the statement behind a recorded operation (`statement`), the name that its result was
+assigned to (`assigned`), and the names that a frame has for its tensors (`in_frame`). `core.places` comes before it.
+CPython keeps for every instruction the very columns of the expression that it belongs to, so of `y = x * 2 + 1` it is
+known that the sum, and not the product, is y.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import keyword
+import linecache
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from jaxvjp.core.graph import Node
+from jaxvjp.core.places import Where
+from jaxvjp.tensor import Tensor
+
+Span = tuple[int, int, int, int]
+"""First line, last line, first column, last column."""
+FILES = 64
+BUILTINS = frozenset(dir(builtins))
+
+
+class Statement(NamedTuple):
+    """A statement of the user's, and the expression in it that an instruction belongs to."""
+
+    filename: str
+    tree: ast.stmt
+    expression: ast.AST | None
+
+    @property
+    def line(self) -> int:
+        return self.tree.lineno
+
+    @property
+    def text(self) -> str:
+        """The statement on one line, as it was written; of a compound statement its head."""
+        last = getattr(self.tree, "body", None)
+        end = last[0].lineno - 1 if last else self.tree.end_lineno or self.line
+        lines = linecache.getlines(self.filename)[self.line - 1 : max(end, self.line)]
+        return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+
+
+def statement(where: Where) -> Statement | None:
+    """The user's statement for what `places.user_line` kept; None where there is no source to be had."""
+    if where is None:
+        return None
+    code, instruction = where
+    span = _spans(code)[instruction // 2]
+    if span is None:
+        return None
+    tree = _parsed(code.co_filename, tuple(linecache.getlines(code.co_filename)))
+    return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
+
+
+def assigned(where: Where, index: int | None = None, kind: str = "") -> str | None:
+    """The name that the user's line gave to a result; `index` is its place where the operation returned several.
+
+    `kind` tells a "view" and a "write" from other operations: of `y[0] += 1` neither `y[0]` nor the sum is y, but what
+    has it written in; of `y += 1` the sum is.
+    """
+    found = statement(where)
+    if found is None:
+        return None
+    tree, expression = found.tree, found.expression
+    if isinstance(tree, ast.Assign):
+        if expression in tree.targets:  # `y[0] = 1`, which writes
+            return _root(expression)
+        if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
+            key = tree.value.keys[tree.value.values.index(expression)]
+            outer = _plain(tree.targets[0])
+            word = key.value if isinstance(key, ast.Constant) else None
+            return f"{outer}_{word}" if outer and isinstance(word, str) and word.isidentifier() else None
+        if isinstance(tree.value, ast.Tuple) and expression in tree.value.elts:
+            return _element(tree.targets[0], tree.value.elts.index(expression))
+        if expression is tree.value:
+            return _plain(tree.targets[0]) if index is None else _element(tree.targets[0], index)
+    elif isinstance(tree, ast.AnnAssign):
+        if expression is tree.value:
+            return _plain(tree.target)
+    elif isinstance(tree, ast.AugAssign):
+        if expression is tree or expression is tree.target:
+            return _written(tree.target, kind)
+    elif isinstance(tree, ast.Expr) and expression is tree.value and isinstance(expression, ast.Call):
+        method = expression.func
+        if isinstance(method, ast.Attribute) and method.attr.endswith("_") and not method.attr.startswith("__"):
+            return _written(method.value, kind)
+    if expression is not None:
+        for each in ast.walk(tree):
+            if isinstance(each, ast.NamedExpr) and each.value is expression:
+                return each.target.id
+    return None
+
+
+def within_builtin(where: Where) -> bool:
+    """Whether an operation was recorded by a function of Python's own, such as `sum(x)`, which makes several."""
+    found = statement(where)
+    expression = None if found is None else found.expression
+    return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and expression.func.id in BUILTINS
+
+
+def variables_of(frame: Any) -> dict[str, Any]:
+    """The variables that the code of a frame can see: its own, and of its module those that it uses."""
+    variables = {**frame.f_locals}
+    if frame.f_code.co_name != "<module>":
+        used = frame.f_code.co_names
+        variables.update({name: frame.f_globals[name] for name in used if name in frame.f_globals})
+    return variables
+
+
+def names_in(variables: Mapping[str, Any]) -> dict[Node, str]:
+    """What tensors among `variables` show, and what they are called: items of lists and dicts and attributes too.
+
+    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`.
+    """
+    found: dict[Node, str] = {}
+    inner: dict[Node, str] = {}
+    for name, value in variables.items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, Tensor):
+            found.setdefault(value.node, name)
+            continue
+        for part, each in _parts(value):
+            if isinstance(each, Tensor):
+                label = "".join(c if c.isalnum() else "_" for c in f"{name}_{part}")
+                inner.setdefault(each.node, label)
+    return {**inner, **found}
+
+
+def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
+    if isinstance(value, Mapping):
+        yield from list(value.items())[:100]
+    elif isinstance(value, list | tuple):
+        yield from list(enumerate(value))[:100]
+    elif not isinstance(value, type) and type(value).__module__ not in ("builtins", "numpy", "jax"):
+        yield from list(getattr(value, "__dict__", {}).items())[:100]
+
+
+@lru_cache(maxsize=FILES * 16)
+def _spans(code: Any) -> list[Span | None]:
+    spans: list[Span | None] = []
+    for line, end, column, last in code.co_positions():
+        known = line is not None and end is not None and column is not None and last is not None
+        spans.append((line, end, column, last) if known else None)
+    return spans
+
+
+@lru_cache(maxsize=FILES)
+def _parsed(filename: str, lines: tuple[str, ...]) -> dict[Span, Statement] | None:
+    """Every expression and statement of a file by where it stands; None if it cannot be read."""
+    try:
+        module = ast.parse("".join(lines))
+    except SyntaxError:  # a cell of a notebook with magic in it, say
+        return None
+    found: dict[Span, Statement] = {}
+    pending: list[tuple[ast.AST, ast.stmt | None]] = [(module, None)]
+    while pending:
+        tree, around = pending.pop()
+        if isinstance(tree, ast.stmt):
+            around = tree
+        if around is not None and hasattr(tree, "lineno"):
+            place: Any = tree
+            span = (place.lineno, place.end_lineno, place.col_offset, place.end_col_offset)
+            if span not in found or not isinstance(tree, ast.stmt):  # `f(x)` alone is a statement too
+                found[span] = Statement(filename, around, tree)
+        pending += [(each, around) for each in ast.iter_child_nodes(tree)]
+    return found
+
+
+def _enclosing(filename: str, known: dict[Span, Statement], span: Span) -> Statement | None:
+    inside = [
+        (each, found)
+        for each, found in known.items()
+        if isinstance(found.expression, ast.stmt) and each[0] <= span[0] and span[1] <= each[1]
+    ]
+    if not inside:
+        return None
+    _, smallest = min(inside, key=lambda pair: pair[0][1] - pair[0][0])
+    return Statement(filename, smallest.tree, None)
+
+
+def _plain(target: ast.expr) -> str | None:
+    if isinstance(target, ast.Attribute):
+        return target.attr
+    return target.id if isinstance(target, ast.Name) and target.id != "_" else None
+
+
+def _written(target: ast.expr, kind: str) -> str | None:
+    """What an operation that changes `target` makes: the variable, or only the part of it that is to be written."""
+    part = any(isinstance(each, ast.Subscript | ast.Call) for each in ast.walk(target))
+    return _root(target) if kind == "write" or not (part or kind) else None
+
+
+def _root(target: ast.AST | None) -> str | None:
+    """The variable that `y`, `y[0]`, `y.data` or `w.grad` belongs to: of a gradient `w_grad`."""
+    while isinstance(target, ast.Subscript | ast.Attribute | ast.Call | ast.Starred):
+        if isinstance(target, ast.Call):
+            target = target.func
+        elif isinstance(target, ast.Attribute) and target.attr == "grad":
+            root = _root(target.value)
+            return None if root is None else f"{root}_grad"
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+            return target.attr
+        else:
+            target = target.value
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _element(target: ast.expr, index: int) -> str | None:
+    if isinstance(target, ast.Tuple | ast.List) and index < len(target.elts):
+        return _plain(target.elts[index])
+    return None
+
+
+def safe(name: str) -> str:
+    """A name that a program may use where another meaning of it would be in the way."""
+    return name + "_" if keyword.iskeyword(name) or name in TAKEN else name
+
+
+TAKEN = frozenset(["jax", "jnp", "range"])
+"""What printed programs use themselves."""
+
+
+def numbered(name: str, taken: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
+    """`name`, or with the first number that is free: `y`, `y_2`, `y_3`."""
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate

@@ -1,0 +1,215 @@
+"""The recorded graph as a picture: SVG, Mermaid text, or plain text for a terminal. `chain` comes before this room.
+
+Leaves, operations with shapes and small values, the cotangents on the edges that they go back along, and where they do
+not: at cuts (`detach`, `no_grad`), and in what was freed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp import terminal
+from jaxvjp.core.graph import Node, Number, reachable
+from jaxvjp.explain.chain import Cotangents
+from jaxvjp.explain.names import statement
+from jaxvjp.ops.identity import detach, item, outcome
+
+SMALL = 6
+"""A value of at most so many numbers is shown."""
+LARGEST = 300
+"""A graph of more nodes than this is not drawn."""
+
+
+class Box(NamedTuple):
+    """One node of the picture.
+
+    Attributes:
+        key: an identifier.
+        kind: "leaf", "constant", "operation" or "cut".
+        title: what it is called, or its operation.
+        details: its operation, shape, value.
+        line: the user's line, 0 for none.
+        marks: "freed", "hook", "retains grad" and the like.
+    """
+
+    key: str
+    kind: str
+    title: str
+    details: list[str]
+    line: int
+    marks: list[str]
+
+
+class Arrow(NamedTuple):
+    """An edge: what flows forwards, whether a gradient may come back, and the cotangent that did."""
+
+    start: str
+    end: str
+    differentiable: bool
+    cotangent: str
+
+
+class Picture:
+    """A graph to be drawn: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` give text."""
+
+    def __init__(self, boxes: list[Box], arrows: list[Arrow]) -> None:
+        self.boxes = boxes
+        self.arrows = arrows
+
+    def __str__(self) -> str:
+        titles = {each.key: each.title for each in self.boxes}
+        into: dict[str, list[Arrow]] = {}
+        back: dict[str, list[str]] = {}
+        for each in self.arrows:
+            into.setdefault(each.end, []).append(each)
+            if each.cotangent:
+                back.setdefault(each.start, []).append(each.cotangent)
+        rows = []
+        for box in self.boxes:
+            reads = ", ".join(
+                ("" if each.differentiable else "¦") + titles[each.start] for each in into.get(box.key, [])
+            )
+            arrives = " + ".join(back.get(box.key, []))
+            marks = f" ({', '.join(box.marks)})" if box.marks else ""
+            line = f"line {box.line}" if box.line else ""
+            rows.append([box.title + marks, "  ".join(box.details), f"← {reads}" if reads else "", arrives, line])
+        return terminal.aligned(["value", "what it is", "made from", "cotangent", "line"], rows)
+
+    __repr__ = __str__
+
+    def mermaid(self) -> str:
+        """The graph as a Mermaid flowchart, which many sites and editors draw."""
+        opening = {"leaf": ("([", "])"), "constant": ("[/", "/]"), "operation": ("[", "]"), "cut": ("{{", "}}")}
+        lines = ["flowchart TD"]
+        for box in self.boxes:
+            left, right = opening[box.kind]
+            label = "<br/>".join(_quoted(each) for each in [box.title, *box.details, *box.marks])
+            lines.append(f'    {box.key}{left}"{label}"{right}')
+        for arrow in self.arrows:
+            tip = "-->" if arrow.differentiable else "-.->"
+            label = f'|"{_quoted(arrow.cotangent)}"|' if arrow.cotangent else ""
+            lines.append(f"    {arrow.start} {tip}{label} {arrow.end}")
+        freed = [box.key for box in self.boxes if "freed" in box.marks]
+        if freed:
+            lines += ["    classDef freed stroke-dasharray: 4 4,opacity:0.6", f"    class {','.join(freed)} freed"]
+        return "\n".join(lines)
+
+    def svg(self) -> str:
+        """The graph as SVG, laid out by Graphviz; RuntimeError where that is not installed."""
+        try:
+            import graphviz
+        except ImportError as error:
+            raise RuntimeError(MISSING) from error
+        graph = graphviz.Digraph(
+            graph_attr={"bgcolor": "transparent", "rankdir": "TB", "ranksep": "0.35"},
+            node_attr={"fontname": "sans-serif", "fontsize": "11", "shape": "box", "style": "rounded", "class": "node"},
+            edge_attr={"fontname": "sans-serif", "fontsize": "10", "arrowsize": "0.7"},
+        )
+        shapes = {"leaf": "ellipse", "constant": "parallelogram", "operation": "box", "cut": "hexagon"}
+        for box in self.boxes:
+            style = "rounded,dashed" if "freed" in box.marks else "rounded"
+            label = "\n".join([box.title, *box.details, *box.marks])
+            graph.node(
+                box.key,
+                graphviz.escape(label),
+                shape=shapes[box.kind],
+                style=style if box.kind == "operation" else "solid",
+                id=f"node-{box.key}",
+                **{"class": f"{box.kind} line-{box.line}"},
+            )
+        for arrow in self.arrows:
+            style = "solid" if arrow.differentiable else "dotted"
+            graph.edge(arrow.start, arrow.end, graphviz.escape(arrow.cotangent), style=style)
+        try:
+            drawn: str = graph.pipe(format="svg", encoding="utf-8")
+        except graphviz.ExecutableNotFound as error:
+            raise RuntimeError(MISSING) from error
+        return drawn[drawn.index("<svg") :]
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self.svg()
+        except RuntimeError:
+            return None
+
+
+MISSING = (
+    "an SVG picture is laid out by Graphviz, which is not installed\n"
+    "`pip install 'jaxvjp[picture]'` and the program `dot` (on Debian `apt install graphviz`). `.mermaid()` and "
+    "`print` need neither."
+)
+
+
+def _quoted(text: str) -> str:
+    return text.replace('"', "'").replace("[", "&#91;").replace("]", "&#93;")
+
+
+def picture_of(
+    roots: Sequence[Node],
+    inputs: Callable[[Node], Iterable[Any]],
+    called: Callable[[Node], str | None],
+    cotangents: Cotangents | None,
+) -> Picture:
+    """The picture of what `roots` were computed from, with the numbers of a backward pass if there are some.
+
+    ValueError for a graph of more than LARGEST nodes.
+    """
+    nodes = [node for node in reachable(roots, inputs) if node.operation is not item]
+    if len(nodes) > LARGEST:
+        raise ValueError(
+            f"a graph of {len(nodes):,} nodes is too large to be drawn (the limit is {LARGEST})\n"
+            "Explain a part of it, an earlier result or fewer steps; the printed program rolls what repeats into loops."
+        )
+    keys = {node: f"n{place}" for place, node in enumerate(nodes)}
+    flows: dict[tuple[Node, Node], str] = {}
+    for link in cotangents or ():
+        for target, (_, value) in zip(link.targets, link.leaves, strict=True):
+            flows[target, link.node] = terminal.numbers(value) if value.size <= SMALL else f"{list(value.shape)}"
+    boxes = [_box(node, keys[node], called(node), node.operation is None and any(inputs(node))) for node in nodes]
+    arrows = []
+    for node in nodes:
+        for each in dict.fromkeys(_sources(inputs(node))):
+            flow = flows.get((each, node), "")
+            arrows.append(Arrow(keys[each], keys[node], each.requires_grad and node.requires_grad, flow))
+    return Picture(boxes, arrows)
+
+
+def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
+    for each in inputs:
+        if type(each) is Node:
+            yield each.inputs[0] if each.operation is item and type(each.inputs[0]) is Node else each
+
+
+def _box(node: Node, key: str, name: str | None, detached: bool) -> Box:
+    source = statement(node.where)
+    marks = [
+        word
+        for word, there in (("freed", node.freed), ("hook", bool(node.hooks)), ("retains grad", node.retains))
+        if there
+    ]
+    numbers = [terminal.numbers(np.asarray(each.value)) for each in node.inputs if type(each) is Number]
+    details = []
+    if detached:  # a leaf that is the value of another node
+        kind, title = "cut", name or "detach"
+    elif node.operation is None:
+        kind = "leaf" if node.requires_grad else "constant"
+        title = name or kind
+    else:
+        cut = node.operation is detach or (not node.requires_grad and any(each.requires_grad for each in node.inputs))
+        kind = "cut" if cut else "leaf" if node.is_leaf and node.requires_grad else "operation"
+        own = (
+            node.python.name.removesuffix("Backward")
+            if node.operation is outcome and node.python
+            else node.operation.torch_name
+        )
+        title = name or own
+        if title != own or numbers:
+            details.append(" ".join([own, *numbers]))
+    avals = node.aval if type(node.aval) is tuple else (node.aval,)
+    details.append(", ".join(f"{each.dtype.name}{list(each.shape)}" for each in avals))
+    if type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL:
+        details.append(terminal.numbers(node.value))
+    return Box(key, kind, title, details, 0 if source is None else source.line, marks)

@@ -1,0 +1,187 @@
+"""An op's function as it is run on symbols: JAX's functions in its globals and closures noted instead of called.
+
+In this room one can have a function respelled (`respelled`). `symbols` comes before it.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+import sys
+import textwrap
+import types
+from typing import Any
+
+import jax
+import jax.custom_derivatives
+import jax.numpy as jnp
+
+from jaxvjp.explain.literals import Unwritable
+from jaxvjp.explain.symbols import Definition, Named, Symbol
+from jaxvjp.ops.op import Op
+
+MODULES = {
+    "jnp": jnp,
+    "jax": jax,
+    "jnp.linalg": jnp.linalg,
+    "jnp.fft": jnp.fft,
+    "jax.nn": jax.nn,
+    "jax.lax": jax.lax,
+    "jax.scipy.special": jax.scipy.special,
+    "jax.scipy.linalg": jax.scipy.linalg,
+    "jax.lax.linalg": jax.lax.linalg,
+}
+
+
+class Namespace:
+    """A module of JAX's whose functions are `Named`."""
+
+    def __init__(self, path: str, module: Any) -> None:
+        self._path = path
+        self._module = module
+
+    def __getattr__(self, attribute: str) -> Any:
+        return respelled(getattr(self._module, attribute), f"{self._path}.{attribute}")
+
+
+@functools.cache
+def _paths() -> dict[int, str]:
+    """The names of JAX's functions by identity, for those that a table or a closure holds."""
+    found: dict[int, str] = {}
+    for path, module in reversed(MODULES.items()):
+        for attribute in dir(module):
+            value = getattr(module, attribute)
+            if not attribute.startswith("_") and callable(value):
+                found[id(value)] = f"{path}.{attribute}"
+    return found
+
+
+def _ours(function: Any) -> bool:
+    module = getattr(function, "__module__", None) or ""
+    return module.startswith("jaxvjp.ops.") or module == "jaxvjp.explain.wording"
+
+
+def respelled(value: Any, path: str | None = None) -> Any:
+    """`value` as an op's function shall see it: functions of JAX's are noted when called."""
+    if isinstance(value, types.ModuleType):
+        known = next((name for name, module in MODULES.items() if module is value), None)
+        return (
+            Namespace(known or path or value.__name__, value) if value.__name__.startswith("jax.") or known else value
+        )
+    if isinstance(value, type | type(jnp.float32)):
+        return value
+    if isinstance(value, Op):
+        return Row(value)
+    if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
+        return Named(value.fun.__name__, value, _bundled(value))
+    if isinstance(value, functools.partial):
+        return functools.partial(respelled(value.func), *value.args, **value.keywords)
+    if isinstance(value, types.FunctionType) and _ours(value):
+        return _rebuilt(value)
+    if isinstance(value, dict) and type(value) is dict:
+        return {key: respelled(each) for key, each in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(respelled(each) for each in value)
+    if callable(value) and not isinstance(value, Named | Symbol):
+        known = path if path and path.startswith("j") else _paths().get(id(value))
+        if known is None:
+            known = _paths().get(id(value))
+        return value if known is None else Named(known, value)
+    return value
+
+
+class Row:
+    """An op whose function is run on symbols."""
+
+    def __init__(self, row: Op) -> None:
+        self._row = row
+
+    @property
+    def function(self) -> Any:
+        return respelled(self._row.function)
+
+    @property
+    def write(self) -> Any:
+        return respelled(self._row.write)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and other._row is self._row
+
+    def __hash__(self) -> int:
+        return hash(self._row)
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._row, attribute)
+
+    def call(self, static: tuple[Any, ...], operands: Any) -> Any:
+        return Op.call(self, static, operands)  # type: ignore[arg-type]
+
+
+@functools.cache
+def _rebuilt(function: types.FunctionType) -> Any:
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is not None and not function.__code__.co_freevars:
+        return function
+    cells = None
+    if function.__closure__:
+        cells = tuple(types.CellType(respelled(each.cell_contents)) for each in function.__closure__)
+    made = types.FunctionType(function.__code__, _globals(function.__module__), function.__name__, None, cells)
+    made.__defaults__ = function.__defaults__
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+class _Globals(dict[str, Any]):
+    """The globals of a module, respelled when they are first looked at."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(__builtins__=module.__dict__["__builtins__"], __name__=module.__name__)
+        self.module = module
+
+    def __missing__(self, key: str) -> Any:
+        if key not in self.module.__dict__:
+            raise KeyError(key)
+        self[key] = respelled(self.module.__dict__[key])
+        return self[key]
+
+
+@functools.cache
+def _globals(module: str) -> _Globals:
+    return _Globals(sys.modules[module])
+
+
+@functools.cache
+def _bundled(value: Any) -> Definition:
+    """A function with a derivative of its own, as the source of both."""
+    parts = [value.fun, *[each for each in (getattr(value, "jvp", None),) if each is not None]]
+    texts = [_undocumented(each) for each in parts]
+    needed: set[str] = set()
+    for each in texts:
+        needed |= {node.id for node in ast.walk(ast.parse(each)) if isinstance(node, ast.Name)}
+    imports = []
+    for key in sorted(needed):
+        found = parts[0].__globals__.get(key)
+        if isinstance(found, types.ModuleType) or found is value or found is None:
+            continue
+        public = next((each for each in PUBLIC if getattr(each, key, None) is found), None)
+        if public is None:
+            raise Unwritable(f"{key}, which {parts[0].__name__} uses")
+        imports.append(f"from {public.__name__} import {key}")
+    return Definition(parts[0].__name__, "\n\n\n".join(texts), tuple(imports))
+
+
+def _undocumented(function: Any) -> str:
+    """The source of a function without its docstring."""
+    text = textwrap.dedent(inspect.getsource(function)).rstrip()
+    (tree,) = ast.parse(text).body
+    assert isinstance(tree, ast.FunctionDef)
+    if ast.get_docstring(tree) is None or len(tree.body) == 1:
+        return text
+    lines = text.splitlines()
+    return "\n".join([*lines[: tree.body[0].lineno - 1], *lines[tree.body[0].end_lineno :]])
+
+
+PUBLIC = (functools, math, jax.custom_derivatives, jax, jnp)
+"""Where a name may be imported from that a function's source uses."""

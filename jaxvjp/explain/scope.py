@@ -1,0 +1,342 @@
+"""Steps from nodes: which part of a recorded graph is written inside a function, which outside of it, and how.
+
+In this room one can have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
+reaches out for what does not depend on its parameters. `writing`, `cuts` and `text` come before it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.autograd.function_step import FunctionStep
+from jaxvjp.core.graph import Node, Number, reachable
+from jaxvjp.core.program import Program
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
+from jaxvjp.explain.fallback import primitives
+from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
+from jaxvjp.explain.names import numbered, safe
+from jaxvjp.explain.text import Text
+from jaxvjp.explain.writing import Given, Written, definition, written
+from jaxvjp.ops.creation import full
+from jaxvjp.ops.identity import detach, item, outcome, variable
+from jaxvjp.ops.view import put
+
+POSITIONED = frozenset([*CUTS, put, full])
+"""Ops whose Python numbers are positions and the like, which are part of the text."""
+
+
+WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
+"""What writes nodes that need functions of their own: a custom "function", a transform of a "program"."""
+
+
+def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
+    """The nodes that a function of `given` has to compute for `outputs`: those that depend on its parameters, and those
+    through which a gradient goes. What is known `outside` and requires no gradient is left there."""
+    params = set(given)
+
+    def stops(node: Node) -> bool:
+        return node in params or (node in outside and not node.requires_grad)
+
+    order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
+    inside: set[Node] = set()
+    for node in order:
+        if stops(node):
+            continue
+        leaf = node.is_leaf and node.requires_grad
+        if (node.requires_grad and not leaf) or (
+            not leaf and any(each in inside or each in params for each in text.inputs(node))
+        ):
+            inside.add(node)
+    return inside
+
+
+class NeedsWide(Exception):  # noqa: N818 - no error: the program is written anew
+    """Something has to be written that holds only with 64-bit types on."""
+
+
+class Scope:
+    """Where statements are collected: the program's own scope (without `outer`) or a function's.
+
+    Attributes:
+        values: the value of each node that is written or known here; a list of them where it has several.
+        steps: what is written here.
+        differentiated: whether `jax.vjp` goes through what is written here, and has to be stopped where torch's does.
+        reached: the values of the outer scope that are read here, with the value that stands for each.
+        calls: the step that calls a custom Function, which may have several outputs, by its backward step.
+    """
+
+    def __init__(
+        self, text: Text, outer: Scope | None = None, inside: set[Node] | None = None, differentiated: bool = True
+    ) -> None:
+        self.text = text
+        self.differentiated = differentiated and outer is not None
+        self.outer = outer
+        self.inside = inside
+        self.values: dict[Any, Any] = {}
+        self.steps: list[Step] = []
+        self.reached: dict[Value, Value] = {}
+        self.calls: dict[Any, Step] = {}
+        self.own_names: set[str | None] | None = None
+
+    def value(self, wanted: Any) -> Any:
+        """The value of a node, written here if it is not yet."""
+        pending = [wanted]
+        while pending:
+            node = pending[-1]
+            if node in self.values:
+                pending.pop()
+                continue
+            missing = [each for each in self._sources(node) if each not in self.values]
+            if missing:
+                pending += missing
+                continue
+            pending.pop()
+            self.values[node] = self._made(node)
+        return self.values[wanted]
+
+    def add(self, step: Step) -> Step:
+        self.steps.append(step)
+        return step
+
+    def _elsewhere(self, node: Any) -> bool:
+        return self.outer is not None and type(node) is Node and self.inside is not None and node not in self.inside
+
+    def _sources(self, node: Any) -> Sequence[Any]:
+        if type(node) is Number or self._elsewhere(node):
+            return ()
+        if node.operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
+            return [each for each in node.python.edges if each.requires_grad]
+        if node.operation is put and writes_back(node):
+            return [each for each in node.inputs[:1] if type(each) is Node]
+        return [each for each in self.text.inputs(node) if type(each) is Node]
+
+    def _made(self, node: Any) -> Any:
+        if type(node) is Number:
+            return self._number(node)
+        if self._elsewhere(node) and not self._grows_here(node):
+            assert self.outer is not None
+            found = self.outer.value(node)
+            return [self._reach(each) for each in found] if isinstance(found, list) else self._reach(found)
+        operation = node.operation
+        if node in self.text.twins:
+            return self._alias(node, self.values[self.text.twins[node]])
+        if operation is None:
+            return self._leaf(node)
+        if operation is variable:
+            return self._alias(node, self.values[node.inputs[0]])
+        if not node.inputs and node.value is not None:  # its history was given up
+            return self._leaf(node)
+        if operation is item:
+            return self._item(node)
+        if operation is detach and not node.inputs[0].requires_grad:
+            return self.values[node.inputs[0]]
+        if operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
+            return WRITERS["function"](self, node)
+        if operation is put and writes_back(node):
+            return self.values[node.inputs[0]]
+        if operation in CUTS or operation is put:
+            found = self._indexed(node)
+            if found is not None:
+                return found
+        if node.static and type(node.static[0]) is Program:
+            return WRITERS["program"](self, node)
+        return self._operation(node)
+
+    def _grows_here(self, node: Node) -> bool:
+        """Whether an array that is given is but the first form of one that is computed here: `loss = empty(3)`."""
+        if node.operation is not None or node.requires_grad or node.value is None:
+            return False
+        if self.own_names is None:
+            self.own_names = {self.text.name_of(each) for each in self.inside or ()}
+        wanted = self.text.name_of(node)
+        return wanted is not None and wanted in self.own_names
+
+    def _reach(self, value: Value) -> Value:
+        if value not in self.reached:
+            self.reached[value] = Value(value.wanted)
+        return self.reached[value]
+
+    # One node.
+
+    def _number(self, number: Number) -> Value:
+        text = literal(number.value)
+        return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
+
+    def _leaf(self, node: Node) -> Value:
+        if node.value is None:
+            raise Unwritable("a leaf without a value")
+        values = np.asarray(node.value)
+        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        try:
+            text = array(values, explicit=self.text.wide)
+        except Unwritable:
+            wanted = numbered(wanted or "data", self.text.held)
+            self.text.held[wanted] = node.value
+            text = name(wanted)
+            shape = ", ".join(map(str, values.shape))
+            self.text.summaries.append(
+                f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
+            )
+            return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
+        step = Step([], lambda inputs: text, [wanted], node.serial, node.where)
+        step.note = "leaf"
+        return self.add(step).outputs[0]
+
+    def _item(self, node: Node) -> Value:
+        found: Value = self.values[node.inputs[0]][node.static[0]]
+        if found.wanted is None:
+            found.wanted = self.text.name_of(node)
+        return found
+
+    def _wanted(self, node: Node) -> str | None:
+        return self.text.name_of(node)
+
+    def _operation(self, node: Node) -> Any:
+        how = written_node(node)
+        if how is None:
+            return self._fallback(node)
+        if how.results[0] in how.given and not how.several:  # `clone`: the same value
+            place = how.given.index(how.results[0])
+            return self._alias(node, self.value(node.inputs[place]))
+        for each in how.definitions:
+            self.text.imports.update(dict.fromkeys(each.imports))
+            self.text.define(each.name, each.text)
+        several = type(node.aval) is tuple
+        names = [None] * len(node.aval) if several else [self._wanted(node)]
+        if how.compact:
+            inputs = [self.value(each) for each, count in zip(node.inputs, how.uses, strict=True) for _ in range(count)]
+
+            def write(expressions: Sequence[Expression]) -> Expression:
+                rest = iter(expressions)
+                operands = [[next(rest) for _ in range(count)] for count in how.uses]
+                return how.inline([each[0] if each else ast.Constant(None) for each in operands])
+        else:
+            inputs = [self.value(each) for each in node.inputs]
+            assert node.operation is not None
+            wanted = node.operation.function.__name__.lstrip("_")
+            called = self.text.define(wanted, definition(node.operation, how, {*self.text.taken}))
+
+            def write(expressions: Sequence[Expression]) -> Expression:
+                return call(called, *expressions)
+
+        return self._finished(node, inputs, write, names, several)
+
+    def _finished(
+        self, node: Node, inputs: Sequence[Value], write: Callable[..., Expression], names: Any, several: bool
+    ) -> Any:
+        if not several and self._severs(node):
+            inner = write
+
+            def write(expressions: Sequence[Expression]) -> Expression:
+                return call("jax.lax.stop_gradient", inner(expressions))
+
+        step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
+        return step.outputs if several else step.outputs[0]
+
+    def _alias(self, node: Node, value: Value) -> Value:
+        if self._severs(node):
+            made = Step(
+                [value], lambda e: call("jax.lax.stop_gradient", e[0]), [self._wanted(node)], node.serial, node.where
+            )
+            return self.add(made).outputs[0]
+        if value.wanted is None or node.operation is variable:
+            value.wanted = self._wanted(node) or value.wanted
+        return value
+
+    def _severs(self, node: Node) -> bool:
+        """Whether a gradient would flow through a node that was recorded without one; outside a function none does."""
+        if (
+            not self.differentiated
+            or node.requires_grad
+            or type(node.aval) is tuple
+            or not node.aval.dtype.differentiable
+        ):
+            return False
+        return node.operation is not detach and any(each.requires_grad for each in self.text.inputs(node))
+
+    def _fallback(self, node: Node) -> Any:
+        assert node.operation is not None
+        several = type(node.aval) is tuple
+        if not self.text.wide:
+            raise NeedsWide  # primitives name every dtype as it was traced, those of positions too, which are int64
+        self.text.imports["import jax.extend"] = None
+        text = primitives(node.operation, node.static, tuple([each.aval for each in node.inputs]))
+        called = self.text.define(node.operation.function.__name__.lstrip("_"), text)
+        inputs = [self.value(each) for each in node.inputs]
+        names = [None] * len(node.aval) if several else [self._wanted(node)]
+        return self._finished(node, inputs, lambda e: call(called, *e), names, several)
+
+    def _indexed(self, node: Node) -> Value | None:
+        """One index for a chain of cuts; None where there is no chain."""
+        chain = chain_of(node)
+        if chain is None:
+            return None
+        text = literal(chain.key)
+
+        def write(e: Sequence[Expression]) -> Expression:
+            if len(e) == 1:
+                return ast.Subscript(e[0], text, ast.Load())
+            place = ast.Subscript(ast.Attribute(e[0], "at", ast.Load()), text, ast.Load())
+            return call(ast.Attribute(place, "set", ast.Load()), e[1])
+
+        inputs = [self.value(each) for each in chain.operands]
+        value: Value = self._finished(node, inputs, write, [self._wanted(node)], False)
+        return value
+
+    def conjugated(self, value: Value, order: float) -> Value:
+        """A complex cotangent of JAX's as torch has it, or the other way round."""
+        return self.add(Step([value], lambda e: call("jnp.conj", e[0]), [value.wanted], order)).outputs[0]
+
+
+def function(
+    scope: Scope,
+    params: Sequence[Value],
+    results: Sequence[Value],
+    outside: Mapping[Value, Expression],
+    wanted: str,
+    single: bool = True,
+    head: str = "",
+    param_names: Sequence[str] | None = None,
+) -> str:
+    """Defines a function whose statements are those of `scope`; `outside` has what it reaches out for. Its name."""
+    names = [numbered(safe(each.wanted or "x"), []) for each in params] if param_names is None else list(param_names)
+    for place, each in enumerate(names):
+        names[place] = numbered(each, names[:place])
+    given: dict[Value, Expression] = {value: parsed(each) for value, each in zip(params, names, strict=True)}
+    reserved: set[str] = {"jax", "jnp"}
+    for outer, inner in scope.reached.items():
+        if outer not in outside:
+            continue  # nothing reads it after all
+        given[inner] = outside[outer]
+        reserved |= {each.id for each in ast.walk(outside[outer]) if isinstance(each, ast.Name)}
+    reserved -= set(names)
+    block = Block(scope.steps, results, given, reserved)
+    returned = ", ".join(ast.unparse(each) for each in block.results)
+    if not single:
+        returned = f"({returned},)" if len(results) == 1 else returned
+    lines = (tuple(block.lines), f"return {returned}")
+    parameters = ", ".join(names)
+    key = "\n".join([f"{head}({parameters})", *[each.text for each in block.lines], lines[1]])
+    return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
+
+
+def written_node(node: Node) -> Written | None:
+    """How a node's op is written; None where it can only be told in JAX's primitives."""
+    operation = node.operation
+    assert operation is not None
+    givens = []
+    for each in node.inputs:
+        if type(each) is Number:
+            position = each.aval.dtype.numpy.type(each.value).item() if operation in POSITIONED else None
+            givens.append(Given(each.aval, type(each.value), position))
+        else:
+            givens.append(Given(each.aval))
+    try:
+        return written(operation, node.static, tuple(givens))
+    except Unwritable:
+        return None

@@ -1,0 +1,457 @@
+"""The functional program that a story was, as text that runs: inputs, functions, pullbacks, what was done with them.
+
+In this room one can write a story (`write`). `scope` comes before it. A backward pass becomes `jax.vjp` of a function
+and a call of its pullback. Where something happens between, such as a hook on an intermediate value, there are several
+functions, one for each stage of the way, and their pullbacks are called one after the other.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+import jaxvjp.explain.functions
+import jaxvjp.explain.programs  # noqa: F401 - both say how their nodes are written
+from jaxvjp.core.graph import Node, gradient_edges, reachable
+from jaxvjp.core.observers import Cleared, Walked
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.layout import laid_out
+from jaxvjp.explain.literals import Unwritable, call, literal, name
+from jaxvjp.explain.names import assigned
+from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
+from jaxvjp.explain.story import Event, Story, hooks_before, released
+from jaxvjp.explain.text import Text, wide
+
+STYLES = ("vjp", "grad", "jacrev")
+
+
+class Result(NamedTuple):
+    """A gradient that the program ends with: the variable that holds it, the leaf or target, and its node."""
+
+    variable: str
+    node: Node
+    gradient: Node | None
+
+
+class Program(NamedTuple):
+    """A written program.
+
+    Attributes:
+        source: the text.
+        results: the gradients that it ends with.
+        held: the values that are too long to be written out, by the name that the text has for them.
+        lines: for every line of the text the user's lines that it comes from.
+        variables: the text's variable for each node that has one at the end.
+        calls: the functions of which pullbacks are taken, with what they are called with.
+    """
+
+    source: str
+    results: list[Result]
+    held: dict[str, Any]
+    lines: list[tuple[tuple[str, int, str], ...]]
+    variables: dict[Node, str]
+    calls: dict[str, list[str]]
+
+
+def write(story: Story, style: str = "vjp") -> Program:
+    """The program of a story; `style` is one of STYLES. ValueError for another."""
+    if style not in STYLES:
+        raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
+    try:
+        return _Writer(story, style).program()
+    except NeedsWide:
+        return _Writer(story, style, wide_types=True).program()
+
+
+def executed(program: Program) -> dict[str, Any]:
+    """The variables that a program leaves, run in a fresh namespace; JAX's settings stay what they were."""
+    namespace: dict[str, Any] = {"__name__": "explained", **program.held}
+    settings = ("jax_enable_x64", "jax_default_matmul_precision")
+    before = {each: getattr(jax.config, each) for each in settings}
+    try:
+        with jax.enable_x64("jax_enable_x64" in program.source):
+            exec(compile(program.source, "<explained>", "exec"), namespace)
+    finally:
+        update: Any = jax.config.update
+        for each, value in before.items():
+            update(each, value)
+    return namespace
+
+
+class _Function(NamedTuple):
+    """A function to be called: what it reads, parameters first; its name and arguments once those are written; what its
+    results are called."""
+
+    inputs: list[Value]
+    written: Callable[[Sequence[Expression]], tuple[str, list[Expression]]]
+    wanted: list[str]
+
+
+class _Writer:
+    def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
+        self.story = story
+        self.style = style
+        self.nodes = _all_nodes(story)
+        self.text = Text(story, wide_types or any(wide(each.aval) for each in self.nodes))
+        self.text.look_over(self.nodes)
+        self.top = Scope(self.text)
+        self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
+        self.kept: set[Any] = set()
+        self.calls: dict[str, list[str]] = {}
+        self.gradients: dict[Any, tuple[Node, Value]] = {}
+        self.results: list[tuple[Node, Node | None, Value]] = []
+
+    def program(self) -> Program:
+        for place, event in enumerate(self.story.events):
+            if isinstance(event.what, Walked):
+                self.walk(place, event, event.what)
+            elif isinstance(event.what, Cleared) and event.what.node is None:
+                self.clear(event)
+        final = self.ends()
+        self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
+        block = Block(self.top.steps, final, {}, {"jax", "jnp", *self.text.held})
+        return self.finished(block)
+
+    # Events.
+
+    def walk(self, place: int, event: Event, walked: Walked) -> None:
+        """A backward pass."""
+        order, top = event.order, self.top
+        hooks = hooks_before(self.story.events, place)
+        leaves = [node for node in walked.gradients if node.is_leaf]
+        cuts = [node for node in walked.gradients if not node.is_leaf]
+        cuts += [each.node for each in hooks if not each.node.is_leaf and each.node not in cuts]
+        targets = set(walked.gradients)
+        if hooks:
+            order = min(each.before.serial for each in hooks) - 0.5
+        pieces = _stages(walked.roots, targets, sorted(cuts, key=lambda node: node.serial))
+        cotangents: dict[Node, Value] = {}
+        for root, v in zip(walked.roots, walked.cotangents, strict=True):
+            value = None if v is None else top.value(v)
+            if value is not None and root in cotangents:
+                value = self.add(cotangents[root], value, order, event)
+            cotangents[root] = value  # type: ignore[assignment]
+        plain = len(pieces) == 1 and len(pieces[0][1]) == 1 and not hooks and released(self.story.events, place)
+        if self.style != "vjp" and (plain or (self.story.hypothetical and len(pieces) == 1)):
+            params, outputs = pieces[0]
+            found = self.at_once(walked, params, outputs, cotangents.get(outputs[0]), order, event)
+            if found is not None:
+                for target, value in zip(params, found, strict=True):
+                    if target in walked.gradients:
+                        self.receive(walked, target, walked.gradients[target], value, order + 0.01, event)
+                return
+        pulled: list[tuple[list[Node], list[Node], Any]] = []
+        for number, (params, outputs) in enumerate(pieces):
+            pulled.append((params, outputs, self.taken(params, outputs, order + number / 1000, event)))
+        order += 0.1
+        again = False
+        for params, outputs, (values, pullback, reused) in reversed(pulled):
+            again |= reused
+            given: list[Value] = []
+            for output, value in zip(outputs, values, strict=True):
+                known = cotangents.get(output)
+                for hook in hooks:
+                    if hook.node is output and not output.is_leaf:
+                        known, order = self.hooked(hook, known, order)
+                        cotangents[output] = known
+                arriving = known if known is not None else self.ones(value, output, walked, order, event)
+                given.append(top.conjugated(arriving, order) if output.aval.dtype.is_complex else arriving)
+            order += 0.01
+            wanted = [self.pulled_name(event, walked, each, position) for position, each in enumerate(params)]
+            for each, arriving in zip(params, self.pull(pullback, given, wanted, order, event, walked), strict=True):
+                if each.aval.dtype.is_complex:
+                    arriving = top.conjugated(arriving, order)
+                own = cotangents.get(each)
+                cotangents[each] = arriving if own is None else self.add(own, arriving, order + 0.001, event)
+        for hook in hooks:
+            if hook.node.is_leaf:
+                cotangents[hook.node], order = self.hooked(hook, cotangents[hook.node], order)
+        for target, gradient in walked.gradients.items():
+            if target in cotangents and cotangents[target] is not None:
+                self.receive(walked, target, gradient, cotangents[target], order + 0.01, event)
+        key = (tuple(walked.roots), tuple(leaves))
+        if key in self.pullbacks and not walked.create_graph:
+            if released(self.story.events, place):
+                if key in self.kept:
+                    self.drop(self.pullbacks[key][1], order + 0.02, event)
+                del self.pullbacks[key]
+            else:
+                self.kept.add(key)
+
+    def function(self, params: list[Node], outputs: list[Node]) -> _Function:
+        """The function from `params` to `outputs`."""
+        values = [self.top.value(each) for each in params]
+        inner = Scope(self.text, self.top, dependent(self.text, outputs, params, self.top.values))
+        locals_ = [Value(each.wanted) for each in values]
+        inner.values.update(zip(params, locals_, strict=True))
+        results = [inner.value(each) for each in outputs]
+        reads = _counts(inner, results)
+        reached = [outer for outer, here in inner.reached.items() for _ in range(reads.get(here, 0))]
+
+        def written(expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
+            given = list(expressions[: len(params)])
+            outside = dict(zip(reached, expressions[len(params) :], strict=True))
+            names = [
+                each.id if isinstance(each, ast.Name) else value.wanted or "x"
+                for each, value in zip(given, values, strict=True)
+            ]
+            called = function(inner, locals_, results, outside, "f", len(outputs) == 1, param_names=names)
+            self.calls[called] = [ast.unparse(each) for each in given]
+            return called, given
+
+        wanted = [each.wanted or self.text.name_of(node) or "y" for each, node in zip(results, outputs, strict=True)]
+        return _Function([*values, *reached], written, wanted)
+
+    def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
+        """`y, pullback = jax.vjp(f, x)`: the values and the pullback, and whether they were there already."""
+        key = (tuple(outputs), tuple(params))
+        if key in self.pullbacks:
+            return (*self.pullbacks[key], True)
+        made = self.function(params, outputs)
+
+        def written(expressions: Sequence[Expression]) -> Expression:
+            called, given = made.written(expressions)
+            return call("jax.vjp", name(called), *given)
+
+        step = self.top.add(Step(made.inputs, written, [*made.wanted, "pullback"], order, event.where, stays=True))
+        step.grouped = None if len(outputs) == 1 else (0, len(outputs))
+        self.pullbacks[key] = (step.outputs[:-1], step.outputs[-1])
+        for node, value in zip(outputs, step.outputs, strict=False):
+            self.top.values.setdefault(node, value)
+        return step.outputs[:-1], step.outputs[-1], False
+
+    def at_once(
+        self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
+    ) -> Any:
+        """The gradients by `jax.value_and_grad` or from the Jacobian, where the style asks for it and it can be had:
+        of one root, which for the first has to be a number of which the gradient is asked plainly. None otherwise."""
+        (root,) = outputs
+        for each in params:
+            self.top.value(each)
+        names = [self.pulled_name(event, walked, each, place) for place, each in enumerate(params)]
+        places = literal(tuple(range(len(params))))
+        argnums = {"argnums": places} if len(params) > 1 else {}
+        complex_ = any(each.aval.dtype.is_complex for each in (root, *params))
+        if self.style == "grad" and v is None and not root.aval.shape and not complex_:
+            made = self.function(params, outputs)
+
+            def both(expressions: Sequence[Expression]) -> Expression:
+                called, given = made.written(expressions)
+                return call(call("jax.value_and_grad", name(called), **argnums), *given)
+
+            step = Step(made.inputs, both, [*made.wanted, *names], order, event.where, stays=True)
+            step.grouped = (1, 1 + len(params)) if len(params) > 1 else None
+            self.top.values.setdefault(root, self.top.add(step).outputs[0])
+            return step.outputs[1:]
+        if self.style != "jacrev" or complex_ or walked.batched:
+            return None
+        made = self.function(params, outputs)
+
+        def computed(expressions: Sequence[Expression]) -> Expression:
+            called, given = made.written(expressions)
+            return call(called, *given)
+
+        def whole(expressions: Sequence[Expression]) -> Expression:
+            called, given = made.written(expressions)
+            return call(call("jax.jacrev", name(called), **argnums), *given)
+
+        value = self.top.add(Step(made.inputs, computed, made.wanted, order, event.where, stays=True)).outputs[0]
+        self.top.values.setdefault(root, value)
+        if v is None:
+            v = self.ones(value, root, walked, order + 0.001, event)
+        labels = [f"{self.top.values[each].wanted or 'x'}_jacobian" for each in params]
+        step = Step(made.inputs, whole, labels, order + 0.002, event.where, stays=True)
+        dims = literal(len(root.aval.shape))
+        return [
+            self.top.add(
+                Step(
+                    [v, matrix],
+                    lambda e: call("jnp.tensordot", *e, dims),
+                    [each],
+                    order + 0.003,
+                    event.where,
+                    stays=True,
+                )
+            ).outputs[0]
+            for matrix, each in zip(self.top.add(step).outputs, names, strict=True)
+        ]
+
+    def ones(self, value: Value, output: Node, walked: Walked, order: float, event: Event) -> Value:
+        """The cotangent of 1 that a backward without a gradient starts from; zeros for what brings none."""
+        if output not in walked.roots:
+            made = Step([value], lambda e: call("jnp.zeros_like", e[0]), order=order, where=event.where)
+            return self.top.add(made).outputs[0]
+        wanted = "gradient" if self.story.hypothetical and output.aval.shape else None
+        made = Step([value], lambda e: call("jnp.ones_like", e[0]), [wanted], order, event.where)
+        if wanted:
+            made.note = f"v, one number per element of {value.wanted or 'y'}"
+        return self.top.add(made).outputs[0]
+
+    def pull(
+        self, pullback: Value, given: list[Value], wanted: list[str | None], order: float, event: Event, walked: Walked
+    ) -> list[Value]:
+        """`x_grad, w_grad = pullback(v)`."""
+        several = len(given) > 1
+
+        def written(e: Sequence[Expression]) -> Expression:
+            v = ast.Tuple(list(e[1:]), ast.Load()) if several else e[1]
+            callee = call("jax.vmap", e[0]) if walked.batched else e[0]
+            return call(callee, v)
+
+        step = Step([pullback, *given], written, wanted, order, event.where, stays=True, unpacked=True)
+        return self.top.add(step).outputs
+
+    def pulled_name(self, event: Event, walked: Walked, node: Node, position: int) -> str | None:
+        if node not in walked.gradients:
+            return f"{self.top.values[node].wanted or 'x'}_grad"
+        if not walked.after and not self.story.hypothetical:
+            given = assigned(event.where, list(walked.gradients).index(node))
+            if given is not None:
+                return given
+        base = self.top.values[node].wanted or "x"
+        return f"d{base}" if walked.before.get(node) is not None else f"{base}_grad"
+
+    def receive(self, walked: Walked, target: Node, gradient: Node, value: Value, order: float, event: Event) -> None:
+        """What becomes of a gradient: it is added to what was there, or handed out."""
+        before, after = walked.before.get(target), walked.after.get(target)
+        if self.story.hypothetical or not walked.after:
+            if gradient is not None:
+                self.top.values[gradient] = value
+            self.results.append((target, gradient, value))
+            return
+        if before is not None:
+            base = self.top.values[target].wanted or "x"
+            step = Step([self.top.value(before), value], _sum, [f"{base}_grad"], order, event.where, stays=True)
+            value = self.top.add(step).outputs[0]
+        self.top.values[after] = value
+        if gradient is not after and before is None:
+            self.top.values[gradient] = value
+        self.gradients[self.story.owners[target]] = (target, value)
+
+    def hooked(self, hook: Any, value: Any, order: float) -> tuple[Any, float]:
+        """What a hook makes of a cotangent."""
+        self.top.values[hook.before] = value
+        if hook.after is hook.before:
+            return value, order
+        found = self.top.value(hook.after)
+        if found.step is not None and found.wanted is None:
+            found.wanted = value.wanted
+            found.step.note = "hook"
+        return found, max(order, hook.after.serial + 0.5)
+
+    def clear(self, event: Event) -> None:
+        """`x.grad = None`."""
+        if event.what.tensor in self.gradients:
+            target, value = self.gradients[event.what.tensor]
+            step = Step([], lambda e: ast.Constant(None), [value.wanted], event.order, event.where, stays=True)
+            self.gradients[event.what.tensor] = (target, self.top.add(step).outputs[0])
+
+    def drop(self, pullback: Value, order: float, event: Event) -> None:
+        """The pullback goes out of scope: without `retain_graph` the graph was freed."""
+        step = Step([pullback], lambda e: e[0], [], order, event.where, stays=True, note="retain_graph is off: freed")
+        step.form = "del {expression}"
+        self.top.add(step)
+
+    def add(self, first: Value, second: Value, order: float, event: Event) -> Value:
+        return self.top.add(Step([first, second], _sum, [first.wanted], order, event.where)).outputs[0]
+
+    # The end.
+
+    def ends(self) -> list[Value]:
+        """The values that the program has to come to: gradients, and what the user's variables hold."""
+        if self.story.hypothetical:
+            return [value for _, _, value in self.results]
+        final: list[Value] = []
+        for tensor, (target, value) in self.gradients.items():
+            node = None if tensor._grad is None else tensor._grad.node
+            if node is not None:
+                value = self.top.value(node)
+            if value.wanted is None:
+                value.wanted = f"{self.top.values[target].wanted or 'x'}_grad"
+            self.results.append((target, node, value))
+        walked = [root for event in self.story.events if isinstance(event.what, Walked) for root in event.what.roots]
+        inside = set(reachable(walked, lambda node: node.inputs))
+        for node in self.story.shown:
+            if node in inside and node not in self.top.values:
+                continue
+            value = self.top.value(node)
+            if value.wanted is None:
+                value.wanted = self.story.names.get(node)
+            final.append(value)
+        return [*final, *[value for _, _, value in self.results]]
+
+    def finished(self, block: Block) -> Program:
+        """The text: imports, inputs, functions, and the rest."""
+        flat = laid_out(self.text, block.lines, min([step.order for step in block.steps if step.stays], default=0))
+        variables = {
+            node: block.names[value]
+            for node, value in self.top.values.items()
+            if not isinstance(value, list) and value in block.names
+        }
+        results = [
+            Result(block.names.get(value, ast.unparse(block.expressions[value])), target, node)
+            for target, node, value in self.results
+        ]
+        source = "\n".join(each for each, _ in flat) + "\n"
+        if not self.text.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
+            raise NeedsWide  # an op computes with 64-bit positions
+        return Program(source, results, self.text.held, [sources for _, sources in flat], variables, self.calls)
+
+
+def _sum(e: Sequence[Expression]) -> Expression:
+    return ast.BinOp(e[0], ast.Add(), e[1])
+
+
+def _counts(scope: Scope, results: Sequence[Value]) -> dict[Value, int]:
+    counts: dict[Value, int] = {}
+    for each in [value for step in scope.steps for value in step.inputs] + list(results):
+        counts[each] = counts.get(each, 0) + 1
+    return counts
+
+
+def _all_nodes(story: Story) -> list[Node]:
+    roots: list[Node] = [*story.shown]
+    for event in story.events:
+        if isinstance(event.what, Walked):
+            roots += event.what.roots
+            roots += [each for each in event.what.cotangents if each is not None]
+            roots += [each for each in event.what.after.values() if each is not None]
+    roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
+    return reachable(roots, lambda node: node.inputs)
+
+
+def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
+    """The way from `targets` to `roots` in stages that end at the cuts: what each reads, and what it gives."""
+    nodes = reachable(roots, gradient_edges)
+    for node in nodes:
+        if node.step_hooks is not None:
+            raise Unwritable(
+                f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
+                "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`."
+            )
+    needed = set(targets)
+    for node in nodes:
+        if node not in needed and any(each in needed for each in gradient_edges(node)):
+            needed.add(node)
+    way = [node for node in nodes if node in needed and not node.is_leaf]
+    bounds = [node.serial for node in cuts]
+    pieces: list[list[Node]] = [[] for _ in range(len(bounds) + 1)]
+    for node in way:
+        pieces[sum(node.serial > bound for bound in bounds)].append(node)
+    stages: list[tuple[list[Node], list[Node]]] = []
+    later: set[Node] = set(roots)
+    for piece in reversed(pieces):
+        own = set(piece)
+        outputs = [node for node in piece if node in later]
+        if not outputs:
+            continue
+        reads = {each for node in piece for each in gradient_edges(node) if each in needed and each not in own}
+        if all(each in targets and each not in reads for each in outputs) and not reads:
+            continue
+        stages.append((sorted(reads, key=lambda node: node.serial), outputs))
+        later |= reads
+    return stages[::-1]

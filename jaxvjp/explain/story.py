@@ -1,0 +1,172 @@
+"""What happened, as plain data: the events of a stretch of code, on top of the graph that it recorded.
+
+In this room one can record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`).
+`names` comes before it. The operations themselves are in the graph already; events are what a graph does not show:
+backward passes, hooks, gradients set and freed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from jaxvjp.core.engine import freed_error
+from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
+from jaxvjp.core.modes import transforming
+from jaxvjp.core.observers import Hooked, Pulled, Released, Walked, observers
+from jaxvjp.core.places import Where, user_line
+from jaxvjp.explain.names import names_in, variables_of
+from jaxvjp.tensor import Tensor
+
+
+class Event(NamedTuple):
+    """Something that happened: when, in the order of recording, by which line, and what."""
+
+    order: float
+    where: Where
+    what: Any
+
+
+class Kept(NamedTuple):
+    """What a node was computed from, which freeing the graph takes away from it."""
+
+    node: Node
+    inputs: Any
+    edges: Any
+
+
+class Story(NamedTuple):
+    """A stretch of code.
+
+    Attributes:
+        events: backward passes, hooks and the like, in order.
+        names: what the user's variables are called.
+        shown: the nodes that the user's variables show at the end, which a program without a backward computes.
+        owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
+        pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
+        kept: what the nodes were computed from, to be put back where the graph was freed since.
+        hypothetical: whether no backward took place: the one of the story is the one that could.
+    """
+
+    events: list[Event]
+    names: dict[Node, str]
+    shown: list[Node]
+    owners: dict[Node, Tensor]
+    pulled: dict[Node, Sequence[Node]]
+    kept: list[Kept]
+    hypothetical: bool = False
+
+    @contextmanager
+    def told(self) -> Iterator[Story]:
+        """The story with its graph as it was, whatever was freed since, and kept while it is read."""
+        for node, inputs, edges in self.kept:
+            if node.inputs is not inputs:
+                node.inputs, node.edges = inputs, edges
+        transforming.forward += 1
+        try:
+            yield self
+        finally:
+            transforming.forward -= 1
+
+
+def user_frame(frame: Any) -> Any:
+    """The innermost frame outside this package."""
+    place = user_line(frame)
+    while frame is not None and (place is None or frame.f_code is not place[0]):
+        frame = frame.f_back
+    return frame
+
+
+class Recorder:
+    """Notes what happens in a `with` block, and keeps what would be freed meanwhile."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.owners: dict[Node, Tensor] = {}
+        self.pulled: dict[Node, Sequence[Node]] = {}
+        self.first = next_serial()
+        self.story: Story | None = None
+
+    def start(self) -> None:
+        observers.listening.append(self.note)
+        transforming.forward += 1  # while a level of forward mode is open, nodes keep what they were computed from
+
+    def note(self, what: Any) -> None:
+        if isinstance(what, Pulled):
+            for each in what.results:
+                self.pulled[each.inputs[0]] = what.outputs
+            return
+        self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
+        if isinstance(what, Walked):
+            self.owners.update((node, node.tensor) for node in what.after)
+
+    def stop(self, variables: Mapping[str, Any]) -> Story:
+        transforming.forward -= 1
+        observers.listening.remove(self.note)
+        names = names_in(variables)
+        shown = [node for node in names if node.serial > self.first]
+        for tensor in list(dict.fromkeys(self.owners.values())):
+            self.owners.setdefault(tensor.node, tensor)
+        starts = [*shown, *self.owners]
+        for event in self.events:
+            if isinstance(event.what, Walked):
+                starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
+                starts += [each for each in event.what.cotangents if each is not None]
+        starts += [tensor._grad.node for tensor in self.owners.values() if tensor._grad is not None]
+        nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
+        kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
+        self.story = Story(self.events, names, shown, self.owners, self.pulled, kept)
+        return self.story
+
+
+def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
+    """The story of one result: how it was computed, and what a backward from it would do.
+
+    RuntimeError for a tensor without a graph, a leaf, and a graph that was freed.
+    """
+    node = result.node
+    if not node.requires_grad:
+        raise RuntimeError(
+            "there is no graph to explain: this tensor requires no gradient\n"
+            "Nothing that it was computed from does, or it was computed under no_grad() or detached. Make an input a "
+            "leaf that does, `x = tensor([1., 2.], requires_grad=True)`; or show a whole stretch of code, "
+            "`with jaxvjp.explain.recording() as story:`."
+        )
+    if node.is_leaf:
+        raise RuntimeError(
+            "there is nothing to explain: this tensor is a leaf, which no operation computed\n"
+            "Explain what was computed from it: `y = 2 * x`, then `jaxvjp.explain(y)`."
+        )
+    if gradient is not None and gradient.shape != result.shape:
+        raise RuntimeError(
+            f"the gradient has shape {list(gradient.shape)}, y has shape {list(result.shape)}\n"
+            "It needs one number per element of y."
+        )
+    nodes = reachable([node], gradient_edges)
+    for each in nodes:
+        if each.freed:
+            raise freed_error(each)
+    leaves = [each for each in nodes if each.is_leaf]
+    names = {} if frame is None else names_in(variables_of(frame))
+    none: dict[Node, None] = dict.fromkeys(leaves)
+    v = None if gradient is None else gradient.node
+    walked = Walked([node], [v], none, none, none, False, False)
+    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, [], True)
+
+
+def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:
+    """The hooks that were called in the backward pass that ended at `place`."""
+    found: list[Hooked] = []
+    for event in reversed(events[:place]):
+        if isinstance(event.what, Walked):
+            break
+        if isinstance(event.what, Hooked):
+            found.append(event.what)
+    return found[::-1]
+
+
+def released(events: Sequence[Event], place: int) -> bool:
+    """Whether the backward pass that ended at `place` freed what it went through."""
+    return place + 1 < len(events) and isinstance(events[place + 1].what, Released)

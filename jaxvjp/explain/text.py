@@ -1,0 +1,96 @@
+"""What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
+
+In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`). `story` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.core.graph import Node, Number
+from jaxvjp.explain.names import assigned, numbered, safe, within_builtin
+from jaxvjp.explain.story import Story
+from jaxvjp.ops.identity import item, variable
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.view import put, split_one, unbind_one
+
+NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
+"""The place of a node that no line of the user's recorded."""
+
+
+class Text:
+    """The definitions of a program, each once: what several functions call, or what two functions say alike."""
+
+    def __init__(self, story: Story, wide: bool) -> None:
+        self.story = story
+        self.wide = wide  # whether there are 64-bit types, so that every dtype is said
+        self.first: dict[Any, Node] = {}
+        for node, tensor in story.owners.items():
+            self.first.setdefault(tensor, node)
+        self.twins: dict[Node, Node] = {}
+        self.inner: set[Node] = set()
+        self.definitions: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
+        self.lines: dict[str, Any] = {}
+        self.imports: dict[str, None] = {}
+        self.held: dict[str, Any] = {}
+        self.taken: set[str] = {*story.names.values()}
+        self.summaries: list[str] = []
+
+    def look_over(self, nodes: Sequence[Node]) -> None:
+        """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
+        and what Python's own functions, such as `sum`, made on the way."""
+        first: dict[int, Node] = {}
+        for node in nodes:
+            if within_builtin(node.where):
+                self.inner.update(each for each in node.inputs if type(each) is Node and each.where == node.where)
+            if type(node.aval) is tuple or node.value is None:
+                continue
+            other = first.setdefault(id(node.value), node)
+            if other is not node and node.operation is None and not node.requires_grad:
+                self.twins[node] = other
+
+    def inputs(self, node: Node) -> Sequence[Any]:
+        """What a node was computed from; a detached leaf from the node that it is the value of."""
+        twin = self.twins.get(node)
+        return node.inputs if twin is None else (twin,)
+
+    def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
+        """The name of the function whose text, with NAME for its name, is `text`; a new one if there is none yet."""
+        key = key or text
+        if key not in self.definitions:
+            known = {each.removeprefix("_") for each in self.definitions.values()}
+            self.definitions[key] = numbered(safe(wanted) if wanted != "f" else "f", known | self.taken)
+            self.texts[key] = text
+            self.lines[key] = lines
+        return self.definitions[key]
+
+    def name_of(self, node: Node) -> str | None:
+        """What the user calls a node."""
+        tensor = self.story.owners.get(node)
+        if tensor is not None and self.first[tensor] is not node:  # what it was called before it was written
+            return self.name_of(self.first[tensor])
+        own = self.story.names.get(node)
+        if node.operation is None or node.operation is variable:
+            if own is not None:
+                return own
+            return assigned(node.where)
+        if node.holder is None or node in self.inner:
+            return own
+        index = None
+        if node.operation is item:
+            index = node.static[0]
+        elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
+            index = int(node.inputs[1].value.real)
+            if node.operation is split_one and node.static[1]:
+                index //= node.static[1]
+        kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
+        return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
+
+
+def wide(aval: Aval | tuple[Aval, ...]) -> bool:
+    """Whether a value has a 64-bit type."""
+    if isinstance(aval, tuple):
+        return any(wide(each) for each in aval)
+    return bool(aval.dtype.numpy.itemsize >= (16 if aval.dtype.is_complex else 8))

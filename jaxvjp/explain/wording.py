@@ -1,0 +1,125 @@
+"""Ops as a person would write them, where their own functions say it more laboriously. `writing` comes before it.
+
+Each function here takes what the op's function takes and gives the same values and the same derivatives, which the
+tests hold it to; it is run on symbols, as that one would be, and never on arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.explain.writing import WORDED
+from jaxvjp.ops.arguments import axes, wrap
+from jaxvjp.ops.creation import full
+from jaxvjp.ops.indexing import index
+from jaxvjp.ops.op import Op
+from jaxvjp.ops.pointwise import assigned, copy, fill, power
+from jaxvjp.ops.reduction import sum_
+from jaxvjp.ops.scattering import index_put
+from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
+
+Whole = slice(None)
+
+
+def worded(*operations: Op) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Says that the decorated function is how `operations` are written."""
+
+    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+        for each in operations:
+            WORDED[each] = function
+        return function
+
+    return note
+
+
+@worded(power)
+def _power(input: Any, *, exponent: Any) -> Any:
+    _, value = exponent
+    roots = {0.5: jnp.sqrt, -0.5: jax.lax.rsqrt}
+    return roots[value](input) if value in roots else input ** int(value)
+
+
+@worded(full)
+def _full(fill_value: Any, *, size: Any) -> Any:
+    if not size:
+        return jnp.array(fill_value)
+    shape = size[0] if len(size) == 1 else size
+    return jnp.zeros(shape) if fill_value == 0 else jnp.ones(shape) if fill_value == 1 else jnp.full(shape, fill_value)
+
+
+@worded(sum_)
+def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    if dtype is None and input.dtype.kind in "biu":
+        return jnp.sum(input, axis=axes(dim, input.ndim), dtype=jnp.int64, keepdims=keepdim)
+    return jnp.sum(input, axis=axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
+
+
+@worded(fill)
+def _fill(input: Any, value: Any) -> Any:
+    return jnp.full_like(input, value)
+
+
+@worded(copy, assigned)
+def _copy(input: Any, src: Any) -> Any:
+    if jnp.iscomplexobj(src) and not jnp.iscomplexobj(input):
+        src = jnp.real(src)
+    if src.dtype != input.dtype:
+        src = src.astype(input.dtype)
+    return src if src.shape == input.shape else jnp.broadcast_to(src, input.shape)
+
+
+def _at(dim: int, part: Any) -> Any:
+    return (*[Whole] * dim, part) if dim else part
+
+
+@worded(select, unbind_one)
+def _select(input: Any, index: Any, *, dim: int) -> Any:
+    return input[_at(wrap(dim, input.ndim), index)]
+
+
+def cut(start: Any, length: int, step: int) -> slice:
+    """The slice of `length` places from `start` on; its bounds are numbers."""
+    return slice(
+        start or None,
+        start + length * step if step == 1 else start + (length - 1) * step + 1,
+        *([step] if step != 1 else []),
+    )
+
+
+@worded(slice_, split_one)
+def _slice(input: Any, start: Any, *, dim: int, length: int, step: int) -> Any:
+    return input[_at(dim, cut(start, length, step))]
+
+
+def _key(positions: Any, pattern: Any) -> Any:
+    given = iter(positions)
+    key = [next(given) if each else Whole for each in pattern]
+    while key and key[-1] is Whole:
+        key.pop()
+    return key[0] if len(key) == 1 else tuple(key)
+
+
+@worded(index)
+def _index(input: Any, *positions: Any, pattern: Any) -> Any:
+    return input[_key(positions, pattern)]
+
+
+@worded(index_put)
+def _index_put(input: Any, values: Any, *positions: Any, pattern: Any, accumulate: bool) -> Any:
+    place = input.at[_key(positions, pattern)]
+    return place.add(values) if accumulate else place.set(values)
+
+
+@worded(put)
+def _put(base: Any, new: Any, *operands: Any, operation: Op, static: Any) -> Any:
+    named = dict(zip(operation.static_names, static, strict=True))
+    if operation in (select, unbind_one):
+        return base.at[_at(named["dim"], operands[0])].set(new)
+    if operation in (slice_, split_one):
+        return base.at[_at(named["dim"], cut(operands[0], named["length"], named["step"]))].set(new)
+    write: Any = operation.write
+    return write(base, new, *operands, **named)

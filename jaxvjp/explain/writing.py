@@ -1,0 +1,144 @@
+"""How an op is written: as the `jax.numpy` expression that its function is.
+
+In this room one can ask for it (`written`), for given static arguments and abstract values. The function of a registry
+row is Python: run on symbols, it leaves what JAX is asked to do at these very shapes, with all its checks and cases
+decided. So no op needs a second description. Where a person would write it more simply `wording` says how.
+`respelling` comes before this room.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.literals import Unwritable, literal, parsed
+from jaxvjp.explain.names import safe
+from jaxvjp.explain.respelling import Row, respelled
+from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
+from jaxvjp.ops.op import Aval, Op
+
+ALONE = 4
+"""An op of more calls than this, or whose parts are read several times, becomes a function with a name."""
+WORDED: dict[Op, Callable[..., Any]] = {}
+"""How a person would write an op, where its own function says it more laboriously: filled in by `wording`."""
+
+
+class Written(NamedTuple):
+    """How an op is written.
+
+    Attributes:
+        steps, given, results: what makes the results from the operands.
+        definitions: functions that it calls.
+        uses: how often each operand is read.
+        several: whether the results come as a tuple, be it of one.
+        compact: whether it is short enough to stand in the line that uses it.
+    """
+
+    steps: list[Step]
+    given: list[Value]
+    results: list[Value]
+    definitions: list[Definition]
+    uses: list[int]
+    compact: bool
+    several: bool
+
+    def inline(self, operands: Sequence[Expression]) -> Expression:
+        """The expression of a compact one."""
+        expressions = dict(zip(self.given, operands, strict=True))
+        for step in self.steps:
+            expressions[step.outputs[0]] = step.write([expressions[each] for each in step.inputs])
+        return expressions[self.results[0]]
+
+
+class Given(NamedTuple):
+    """What is known of an operand: its abstract value, the type of a Python number, its value where that is part of the
+    text."""
+
+    aval: Aval
+    kind: type | None = None
+    position: Any = None
+
+
+@functools.lru_cache(maxsize=4096)
+def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...]) -> Written:
+    """How `operation` is written; Unwritable where it cannot be."""
+    trace = Trace()
+    given = [Value(each) for each in _operand_names(operation, len(operands))]
+    symbols = [
+        Symbol(trace, value, each.aval.struct, each.kind) if each.position is None else each.position
+        for value, each in zip(given, operands, strict=True)
+    ]
+    row: Any = Row(operation)
+    if operation in WORDED:
+        row = _Worded(operation, WORDED[operation])
+    outer, tracing.trace = tracing.trace, trace
+    try:
+        given_static = tuple([respelled(each) if isinstance(each, Op) else each for each in static])
+        result = Op.call(row, given_static, symbols)
+    except Unwritable:
+        raise
+    except Exception as error:
+        raise Unwritable(f"{operation.name}: {type(error).__name__}: {error}") from error
+    finally:
+        tracing.trace = outer
+    several = isinstance(result, tuple)
+    results = [_as_symbol(trace, each).value for each in (result if several else (result,))]
+    return _finished(trace, given, results, several)
+
+
+class _Worded(Row):
+    def __init__(self, row: Op, function: Callable[..., Any]) -> None:
+        super().__init__(row)
+        self._function = function
+
+    @property
+    def function(self) -> Any:
+        return respelled(self._function)
+
+
+def _as_symbol(trace: Trace, result: Any) -> Symbol:
+    if isinstance(result, Symbol):
+        return result.strong() if result.kind is not None else result
+    text = literal(result)
+    made = trace.step([], lambda inputs: text, 1, False)
+    return Symbol(trace, made.outputs[0], None)
+
+
+def _operand_names(operation: Op, count: int) -> list[str]:
+    plain = [each.lstrip("*") for each in operation.operands]
+    if len(plain) == count and not any(each.startswith("*") for each in operation.operands):
+        return plain
+    return [f"{plain[min(place, len(plain) - 1)]}_{place}" for place in range(count)]
+
+
+def _finished(trace: Trace, given: list[Value], results: list[Value], several: bool) -> Written:
+    """The trace without what nothing reads, and whether it is short."""
+    needed = set(results)
+    steps: list[Step] = []
+    for step in reversed(trace.steps):
+        if any(each in needed for each in step.outputs):
+            steps.append(step)
+            needed.update(step.inputs)
+    steps.reverse()
+    uses: dict[Value, int] = {}
+    for each in [value for step in steps for value in step.inputs] + results:
+        uses[each] = uses.get(each, 0) + 1
+    shared = any(uses.get(value, 0) > 1 or step.unpacked for step in steps for value in step.outputs)
+    compact = not (shared or several) and len(steps) <= ALONE
+    definitions = list(trace.definitions.values())
+    return Written(steps, given, results, definitions, [uses.get(each, 0) for each in given], compact, several)
+
+
+def definition(operation: Op, how: Written, taken: set[str]) -> str:
+    """The text of a function for an op that is not compact, called NAME."""
+    names = {each: safe(each.wanted or "x") for each in how.given}
+    block = Block(how.steps, how.results, {each: parsed(name) for each, name in names.items()}, taken)
+    lines = [f"    {each.text}" for each in block.lines]
+    returned = ", ".join(ast.unparse(each) for each in block.results) + (
+        "," if how.several and len(block.results) == 1 else ""
+    )
+    head = ", ".join(names.values())
+    return "\n".join([f"def NAME({head}):", *lines, f"    return {returned}"])

@@ -1,0 +1,110 @@
+"""What cannot be explained says so, and what to write instead."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from test_source import run_lines
+
+import jaxvjp
+from jaxvjp import explain
+from jaxvjp.core.observers import observers
+
+
+def test_a_leaf_a_constant_and_a_number():
+    x = jaxvjp.tensor([1.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="there is nothing to explain: this tensor is a leaf"):
+        explain(x)
+    with pytest.raises(RuntimeError, match=r"no graph to explain(.|\n)*requires_grad=True"):
+        explain(jaxvjp.ones(2) * 2)
+    with pytest.raises(TypeError, match="takes a tensor, not float"):
+        explain(2.0)
+    with pytest.raises(RuntimeError, match=r"gradient has shape \[3\], y has shape \[1\]"):
+        explain(x * 2, jaxvjp.ones(3))
+    with pytest.raises(ValueError, match="there is no style 'forward': write 'vjp', 'grad', 'jacrev'"):
+        str((x * 2).explain(style="forward"))
+
+
+def test_a_freed_graph_is_torchs_error_with_the_line():
+    with pytest.raises(RuntimeError, match=r"second time(.|\n)*recorded by line 2 of"):
+        run_lines("""
+            x = torch.tensor([1.0], requires_grad=True)
+            y = (x * x).sum()
+            y.backward()
+            explain(y)
+        """)
+
+
+def test_a_recording_that_goes_on_and_one_without_a_backward():
+    with explain.recording() as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        with pytest.raises(RuntimeError, match="the recording has not ended"):
+            str(story)
+    assert "y = x * 2" in str(story)
+    assert story.run() == {}
+    for each in (story.jacobian, story.cotangents, story.picture):
+        with pytest.raises(ValueError, match="no backward took place"):
+            each()
+    assert y.shape == (2,)
+    assert not observers.listening
+
+
+def test_a_recording_that_raises_leaves_nothing_behind():
+    with pytest.raises(ZeroDivisionError), explain.recording():
+        1 / 0  # noqa: B018
+    assert not observers.listening
+    x = jaxvjp.tensor([1.0], requires_grad=True)
+    y = x * x
+    y.backward()
+    assert y.node.inputs == () or y.node.freed
+
+
+def test_ten_thousand_operations_are_a_loop_or_a_summary():
+    x = jaxvjp.tensor([1.0], requires_grad=True)
+    y = x
+    for _ in range(5000):
+        y = y * 1.0001
+        y = y + 0.5
+    assert "for _ in range(4999):" in str(y.explain())
+    z = x
+    for number in range(2000):
+        z = z * (1 + number / 10_000)
+    began = time.time()
+    explanation = z.explain()
+    assert "more lines: `.source` has them all" in str(explanation)
+    assert explanation.source.count("\n") > 400
+    explanation.check(rtol=1e-3)
+    assert time.time() - began < 120
+
+
+def test_a_value_too_long_for_a_literal_is_handed_over():
+    x = jaxvjp.randn(30, 40, requires_grad=True)
+    explanation = (x * x).sum().explain()
+    assert "# x: float32[30, 40], too long to write out; run() hands it over" in str(explanation)
+    np.testing.assert_allclose(explanation.check()["x_grad"], 2 * x.detach().numpy(), rtol=1e-6)
+
+
+def test_a_function_whose_backward_reads_values_needs_a_recording():
+    source = """
+        class Odd(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * float(g.sum())
+
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = Odd.apply(x)
+    """
+    with pytest.raises(RuntimeError, match="reads values, so it can only be shown in a recording"):
+        str(run_lines(source)["y"].explain())
+
+
+def test_special_numbers_are_written():
+    x = jaxvjp.tensor([float("inf"), float("nan"), -float("inf"), 1e-30], requires_grad=True)
+    assert "jnp.array([jnp.inf, jnp.nan, -jnp.inf, 1e-30])" in (x * 2).explain().source

@@ -1,0 +1,91 @@
+"""`python -m jaxvjp explain script.py`, with each of its flags."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxvjp.__main__ import main
+
+SCRIPT = """
+import sys
+
+import jaxvjp as torch
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for step in range(3):
+    loss = ((w - 3) ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+y = (w * w).sum()
+y.backward()
+print("arguments", sys.argv[1:])
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT.lstrip(), encoding="utf-8")
+    return path
+
+
+def test_every_backward_of_a_script(script, capsys):
+    assert main(["explain", str(script), "--", "one", "--two"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("arguments ['one', '--two']\nimport jax\n")
+    assert "for _ in range(3):\n    loss, pullback = jax.vjp(f, w)" in out
+    assert "y, pullback = jax.vjp(f_2, w)" in out
+
+
+def test_a_script_that_imports_torch(script, capsys):
+    script.write_text(SCRIPT.replace("import jaxvjp as torch", "import torch"), encoding="utf-8")
+    assert main(["explain", str(script)]) == 0
+    assert "y, pullback = jax.vjp(f_2, w)" in capsys.readouterr().out
+
+
+def test_one_line(script, capsys):
+    assert main(["explain", str(script), "--line", "7"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 2
+    assert out[1].startswith("loss = jnp.sum((w - 3) ** 2)")
+    assert main(["explain", "--line", "1", str(script)]) == 0
+    assert "nothing of the program comes from line 1" in capsys.readouterr().out
+
+
+def test_jaxpr_hlo_picture_and_page(script, tmp_path, capsys):
+    assert main(["explain", str(script), "--jaxpr"]) == 0
+    assert "# f_2 and its pullback, as a jaxpr:\n{ lambda" in capsys.readouterr().out
+    assert main(["explain", str(script), "--hlo"]) == 0
+    assert "HloModule" in capsys.readouterr().out
+    for name, begins in (("p.mmd", "flowchart TD"), ("p.txt", "value"), ("p.html", "<!DOCTYPE html>")):
+        path = tmp_path / name
+        flag = "--html" if name.endswith("html") else "--picture"
+        assert main(["explain", str(script), flag, str(path)]) == 0
+        assert path.read_text(encoding="utf-8").startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("import jaxvjp as torch\ntorch.ones(2)\n", 1, "calls no backward and no autograd.grad"),
+        ("import jaxvjp as torch\ntorch.ones(2) + torch.ones(3)\n", 1, "RuntimeError: The size of tensor a (2)"),
+        ("raise SystemExit(3)\n", 1, "left with status 3"),
+        ("def broken(:\n", 1, "SyntaxError"),
+    ],
+)
+def test_scripts_that_have_nothing_to_show(tmp_path, capsys, text, status, told):
+    path = tmp_path / "script.py"
+    path.write_text(text, encoding="utf-8")
+    assert main(["explain", str(path)]) == status
+    error = capsys.readouterr().err
+    assert told in error
+    assert "jaxvjp/explain" not in error
+
+
+def test_a_script_that_is_not_there(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["explain", "nowhere.py"])
+    assert left.value.code == 2
+    assert "there is no script 'nowhere.py'" in capsys.readouterr().err

@@ -1,0 +1,345 @@
+"""What is printed of a program: its text, and that the text runs and gives the same gradients."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import textwrap
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from programs import programs
+
+import jaxvjp
+from jaxvjp.core.graph import reachable
+from jaxvjp.core.program import freeze
+
+HEAD = "import jax\nimport jax.numpy as jnp\n\n"
+files = iter(range(1_000_000))
+
+
+def run_lines(text, **variables):
+    """Runs lines as if they stood in a file, so that they have line numbers; returns the variables."""
+    name = f"<lines {next(files)}>"
+    text = textwrap.dedent(text).strip("\n") + "\n"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    namespace = {"torch": jaxvjp, "explain": jaxvjp.explain, **variables}
+    exec(compile(text, name, "exec"), namespace)
+    return namespace
+
+
+def shown(text, **variables):
+    """What is printed of `result`, or of the recording `story`, that lines come to; checked, and without its head."""
+    found = run_lines(text, **variables)
+    explanation = found["story"] if "story" in found else explain_in(found)
+    explanation.check()
+    assert str(explanation).startswith("import ")
+    return str(explanation).removeprefix(HEAD).rstrip()
+
+
+def explain_in(found):
+    return found["e"]
+
+
+def expected(text):
+    """Lines, in which the gap before a comment is of any width."""
+    return textwrap.dedent(text).strip("\n")
+
+
+def assert_shows(printed, wanted):
+    squeeze = lambda text: re.sub(r" +#", "  #", text)  # noqa: E731
+    assert squeeze(printed) == squeeze(expected(wanted))
+
+
+def test_inputs_a_function_and_its_pullback():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        w = torch.tensor([3.0, 4.0], requires_grad=True)
+        h = x * w + 1
+        y = 3 * h.relu() ** 2
+        e = explain(y)
+    """)
+    assert_shows(
+        printed,
+        """
+        x = jnp.array([1.0, 2.0])  # line 1
+        w = jnp.array([3.0, 4.0])  # line 2
+
+
+        def f(x, w):
+            h = x * w + 1  # line 3
+            y = 3 * jnp.where(h <= 0, 0, h) ** 2  # line 4: y = 3 * h.relu() ** 2
+            return y
+
+
+        y, pullback = jax.vjp(f, x, w)
+        gradient = jnp.ones_like(y)  # v, one number per element of y
+        x_grad, w_grad = pullback(gradient)
+        """,
+    )
+
+
+def test_a_training_loop_is_a_loop():
+    printed = shown("""
+        w = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            for step in range(20):
+                loss = ((w - 3) ** 2).sum()
+                loss.backward()
+                with torch.no_grad():
+                    w -= 0.2 * w.grad
+                w.grad = None
+    """)
+    assert_shows(
+        printed,
+        """
+        w = jnp.array([1.0, 2.0])  # line 1
+
+
+        def f(w):
+            loss = jnp.sum((w - 3) ** 2)  # line 4: loss = ((w - 3) ** 2).sum()
+            return loss
+
+
+        for _ in range(20):
+            loss, pullback = jax.vjp(f, w)  # line 5: loss.backward()
+            (w_grad,) = pullback(jnp.ones_like(loss))  # line 5
+            w = w - 0.2 * w_grad  # line 7: w -= 0.2 * w.grad
+            w_grad = None  # line 8: w.grad = None
+        """,
+    )
+
+
+def test_accumulation_keeping_freeing_and_zeroing():
+    printed = shown("""
+        with explain.recording() as story:
+            a = torch.tensor(1.0, requires_grad=True)
+            y = 3 * a ** 2
+            y.backward(retain_graph=True)
+            y.backward()
+            a.grad.zero_()
+            (2 * a).backward()
+    """)
+    assert_shows(
+        printed,
+        """
+        a = jnp.array(1.0)  # line 2
+
+
+        def f(a):
+            y = 3 * a ** 2  # line 3
+            return y
+
+
+        def f_2(a):
+            return 2 * a
+
+
+        y, pullback = jax.vjp(f, a)  # line 4: y.backward(retain_graph=True)
+        (a_grad,) = pullback(jnp.ones_like(y))  # line 4
+        (da,) = pullback(jnp.ones_like(y))  # line 5: y.backward()
+        a_grad = a_grad + da  # line 5
+        del pullback  # line 5; retain_graph is off: freed
+        a_grad = jnp.zeros_like(a_grad)  # line 6: a.grad.zero_()
+        y_2, pullback = jax.vjp(f_2, a)  # line 7: (2 * a).backward()
+        (da,) = pullback(jnp.ones_like(y_2))  # line 7
+        a_grad = a_grad + da  # line 7
+        """,
+    )
+
+
+def test_a_second_derivative_is_a_pullback_inside_a_function():
+    printed = shown("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, -2.0], requires_grad=True)
+            y = x.pow(3).sum()
+            (first,) = torch.autograd.grad(y, x, create_graph=True)
+            (second,) = torch.autograd.grad(first, x, torch.ones(2))
+    """)
+    assert "    _, pullback = jax.vjp(f, x)" in printed
+    assert "    return first" in printed
+    assert "(second,) = pullback(jnp.array([1.0, 1.0]))" in printed
+
+
+def test_a_hook_is_a_line_between_two_pullbacks():
+    printed = shown("""
+        with explain.recording() as story:
+            x = torch.tensor([1.0, 2.0], requires_grad=True)
+            h = x * 3
+            h.register_hook(lambda g: g * 10)
+            y = (h ** 2).sum()
+            y.backward()
+    """)
+    lines = [line.partition("  #")[0].rstrip() for line in printed.splitlines()]
+    assert lines[-5:] == [
+        "h, pullback = jax.vjp(f, x)",
+        "y, pullback_2 = jax.vjp(f_2, h)",
+        "(h_grad,) = pullback_2(jnp.ones_like(y))",
+        "h_grad = h_grad * 10",
+        "(x_grad,) = pullback(h_grad)",
+    ]
+
+
+def test_a_function_is_a_custom_vjp():
+    found = run_lines("""
+        class Square(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x * x
+
+            @staticmethod
+            def backward(ctx, grad_output):
+                (x,) = ctx.saved_tensors
+                return grad_output * 2 * x
+
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        e = explain(Square.apply(x) * 3)
+    """)
+    explanation = found["e"]
+    explanation.check()
+    for part in (
+        "@jax.custom_vjp\ndef square(x):\n    return x * x\n",
+        "def square_forward(x):\n    return x * x, (x,)\n",
+        "def square_backward(residuals, grad_output):\n    x, = residuals\n    return (grad_output * 2 * x,)\n",
+        "square.defvjp(square_forward, square_backward)\n",
+        "    return square(x) * 3",
+    ):
+        assert part in str(explanation)
+
+
+def test_writes_detached_values_and_no_grad():
+    printed = shown("""
+        x = torch.tensor([3.0, 2.0, 1.0], requires_grad=True)
+        loss = torch.empty(2)
+        loss[0] = x[0] ** 2
+        loss[1] = (x[1:] * x.detach()[1:]).sum()
+        with torch.no_grad():
+            scale = x.sum()
+        y = loss * scale
+        e = explain(y)
+    """)
+    for line in (
+        "    loss = loss.at[0].set(x[0] ** 2)",
+        "    loss = loss.at[1].set(jnp.sum(x[1:3] * jax.lax.stop_gradient(x)[1:3]))",
+        "    scale = jax.lax.stop_gradient(jnp.sum(x))",
+        "    y = loss * scale",
+    ):
+        assert line in printed
+
+
+def test_a_chain_of_cuts_is_one_index_and_a_write_of_what_is_there_is_none():
+    printed = shown("""
+        x = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        y = x * 2
+        y[0, 1:] = x[1, :2] * 3
+        y[:, 0] += 1
+        e = explain(y)
+    """)
+    assert "y = y.at[0, 1:3].set(x[1, :2] * 3)" in printed
+    assert "y = y.at[:, 0].set(y[:, 0] + 1)" in printed
+    assert printed.count(".at[") == 2
+
+
+def test_loops_are_rolled_as_far_as_they_repeat():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        while y.detach().norm() < 1000:
+            y = y * 2
+        e = explain(y)
+    """)
+    assert "    for _ in range(8):\n        y = y * 2" in printed
+
+
+def test_names_that_are_still_needed_are_not_taken():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        y = x * 2
+        old = y
+        y = y + 1
+        y = y * old
+        e = explain(y)
+    """)
+    assert "y_2 = y + 1" in printed
+    assert "y = y_2 * y" in printed
+
+
+def test_64_bit_types_are_said_and_leave_nothing_behind():
+    before = jax.config.jax_enable_x64
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+        e = explain((x * x[torch.tensor([1, 0])]).sum())
+    """)
+    assert 'jax.config.update("jax_enable_x64", True)' in printed
+    assert "dtype=jnp.float64" in printed
+    assert jax.config.jax_enable_x64 == before
+
+
+@pytest.mark.parametrize("style", ["grad", "jacrev"])
+def test_other_styles_give_the_same(style):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    w = jaxvjp.tensor([3.0, 4.0], requires_grad=True)
+    for y in ((x * w).sum(), x * w.sum()):
+        explanation = y.explain(style=style)
+        found, plain = explanation.check(), y.explain().check()
+        assert {"grad": "jax.value_and_grad(f, " if y.ndim == 0 else "jax.vjp(", "jacrev": "jax.jacrev(f, "}[
+            style
+        ] in explanation.source
+        for name, value in plain.items():
+            np.testing.assert_allclose(found[name], value, rtol=1e-6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_any_program(lines):
+    """Prints, runs and checks a program made at random, alone and with a backward of it recorded."""
+    start = "x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], requires_grad=True)\n"
+    start += "w = torch.tensor([[1.0, 2.0, -0.5], [0.3, -1.5, 1.0]], requires_grad=True)\n"
+    run_lines(f"{start}{lines}\ne = explain(y)")["e"].check()
+    recorded = "\n".join(f"    {line}" for line in lines.splitlines())
+    run_lines(f"{start}with explain.recording() as story:\n{recorded}\n    y.sum().backward()")["story"].check()
+
+
+class Jnp:
+    """`jax.numpy` as far as these programs use it, over tensors: so that what was printed can be recorded again."""
+
+    sum = staticmethod(lambda a, axis=None: a.sum() if axis is None else a.sum(axis))
+    sin, tanh, exp = jaxvjp.sin, jaxvjp.tanh, jaxvjp.exp
+    maximum = jaxvjp.maximum
+
+
+def test_what_is_printed_records_the_same_program_again():
+    found = run_lines("""
+        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+        w = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+        h = (w @ x).tanh() * 2.0
+        for _ in range(3):
+            h = h * h - x[0]
+        y = (h ** 2).sum() + w.sum(0).exp().sum() / 3.0
+        e = explain(y)
+    """)
+    source = found["e"].source
+    text = source[source.index("def f(") : source.index("y, pullback")]
+    namespace = {"jnp": Jnp}
+    exec(text, namespace)
+    again = namespace["f"](found["x"], found["w"])
+
+    def program(result):
+        nodes = [each for each in reachable([result.node], lambda node: node.inputs) if each.operation is not None]
+        return freeze(nodes, [result.node])[0]
+
+    assert program(again) == program(found["y"])
+
+
+def test_it_needs_nothing_but_jax(tmp_path):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    source = (x.norm() + x.clamp(0.5, 1.5).sum() + x.pow(2.5).sum()).explain().source
+    assert "jaxvjp" not in re.sub("#.*", "", source)
+    assert "jax._src" not in source
+    namespace = {}
+    exec(source, namespace)
+    assert namespace["x_grad"].dtype == jnp.float32

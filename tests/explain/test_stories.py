@@ -1,0 +1,128 @@
+"""Recordings of everything that a backward pass can be: each is printed, run, and compared with `.grad`."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import jaxvjp
+from jaxvjp import explain
+
+
+def several_roots(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y, z = x * 2, (x**2).sum()
+    torch.autograd.backward([y, z], [torch.tensor([1.0, 3.0]), None])
+
+
+def a_gradient_that_is_retained(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    h.retain_grad()
+    (h**2).sum().backward()
+    assert h.grad is not None
+
+
+def gradients_of_an_intermediate_result_and_of_a_leaf(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 2
+    return torch.autograd.grad((h**2).sum(), (h, x))
+
+
+def some_inputs(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    ((x * w) ** 2).sum().backward(inputs=[w])
+    assert x.grad is None
+
+
+def a_graph_of_the_gradient_that_is_accumulated(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (x**3).sum().backward(create_graph=True)
+    x.grad.sum().backward()
+
+
+def a_transform_inside(torch):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    torch.vmap(lambda row: (row * row).sum())(x).sum().backward()
+    torch.func.grad(lambda a: (a**3).sum())(x).sum().backward()
+
+
+def complex_numbers(torch):
+    x = torch.tensor([1.0 + 2j, 2.0], requires_grad=True)
+    (x * x * 1j).sum().backward(torch.tensor(1 + 1j))
+
+
+def a_loss_of_a_network(torch):
+    x = torch.randn(4, 3, requires_grad=True)
+    w = torch.randn(3, 5, requires_grad=True)
+    labels = torch.tensor([0, 1, 2, 3])
+    torch.nn.functional.cross_entropy(torch.nn.functional.relu(x @ w), labels).backward()
+
+
+def a_batch_of_gradients(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    return torch.autograd.grad(x**2, x, torch.tensor([[1.0, 0.0], [0.0, 1.0]]), is_grads_batched=True)
+
+
+def momentum(torch):
+    x, m = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([0.0, 0.0])
+    for _ in range(3):
+        ((x - 1) ** 2).sum().backward()
+        with torch.no_grad():
+            m.mul_(0.9).add_(x.grad)
+            x.sub_(0.1 * m)
+        x.grad.zero_()
+
+
+def a_hook_after_accumulation(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def halved(parameter):
+        parameter.grad.mul_(0.5)
+
+    x.register_post_accumulate_grad_hook(halved)
+    (x * x).sum().backward()
+    (x * 3).sum().backward()
+
+
+def two_hooks_and_a_branch(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 3
+    h.register_hook(lambda g: g * 10)
+    k = h.sin()
+    k.register_hook(lambda g: g + h.detach())
+    (k * h + x).sum().backward()
+
+
+def a_view_of_a_parameter_that_is_updated(torch):
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    for _ in range(2):
+        (w[0] * w[1]).sum().backward()
+        with torch.no_grad():
+            w[0] -= 0.1 * w.grad[0]
+        w.grad = None
+    (w**2).sum().backward()
+
+
+STORIES = [each for each in list(globals().values()) if inspect.isfunction(each) and each.__module__ == __name__]
+
+
+@pytest.mark.parametrize("program", STORIES, ids=lambda program: program.__name__)
+def test_a_story(program):
+    with explain.recording() as story:
+        program(jaxvjp)
+    story.check(rtol=1e-4)
+    assert story.program.results
+    assert "jaxvjp" not in story.source.replace("import jaxvjp", "")
+
+
+def test_a_hook_of_a_step_is_refused():
+    with explain.recording() as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        y = (x * x).sum()
+        y.grad_fn.register_prehook(lambda gradients: (gradients[0] * 2,))
+        y.backward()
+    with pytest.raises(RuntimeError, match=r"a hook of the step SumBackward0(.|\n)*register_hook"):
+        str(story)

@@ -1,0 +1,76 @@
+"""Every op as `explain` prints it: the printed program is run, and its gradients are those of the op itself."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from op_cases import CASES
+from oracle import needs_torch
+from test_ops import drawn, operands_of
+
+import jaxvjp
+from jaxvjp.functions import OPERATORS
+from jaxvjp.ops.op import REGISTRY
+
+
+def results_of(name, call):
+    """What a call gives, as far as it can be differentiated; nothing where the call is an error."""
+    row = REGISTRY[name]
+    operands, static, _ = operands_of(jaxvjp, call, "float32")
+    try:
+        if "function" in row.public:
+            result = getattr(jaxvjp, name)(*operands, **static)
+        elif "method" in row.public:
+            result = getattr(operands[0], name)(*operands[1:], **static)
+        elif row.operator is not None:
+            result = getattr(operands[0], f"__r{OPERATORS[row.operator.removeprefix('r')]}__")(*operands[1:])
+        else:
+            result = getattr(operands[0].clone(), name + "_")(*operands[1:], **static)
+    except (RuntimeError, TypeError, IndexError, NotImplementedError):
+        return []
+    results = result if isinstance(result, tuple) else (result,)
+    return [each for each in results if each.requires_grad and not each.is_leaf]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_printed_of_an_op_gives_its_gradients(name):
+    for call in CASES[name]:
+        for result in results_of(name, call):
+            explanation = result.explain(drawn(jaxvjp, result, 1))
+            explanation.check()
+            assert "jaxvjp" not in re.sub(r"#.*", "", explanation.source)
+
+
+UNWRITABLE = {"nn.functional.conv2d", "nn.functional.conv3d", "mode", "nn.functional.ctc_loss"}
+"""Ops that loop over functions of JAX's own, or choose one per device (a convolution in groups): they say so."""
+
+
+@needs_torch
+@pytest.mark.long
+def test_what_is_printed_of_every_op_of_torchs_database():
+    """Some of torch's own sample inputs of each op that is covered."""
+    from jaxvjp.opinfo import check
+
+    failed = {}
+    for op in check.database():
+        try:
+            function = check.counterpart(op)
+            samples = check.samples_of(op, "float32", 3, True) if op.supports_autograd else []
+        except Exception:  # it is missing here, or has no samples of this type
+            continue
+        for label, sample in samples:
+            try:
+                mirrored = check.Conversion().sample(sample)
+                returned = function(mirrored.input, *mirrored.args, **mirrored.kwargs)
+                result = check.rebound(sample.output_process_fn_grad)(returned)
+            except Exception:  # which the tests of ops are about
+                continue
+            tensors = [each for each in check._leaves(result) if isinstance(each, jaxvjp.Tensor)]
+            for each in [each for each in tensors if each.requires_grad and not each.is_leaf][:2]:
+                try:
+                    each.explain(drawn(jaxvjp, each, 1)).check(rtol=1e-4, atol=1e-4)
+                except Exception as error:
+                    failed.setdefault(check.title(op), f"{label}: {error}")
+    assert set(failed) <= UNWRITABLE, failed
+    assert all("cannot be written" in told for told in failed.values()), failed
