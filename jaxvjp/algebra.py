@@ -1,4 +1,4 @@
-"""torch's linear algebra that is no row by itself: `einsum` as it is called, `linalg.lstsq`.
+"""torch's linear algebra that is no row by itself: `einsum` as it is called, `lstsq`, `stft`.
 
 `application` comes before this room.
 """
@@ -11,9 +11,11 @@ from typing import Any
 
 from jaxvjp.application import apply
 from jaxvjp.ops import products
+from jaxvjp.ops.complex import view_as_real
 from jaxvjp.ops.contractions import einsum as einsum_row
 from jaxvjp.ops.decompositions import linalg_lu_factor_ex
 from jaxvjp.ops.solving import lstsq as lstsq_row
+from jaxvjp.ops.spectrograms import short_time_spectra
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
 
@@ -87,3 +89,33 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, 
     """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
     found: tuple[Tensor, ...] = apply(linalg_lu_factor_ex, (A,), (pivot, not get_infos))
     return tuple(found) if get_infos else tuple(found[:2])
+
+
+@public()
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Tensor:
+    """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames).
+
+    RuntimeError where `return_complex` is left out for real numbers; if it is False the last dimension is that of real
+    and imaginary part. Counterpart of `torch.stft`; underneath: `jnp.fft.rfft` of the frames times the window.
+    """
+    if return_complex is None:
+        if not (input.is_complex() or (window is not None and window.is_complex())):
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will further require that "
+                "return_complex=True in a future PyTorch release."
+            )
+        return_complex = True
+    static = (n_fft, hop_length, win_length, center, pad_mode, normalized, onesided)
+    found: Tensor = apply(short_time_spectra, (input, window), static)
+    return found if return_complex else apply(view_as_real, (found,))

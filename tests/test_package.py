@@ -20,7 +20,7 @@ READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
     ops.pointwise ops.elementary ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex
     ops.statistics ops.matrices ops.products ops.contractions ops.solving
-    ops.decompositions ops.norms ops.fft ops.view ops.strided ops.rearrangement
+    ops.decompositions ops.norms ops.fft ops.spectrograms ops.view ops.strided ops.rearrangement
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
     ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
@@ -28,7 +28,8 @@ READING_ORDER = """
     core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
     strides indexing parts signatures calls functions selection random creation sampling properties crossing
-    autograd.variable linalg fft special nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
+    autograd.variable linalg fft special
+    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn

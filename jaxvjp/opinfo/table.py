@@ -59,6 +59,7 @@ OTHER_WORDS: dict[str, str] = {
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {
+    "istft": "in one of these samples torch finds no gradient of the window, though it does of such windows elsewhere",
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
 }
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
@@ -75,6 +76,10 @@ WHAT_IT_TAKES: dict[str, str] = {
     "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
     "special.airy_ai": "as the Bessel functions",
     "signal.windows.*": "the namespace torch.signal.windows: closed formulas",
+    "linalg.ldl_*": "LAPACK's factors L and D with pivots of two rows, which JAX has not; torch has no gradient either",
+    "ldl_*": "as linalg.ldl_factor",
+    "*_lowrank": "random projections, `qr` and `svd` of them",
+    "lobpcg": "an iteration with a derivative of its own in torch",
     "sparse.*": "sparse tensors",
     "chalf": "a complex type of 32 bits, which JAX has not",
     "histogram*": "edges found from values, as `histc` does, for each dimension",

@@ -23,6 +23,7 @@ from jaxvjp.ops import (  # noqa: F401
     scattering,
     solving,
     sorting,
+    spectrograms,
     statistics,
     strided,
     view,
