@@ -36,6 +36,7 @@ from jaxvjp import (
     testing,
     utils,
     views,
+    windowing,  # noqa: F401
 )
 from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled

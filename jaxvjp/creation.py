@@ -133,7 +133,7 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(each) for each in size)
 
 
-def factory(make: Callable[..., tuple[Any, Dtype]]) -> Callable[..., Tensor]:
+def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
     """A public function that makes a leaf, of one that gives an array and its dtype; `make` takes `dtype` too.
 
     The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
@@ -157,7 +157,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]]) -> Callable[..., Tensor]:
 
     create.__name__ = create.__qualname__ = make.__name__
     create.__doc__ = f"{make.__doc__}\n\nCounterpart of `torch.{make.__name__}`."
-    return public("function", make.__name__)(create)
+    return public(place, make.__name__)(create)
 
 
 def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary: str) -> Callable[..., Tensor]:

@@ -27,7 +27,7 @@ READING_ORDER = """
     core.places core.modes core.observers core.graph core.program core.compilation core.history core.plan
     core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
-    strides indexing parts signatures calls functions selection random creation sampling properties crossing
+    strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
     autograd.variable linalg fft special
     nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
