@@ -29,6 +29,8 @@ PRECISIONS = {
 
 _asked: ContextVar[jax.lax.Precision] = ContextVar("_asked", default=PRECISIONS["highest"])
 _setting = "highest"
+REMEMBERED: list[dict[Any, Any]] = []
+"""Memories of what calls recorded, which another setting makes untrue."""
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -47,6 +49,8 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     _setting = precision
+    for memory in REMEMBERED:
+        memory.clear()
 
 
 def get_float32_matmul_precision() -> str:

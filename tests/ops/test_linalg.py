@@ -1,0 +1,61 @@
+"""Linear algebra where torch's samples do not look: matrices that are refused, windows, the precision of products."""
+
+from __future__ import annotations
+
+import pytest
+
+import jaxvjp
+
+torch = pytest.importorskip("torch")
+SINGULAR, INDEFINITE = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]], [[1.0, 2.0], [2.0, 1.0]]
+REFUSED = {
+    "inv": lambda m: m.linalg.inv(m.tensor(SINGULAR)),
+    "inv of one": lambda m: m.linalg.inv(m.tensor(SINGULAR)[1]),
+    "inv_ex": lambda m: m.linalg.inv_ex(m.tensor(SINGULAR), check_errors=True),
+    "solve": lambda m: m.linalg.solve(m.zeros(2, 2), m.ones(2, 1)),
+    "cholesky": lambda m: m.linalg.cholesky(m.tensor(INDEFINITE)),
+    "matrix_power": lambda m: m.linalg.matrix_power(m.zeros(2, 2), -1),
+}
+
+
+@pytest.mark.parametrize("program", REFUSED.values(), ids=REFUSED)
+def test_what_is_singular_is_refused_in_torchs_words(program):
+    with pytest.raises(torch.linalg.LinAlgError) as expected:
+        program(torch)
+    with pytest.raises(jaxvjp.linalg.LinAlgError) as given:
+        program(jaxvjp)
+    assert str(given.value).partition("\n")[0] == str(expected.value).partition("\n")[0]
+
+
+def test_ex_tells_instead():
+    for module in (torch, jaxvjp):
+        assert module.linalg.inv_ex(module.tensor(SINGULAR)).info.tolist() == [0, 2]
+        assert module.linalg.cholesky_ex(module.tensor(INDEFINITE)).info.item() == 2
+
+
+def test_inside_vmap_nobody_asks():
+    assert jaxvjp.vmap(jaxvjp.linalg.inv)(jaxvjp.tensor(SINGULAR)).shape == (2, 2, 2)
+
+
+@pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hann", "kaiser"])
+def test_windows(name):
+    for length in (0, 1, 2, 7, 8):
+        for periodic in (True, False):
+            theirs, ours = (getattr(each, f"{name}_window")(length, periodic) for each in (torch, jaxvjp))
+            assert ours.tolist() == pytest.approx(theirs.tolist(), abs=1e-6)
+
+
+def test_the_precision_of_products_is_part_of_the_program():
+    x = jaxvjp.ones(2, 2)
+    assert jaxvjp.get_float32_matmul_precision() == "highest"
+    first = (x @ x).node.operation
+    jaxvjp.set_float32_matmul_precision("medium")
+    try:
+        assert (x @ x).node.operation is not first
+        assert (x @ x).node.operation is (x @ x).node.operation
+        with pytest.warns(UserWarning, match="has no effect"):
+            jaxvjp.set_float32_matmul_precision("low")
+        assert jaxvjp.get_float32_matmul_precision() == "medium"
+    finally:
+        jaxvjp.set_float32_matmul_precision("highest")
+    assert (x @ x).node.operation is first
