@@ -153,9 +153,6 @@ class Executable:
         self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced)
-        place = next((each.device for each in program.leaves if each.device is not None), None)
-        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
-            usual = _on_device(jax_device(place), usual)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
         self.device: Any = None
         place = next((each.device for each in program.leaves if each.device is not None), None)

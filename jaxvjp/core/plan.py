@@ -131,10 +131,10 @@ def survey(
                 continue
         else:
             add(node.aval)
-        if tracked and node.special:
-            regular = regular and _tells_all(node) and not (node.hooks and added_to is None)
-            add(bool(node.hooks))
         if tracked:
+            if node.special:
+                regular = regular and _tells_all(node) and not (node.hooks and added_to is None)
+                add(bool(node.hooks))
             if node.stale:
                 stale.add(node)
             into = "" if added_to is None or node.hooks else added_to(node)
