@@ -47,7 +47,7 @@ class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
         return self.seen
 
     def __exit__(self, *_: object) -> None:
-        _watching.lists.remove(self.seen)
+        _watching.lists.pop()
 
 
 class Deferred(threading.local):
