@@ -228,7 +228,7 @@ _times_log(
 _times_log("special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where `input` is.", arities=XLOGY)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, other")
+@op(promotion=ARITHMETIC, inplace=True, saves="input, other", rounds_once=False)
 def nextafter(input, other):
     """The next number from `input` on in the direction of `other`."""
     if integral(input):
@@ -345,7 +345,7 @@ def sgn(input):
     return jnp.where(zero, 0, shown / jnp.abs(shown).astype(input.dtype))
 
 
-@op(inplace=True, saves="input", grad_fn="PowBackward0")
+@op(inplace=True, saves="input", grad_fn="PowBackward0", rounds_once=True)
 def square(input):
     """`input ** 2`."""
     return input.astype("int64") ** 2 if input.dtype == bool else input * input
@@ -401,7 +401,7 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
     return jnp.add(*broadcast(input, value.astype(quotient.dtype) * quotient))
 
 
-@op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)))
+@op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)), rounds_once=True)
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
     for name, each in (("end", end), ("weight", weight)):

@@ -21,7 +21,7 @@ def _declare_running(name: str, function: Any, meaning: str) -> None:
         return converted if input.ndim == 0 else function(converted, dim)
 
     row.__doc__ = meaning
-    op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result")(row)
+    op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result", rounds_once=True)(row)
 
 
 _declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of integers an int64.")
@@ -78,14 +78,14 @@ def _strips(y, x, dx, dim):
     return (later + earlier) * width.astype(y.dtype) / 2, dim
 
 
-@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False)
+@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True)
 def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     strips, dim = _strips(y, x, dx, dim)
     return jnp.sum(strips, dim)
 
 
-@op(grad_fn="CumsumBackward0", public="function", out=False)
+@op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
     strips, dim = _strips(y, x, dx, dim)
@@ -115,9 +115,11 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
     row.__doc__ = functional.__doc__ = meaning
     grad_fn = {"softmin": "SoftmaxBackward0"}.get(name)
     if name != "softmin":
-        op(name=name, saves="result", aliases=f"special.{name}", arities=((2, 4), (2, 3)))(row)
+        op(name=name, saves="result", aliases=f"special.{name}", arities=((2, 4), (2, 3)), rounds_once=True)(row)
     grad_fn = grad_fn or "".join(part.capitalize() for part in name.split("_")) + "Backward0"
-    op(name=f"{name}.functional", public="nn.functional", saves="result", out=False, grad_fn=grad_fn)(functional)
+    op(name=f"{name}.functional", public="nn.functional", saves="result", out=False, grad_fn=grad_fn, rounds_once=True)(
+        functional
+    )
 
 
 _declare_softmax(

@@ -12,7 +12,7 @@ from jaxvjp.ops.arguments import Flag, Index, Spread, Tensors, wrap
 from jaxvjp.ops.op import ARITHMETIC, op
 
 
-@op(public="function", promotion=ARITHMETIC)
+@op(public="function", promotion=ARITHMETIC, rounds_once=False)
 def stack(tensors: Tensors, dim: Index = 0):
     """Arrays of one shape, side by side along a new dimension."""
     if not tensors:
@@ -53,7 +53,7 @@ def _joined(tensors, dim):
     return jnp.concatenate(joined, dim)
 
 
-@op(public="function", promotion=ARITHMETIC, aliases="function.concat function.concatenate")
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, aliases="function.concat function.concatenate")
 def cat(tensors: Tensors, dim: Index = 0):
     """Arrays one after another along a dimension."""
     if not tensors:
@@ -61,7 +61,7 @@ def cat(tensors: Tensors, dim: Index = 0):
     return _joined(tensors, dim)
 
 
-@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
 def hstack(tensors: Tensors):
     """Arrays one after another along their second dimension; vectors along their one."""
     if not tensors:
@@ -70,7 +70,7 @@ def hstack(tensors: Tensors):
     return _joined(raised, 0 if raised[0].ndim == 1 else 1)
 
 
-@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0", aliases="function.row_stack")
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0", aliases="function.row_stack")
 def vstack(tensors: Tensors):
     """Arrays, at least rows, one below another."""
     if not tensors:
@@ -78,7 +78,7 @@ def vstack(tensors: Tensors):
     return _joined([jnp.atleast_2d(each) for each in tensors], 0)
 
 
-@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
 def dstack(tensors: Tensors):
     """Arrays one after another along their third dimension."""
     if not tensors:
@@ -86,7 +86,7 @@ def dstack(tensors: Tensors):
     return _joined([jnp.atleast_3d(each) for each in tensors], 2)
 
 
-@op(public="function", promotion=ARITHMETIC, grad_fn="CatBackward0")
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
 def column_stack(tensors: Tensors):
     """Arrays side by side, a vector or a number being a column."""
     if not tensors:
@@ -94,7 +94,7 @@ def column_stack(tensors: Tensors):
     return _joined([each if each.ndim > 1 else each.reshape(each.size, 1) for each in tensors], 1)
 
 
-@op(public="function", promotion=ARITHMETIC, out=False)
+@op(public="function", promotion=ARITHMETIC, rounds_once=False, out=False)
 def block_diag(tensors: Spread):
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
     for number, each in enumerate(tensors):

@@ -179,7 +179,7 @@ def isclose(input, other, rtol: Real = 1e-5, atol: Real = 1e-8, equal_nan: Flag 
     return close | (jnp.isfinite(distance) & (distance <= atol + jnp.abs(rtol * other)))
 
 
-@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)))
+@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)), rounds_once=False)
 def where(condition: Kept, input: Either, other: Either):
     """`input` where `condition` is true, `other` elsewhere."""
     if condition.dtype != bool and condition.dtype != jnp.uint8:

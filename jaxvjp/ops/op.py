@@ -30,7 +30,7 @@ import inspect
 import math
 import typing
 from collections import namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -38,7 +38,7 @@ from weakref import WeakValueDictionary
 import jax
 
 from jaxvjp.devices import Device, of
-from jaxvjp.dtypes import dtype, from_numpy
+from jaxvjp.dtypes import bfloat16, dtype, float16, from_numpy
 from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
@@ -50,6 +50,7 @@ NAMESPACES = ("linalg", "fft", "special")
 
 ABSTRACT_CACHE = 1 << 16
 REQUIRED: Any = inspect.Parameter.empty
+SHORT = (float16.numpy, bfloat16.numpy)
 
 
 class Aval:
@@ -164,6 +165,9 @@ class Op:
             recorded, with values computed if need be, wherever they can be known.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
+        rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
+            results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
+            where operands are promoted. Not for what only moves numbers, nor for what depends on the type itself.
 
     Attributes:
         function: arrays and statics to an array or a tuple of arrays; pure and traceable.
@@ -203,6 +207,7 @@ class Op:
         "returns",
         "rewrite",
         "roles",
+        "rounds_once",
         "saves",
         "several",
         "static_names",
@@ -234,6 +239,7 @@ class Op:
         inspects: tuple[str, Callable[..., None]] | None = None,
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
+        rounds_once: bool | None = None,
     ) -> None:
         self.function = function
         self.name = name or function.__name__.rstrip("_")
@@ -257,6 +263,7 @@ class Op:
         self.inspects = inspects
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
+        self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
         taking = [each for each in self.parameters if each.role]
         self.operands = tuple(each.name for each in taking)
@@ -288,6 +295,11 @@ class Op:
 
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
+        if self.rounds_once and any(each.dtype in SHORT for each in operands):
+            return rounded_once(lambda *wide: self._call(static, wide), operands)
+        return self._call(static, operands)
+
+    def _call(self, static: tuple[Any, ...], operands: Any) -> Any:
         if not self.by_name:
             return self.function(*operands, **dict(zip(self.static_names, static, strict=True)))
         if self.structured:
@@ -339,6 +351,14 @@ class Op:
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def rounded_once(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own."""
+    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in operands]
+    own = jax.eval_shape(function, *structs)  # first, for its errors name the types
+    results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
+    return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:

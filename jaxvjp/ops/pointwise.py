@@ -112,7 +112,7 @@ def neg(input):
     return jnp.negative(input)
 
 
-@op(saves="input", grad_fn="PowBackward0", public="")
+@op(saves="input", grad_fn="PowBackward0", public="", rounds_once=True)
 def power(input, *, exponent: Exact):
     """`input ** exponent` for a fixed exponent: `x ** 2` is `x * x`, with a derivative that is right at zero."""
     _, value = exponent

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Scalar
 from jaxvjp.ops.matrices import ctype, legacy
-from jaxvjp.ops.op import ARITHMETIC, Op, op
+from jaxvjp.ops.op import ARITHMETIC, SHORT, Op, op
 from jaxvjp.ops.pointwise import assigned, broadcast
 
 PRECISIONS = {
@@ -267,8 +267,11 @@ def _added(input, term, beta, alpha):
     """`beta * input + alpha * term`, of the type of `term`. With a `beta` of 0 `input` does not count, not even NaN."""
     if jnp.iscomplexobj(beta * alpha) and not jnp.iscomplexobj(term):
         raise RuntimeError(f"value cannot be converted to type {ctype(term)} without overflow")
-    kept = jnp.where(beta == 0, 0, beta * assigned.function(term, input))
-    return (kept + alpha * term).astype(term.dtype)
+    if not jnp.issubdtype(term.dtype, jnp.inexact):
+        beta, alpha = beta.astype(term.dtype), alpha.astype(term.dtype)  # as C has it: 0.6 is then 0
+    wide = "float32" if term.dtype in SHORT else term.dtype  # for the gradient of what is expanded is a long sum
+    kept = jnp.where(beta == 0, 0, beta * assigned.function(term.astype(wide), input.astype(wide)))
+    return (kept + alpha * term.astype(wide)).astype(term.dtype)
 
 
 def _one_type(input, first, second):

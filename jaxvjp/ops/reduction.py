@@ -29,7 +29,7 @@ def sum_(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None =
     return jnp.sum(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
 
 
-@op(grad_fn=_numbered_by_dim("Mean"), arities=((1, 2), (2, 5)))
+@op(grad_fn=_numbered_by_dim("Mean"), arities=((1, 2), (2, 5)), rounds_once=True)
 def mean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The mean over `dim` (all dimensions by default) of a floating or complex tensor."""
     result = dtype or from_numpy(input.dtype)
@@ -55,7 +55,7 @@ def prod(input, dim: Index | None = None, keepdim: Flag = False, *, dtype: Type 
     return jnp.prod(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
 
 
-@op(saves="input")
+@op(saves="input", rounds_once=True)
 def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The sum of what is not NaN."""
     if jnp.iscomplexobj(input):
@@ -63,7 +63,7 @@ def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None
     return sum_.function(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@op(grad_fn="DivBackward0", saves="input")
+@op(grad_fn="DivBackward0", saves="input", rounds_once=True)
 def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The mean of what is not NaN."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
@@ -134,7 +134,8 @@ def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **co
     def by_dim(input, dim: Dims, unbiased: Flag = True, keepdim: Flag = False):
         return of(*_variance(input, dim, int(unbiased), keepdim))
 
-    columns = {"grad_fn": name.partition("_")[0].capitalize() + "Backward0", "saves": "input", **columns}
+    grad_fn = name.partition("_")[0].capitalize() + "Backward0"
+    columns = {"grad_fn": grad_fn, "saves": "input", "rounds_once": True, **columns}
     for suffix, row in (("", by_correction), (".unbiased", unbiased_only), (".dim", by_dim)):
         row.__doc__ = meaning
         op(name=name + suffix, **columns)(row)
@@ -168,8 +169,6 @@ def magnitude(input):
 
 def vector_norm(input, order, reduced, keepdims=False):
     """The norm of `order` over the axes `reduced`; where it is 0 so is its gradient, as in torch."""
-    if input.dtype.itemsize == 2:  # whose powers would not fit it
-        return vector_norm(input.astype("float32"), order, reduced, keepdims).astype(input.dtype)
     if order == 2:
         squares = input.real**2 + input.imag**2 if jnp.iscomplexobj(input) else input * input
         return root(jnp.sum(squares, reduced, keepdims=keepdims))
@@ -217,13 +216,13 @@ def _floating(name, input, dtype):
     return input
 
 
-@op(saves="x, result")
+@op(saves="x, result", rounds_once=True)
 def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
     return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, axes(dim, x.ndim), keepdim)
 
 
-@op(grad_fn="LinalgVectorNormBackward0", saves="input, result")
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
 def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
     input = _floating("linalg.vector_norm", input, dtype)
@@ -243,7 +242,7 @@ def dist(input, other, p: Real = 2):
     return vector_norm(difference, p, tuple(range(difference.ndim)))
 
 
-@op(inplace=True, saves="input")
+@op(inplace=True, saves="input", rounds_once=True)
 def renorm(input, p: Real, dim: Index, maxnorm: Real):
     """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
     if p <= 0:
@@ -262,7 +261,7 @@ def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(each in (1, to[-dim]) for dim, each in enumerate(reversed(shape), 1))
 
 
-@op(public="", grad_fn="SumBackward1")
+@op(public="", grad_fn="SumBackward1", rounds_once=True)
 def sum_to(input, *, size: Shape):
     """`input` summed over what expanding `size` to its shape would repeat: the way back from a broadcast."""
     leading = input.ndim - len(size)

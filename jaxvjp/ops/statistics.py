@@ -10,7 +10,7 @@ from jaxvjp.ops.arguments import Exact, Index, Kept, Real, Tensors, wrap
 from jaxvjp.ops.op import op
 
 
-@op(saves="input")
+@op(saves="input", rounds_once=True)
 def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept = None):
     """The covariances of the rows, each column an observation; counted `fweights` times, weighed by `aweights`."""
     if input.ndim > 2:
@@ -59,7 +59,7 @@ def _check_weights(rows, fweights, aweights):
             )
 
 
-@op(saves="input")
+@op(saves="input", rounds_once=True)
 def corrcoef(input):
     """The correlations of the rows, each column an observation."""
     if input.ndim > 2:

@@ -32,19 +32,19 @@ def _exponential(input, alpha, slope=1.0, scale=1.0):
     return scale * jnp.where(curved, alpha * jnp.expm1(below * slope), input)
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def elu(input, alpha: Real = 1.0):
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
     return _exponential(floating(input, "elu_cpu"), alpha)
 
 
-@op(public="nn.functional function", inplace=True, saves="input", grad_fn="EluBackward0", out=False)
+@op(public="nn.functional function", inplace=True, saves="input", grad_fn="EluBackward0", out=False, rounds_once=True)
 def selu(input):
     """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
     return _exponential(floating(input, "elu_cpu"), SELU_ALPHA, scale=SELU_SCALE)
 
 
-@op(public="nn.functional function", inplace=True, saves="input", out=False)
+@op(public="nn.functional function", inplace=True, saves="input", out=False, rounds_once=True)
 def celu(input, alpha: Real = 1.0):
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
     if alpha == 0:
@@ -52,7 +52,7 @@ def celu(input, alpha: Real = 1.0):
     return _exponential(floating(input, "elu_cpu"), alpha, 1 / alpha)
 
 
-@op(public="nn.functional", saves="input")
+@op(public="nn.functional", saves="input", rounds_once=True)
 def gelu(input, *, approximate: Text = "none"):
     """`input` times the probability that a standard normal number is below it, or a formula with `tanh` close to it."""
     if approximate not in ("none", "tanh"):
@@ -60,7 +60,7 @@ def gelu(input, *, approximate: Text = "none"):
     return jax.nn.gelu(floating(input, "GeluKernelImpl"), approximate=approximate == "tanh")
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def silu(input):
     """`input * sigmoid(input)`."""
     if not jnp.iscomplexobj(input):
@@ -68,19 +68,19 @@ def silu(input):
     return input * jax.nn.sigmoid(input)
 
 
-@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0")
+@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0", rounds_once=True)
 def logsigmoid(input):
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
     return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def mish(input):
     """`input * tanh(softplus(input))`."""
     return input * jnp.tanh(jax.nn.softplus(floating(input, "mish_cpu")))
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardtanh(input, min_val: Real = -1.0, max_val: Real = 1.0):
     """`input` kept between the bounds, at which its derivative is 0."""
     if min_val > max_val:
@@ -99,7 +99,7 @@ def relu6(input):
     return hardtanh.function(input, 0.0, 6.0)
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardsigmoid(input):
     """`input / 6 + 1 / 2` kept between 0 and 1."""
     floating(input, "hardsigmoid_cpu")
@@ -108,7 +108,7 @@ def hardsigmoid(input):
     return jnp.where(inside, rising, jnp.clip(jax.lax.stop_gradient(rising), 0, 1))
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardswish(input):
     """`input` times its `hardsigmoid`."""
     floating(input, "hardswish_cpu")
@@ -129,7 +129,7 @@ def hardshrink(input, lambd: Real = 0.5):
     return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
 
 
-@op(public="nn.functional", saves="input")
+@op(public="nn.functional", saves="input", rounds_once=True)
 def softshrink(input, lambd: Real = 0.5):
     """`input` brought nearer to 0 by `lambd`."""
     floating(input, "softshrink_cpu")
@@ -149,7 +149,7 @@ def tanhshrink(input):
     return input - jnp.tanh(input)
 
 
-@op(public="nn.functional", inplace=True, saves="input")
+@op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def leaky_relu(input, negative_slope: Real = 0.01):
     """`input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
     floating(input, "leaky_relu_cpu")
@@ -164,7 +164,7 @@ def softsign(input):
     return input / (1 + input * jax.lax.stop_gradient(jnp.sign(input)))
 
 
-@op(public="nn.functional", saves="input")
+@op(public="nn.functional", saves="input", rounds_once=True)
 def softplus(input, beta: Real = 1.0, threshold: Real = 20.0):
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
     floating(input, "softplus_cpu")
@@ -179,7 +179,7 @@ def threshold(input, threshold: Real, value: Real):
     return jnp.where(input <= threshold, jnp.asarray(value, input.dtype), input)
 
 
-@op(public="nn.functional", saves="input")
+@op(public="nn.functional", saves="input", rounds_once=True)
 def glu(input, dim: Index = -1):
     """The first half of `dim` times the sigmoid of the second half."""
     if input.ndim == 0:
@@ -218,7 +218,7 @@ def prelu(input, weight):
     return jnp.where(input > 0, input, per_channel * input)
 
 
-@op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0")
+@op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0", rounds_once=True)
 def rrelu_with_noise(input, noise: Kept):
     """`input` where it is positive, `noise * input` elsewhere."""
     return jnp.where(input > 0, input, noise.astype(input.dtype) * input)
@@ -228,7 +228,7 @@ def _gumbel_name(static, avals):
     return "AddBackward0" if static[1] else "SoftmaxBackward0"
 
 
-@op(public="", saves="result", grad_fn=_gumbel_name)
+@op(public="", saves="result", grad_fn=_gumbel_name, rounds_once=True)
 def perturbed_softmax(input, noise: Kept, tau: Real, hard: Flag, dim: Index):
     """The softmax of `(input + noise) / tau`; if `hard` its largest entry alone, with the gradient of them all."""
     dim = wrap(dim, input.ndim)

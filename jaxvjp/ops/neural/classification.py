@@ -82,7 +82,7 @@ def _nll_name(static, avals):
     return "NllLossBackward0" if len(avals[0].shape) <= 2 else "NllLoss2DBackward0"
 
 
-@op(public="", saves="input, target, weight", grad_fn=_nll_name)
+@op(public="", saves="input, target, weight", grad_fn=_nll_name, rounds_once=True)
 def nll_loss(input, target: Kept, weight=None, ignore_index: Index = -100, reduction: Text = "mean"):
     """Minus the log-probability, or other score, of the class that the target names."""
     reduction = chosen_reduction(None, None, reduction)
@@ -97,7 +97,7 @@ def _entropy_name(static, avals):
     return "AddBackward0" if smoothing else _nll_name(static, avals)
 
 
-@op(public="", saves="input, target, weight", grad_fn=_entropy_name)
+@op(public="", saves="input, target, weight", grad_fn=_entropy_name, rounds_once=True)
 def cross_entropy(
     input, target: Kept, weight=None, ignore_index: Index = -100, reduction: Text = "mean", label_smoothing: Real = 0.0
 ):
@@ -139,7 +139,7 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + label_smoothing / classes * spread
 
 
-@op(public="", saves="input, target, weight")
+@op(public="", saves="input, target, weight", rounds_once=True)
 def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Real = 1.0, weight=None, reduction: Text = "mean"):
     """How much other classes' scores come within `margin` of the target's, to the power of `p`; over all classes."""
     reduction = chosen_reduction(None, None, reduction)
@@ -171,7 +171,7 @@ def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Real = 1.0, wei
     return reduced(loss if input.ndim == 2 or target.ndim else loss[0], reduction)
 
 
-@op(public="", saves="input, target")
+@op(public="", saves="input, target", rounds_once=True)
 def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
     """How much the scores of classes that are no targets come within 1 of those that are; -1 ends a row of targets."""
     reduction = chosen_reduction(None, None, reduction)
@@ -219,7 +219,7 @@ def _ctc_name(static, avals):
     return {"none": "CtcLossBackward0", "mean": "MeanBackward0"}.get(static[1], "SumBackward0")
 
 
-@op(public="", saves="log_probs, targets", grad_fn=_ctc_name)
+@op(public="", saves="log_probs, targets", grad_fn=_ctc_name, rounds_once=True)
 def ctc_loss(
     log_probs,
     targets: Kept,

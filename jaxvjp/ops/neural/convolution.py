@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.matrices import CTYPES
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import SHORT, op, rounded_once
 
 EXACTLY = jax.lax.Precision.HIGHEST
 
@@ -47,7 +47,7 @@ def linear(input, weight, bias=None):
             names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
             raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
     result = jnp.matmul(input, weight.T, precision=EXACTLY)
-    return result if bias is None else result + bias
+    return _biased(result, bias)
 
 
 @op(
@@ -70,7 +70,7 @@ def bilinear(input1, input2, weight, bias=None):
                 f"{weight.shape[place]}"
             )
     result = jnp.einsum("...i,kij,...j->...k", input1, weight, input2, precision=EXACTLY)
-    return result if bias is None else result + bias
+    return _biased(result, bias)
 
 
 def padding(value: Any) -> tuple[int, ...] | str:
@@ -190,7 +190,7 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
         precision=EXACTLY,
     )
     if groups == 1 or input.size == 0 or weight.size == 0:
-        return native(input, weight)
+        return _summed_up(native, native, input, weight)
     if spread is not None:
         gaps = [(low, high, each - 1) for (low, high), each in zip(edges, spread, strict=True)]
         input = jax.lax.pad(input, jnp.zeros((), input.dtype), [(0, 0, 0), (0, 0, 0), *gaps])
@@ -204,7 +204,25 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
         feature_group_count=groups,
         precision=EXACTLY,
     )
-    return jax.lax.platform_dependent(input, weight, cpu=windows, default=native)
+    return _summed_up(windows, native, input, weight)
+
+
+def _summed_up(on_cpu, elsewhere, input, weight):
+    """The product by the function for the device; XLA's on a CPU sums 16 bits up in 16 bits, and must not."""
+    if input.dtype in SHORT:
+        return jax.lax.platform_dependent(
+            input, weight, cpu=lambda *operands: rounded_once(on_cpu, operands), default=elsewhere
+        )
+    if on_cpu is elsewhere:
+        return on_cpu(input, weight)
+    return jax.lax.platform_dependent(input, weight, cpu=on_cpu, default=elsewhere)
+
+
+def _biased(result, bias):
+    """`result` plus the bias, if there is one, whose gradient is a long sum."""
+    if bias is None:
+        return result
+    return rounded_once(jnp.add, (result, bias)) if result.dtype in SHORT else result + bias
 
 
 def _convolution_name(dims):
@@ -246,8 +264,7 @@ def _convolution(dims):
                 "greater than actual input size"
             )
         result = _convolved(batched, weight, stride, edges, dilation, groups)
-        if bias is not None:
-            result = result + bias.reshape(-1, *[1] * dims)
+        result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]
 
     convolve.__doc__ = f"""The convolution of `input` with the kernels of `weight` over {spatially(dims)}.
@@ -307,8 +324,7 @@ def _transposed(dims):
             low = wide * (span - 1) - each
             edges.append((low, low + more))
         result = _convolved(batched, turned, (1,) * dims, edges, dilation, groups, stride)
-        if bias is not None:
-            result = result + bias.reshape(-1, *[1] * dims)
+        result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]
 
     convolve.__doc__ = f"""The way back of a convolution over {spatially(dims)}: from its outputs to its inputs.

@@ -18,7 +18,7 @@ def at_least(input, bound: float):
     return jnp.where(jax.lax.stop_gradient(input) < bound, bound, input)
 
 
-@op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True)
+@op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True, rounds_once=True)
 def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
     return input / at_least(vector_norm(input, p, axes(dim, input.ndim), True), eps)
@@ -44,7 +44,7 @@ def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = F
     return vector_norm(x1 - x2 + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
 
 
-@op(public="nn.functional function", saves="input", out=False)
+@op(public="nn.functional function", saves="input", out=False, rounds_once=True)
 def pdist(input, p: Real = 2.0):
     """The distances between all pairs of rows, in the order of `torch.combinations`."""
     if input.ndim != 2:

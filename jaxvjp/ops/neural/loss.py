@@ -202,7 +202,7 @@ SMALLEST_LOG, SMALLEST_PRODUCT = -100.0, 1e-12
 """What torch bounds the logarithms of `binary_cross_entropy` by, and the denominator of its derivative."""
 
 
-@op(public="nn.functional", saves="input, target, weight")
+@op(public="nn.functional", saves="input, target, weight", rounds_once=True)
 def binary_cross_entropy(
     input, target, weight=None, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean"
 ):
@@ -227,7 +227,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@op(public="nn.functional function", saves="input, target, weight, pos_weight", out=False)
+@op(public="nn.functional function", saves="input, target, weight, pos_weight", out=False, rounds_once=True)
 def binary_cross_entropy_with_logits(
     input,
     target,

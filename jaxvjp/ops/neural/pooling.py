@@ -282,7 +282,8 @@ def _avg_pool(dims):
     The padding counts as zeros; with `count_include_pad=False` it does not count.
     """
     place = "nn.functional function" if dims == 1 else "nn.functional"
-    op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), saves="input", out=False)(function)
+    columns = {"saves": "input", "out": False, "rounds_once": True}
+    op(name=name, public=place, grad_fn=_pool_name("AvgPool", dims), **columns)(function)
 
 
 def _lp_pool(dims):
@@ -300,7 +301,7 @@ def _lp_pool(dims):
         return (jnp.sign(mean) * relu.function(abs_.function(mean)) * size) ** (1.0 / norm_type)
 
     pool.__doc__ = f"""The `norm_type`-norm of each window over {spatially(dims)}."""
-    op(name=name, public="nn.functional", grad_fn="PowBackward0", saves="input")(pool)
+    op(name=name, public="nn.functional", grad_fn="PowBackward0", saves="input", rounds_once=True)(pool)
 
 
 def output_size(value: Any) -> tuple[int | None, ...]:
@@ -392,7 +393,8 @@ def _adaptive_pools(dims):
     place = "nn.functional function" if dims == 1 else "nn.functional"
     for what, function in (("Max", maximum), ("Avg", mean)):
         name = f"adaptive_{what.lower()}_pool{dims}d"
-        op(name=name, public=place, saves="input", grad_fn=_adaptive_name(what, dims), out=False)(function)
+        columns = {"saves": "input", "out": False, "rounds_once": what == "Avg"}
+        op(name=name, public=place, grad_fn=_adaptive_name(what, dims), **columns)(function)
 
 
 def _fractional(dims):

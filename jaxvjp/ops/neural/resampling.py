@@ -118,7 +118,7 @@ def _interpolation_name(static, avals):
     return f"Upsample{words}{dims}D{'Aa' * antialias}Backward0"
 
 
-@op(public="nn.functional", aliases="nn.functional.upsample", grad_fn=_interpolation_name)
+@op(public="nn.functional", aliases="nn.functional.upsample", grad_fn=_interpolation_name, rounds_once=True)
 def interpolate(
     input,
     size: Shape | None = None,
@@ -169,19 +169,22 @@ def interpolate(
         )
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
-    wide = input.astype(jnp.float32) if input.dtype.itemsize == 2 and not mode.startswith("nearest") else input
     for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
-        wide = _resized(wide, axis, mode, count, factor, bool(align_corners), antialias)
-    return wide.astype(input.dtype)
+        input = _resized(input, axis, mode, count, factor, bool(align_corners), antialias)
+    return input
 
 
-@op(public="nn.functional", grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0")
+@op(
+    public="nn.functional",
+    grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0",
+    rounds_once=True,
+)
 def upsample_nearest(input, size: Shape | None = None, scale_factor: Factors | None = None):
     """torch's older name for `interpolate` in the mode "nearest"."""
     return interpolate.function(input, size, scale_factor)
 
 
-@op(public="nn.functional", grad_fn="UpsampleBilinear2DBackward0")
+@op(public="nn.functional", grad_fn="UpsampleBilinear2DBackward0", rounds_once=True)
 def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | None = None):
     """torch's older name for `interpolate` in the mode "bilinear" with `align_corners`."""
     return interpolate.function(input, size, scale_factor, "bilinear", True)
@@ -212,7 +215,7 @@ def _counts(input, dims, size, scale_factor, recompute):
     return counts, (None,) * dims if recompute else scale
 
 
-@op(public="nn.functional", grad_fn="AffineGridGeneratorBackward0")
+@op(public="nn.functional", grad_fn="AffineGridGeneratorBackward0", rounds_once=True)
 def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
     """The points, from -1 to 1, where affine maps (batch, dims, dims + 1) put the pixels of images of `size`."""
     align_corners = _aligned(align_corners)
@@ -279,6 +282,7 @@ def _inside(places, length, padding_mode, align_corners):
     public="nn.functional",
     saves="input, grid",
     grad_fn=lambda static, avals: f"GridSampler{len(avals[0].shape) - 2}DBackward0",
+    rounds_once=True,
 )
 def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zeros", align_corners: Flag | None = None):
     """`input` read at the points of `grid`, whose last dimension has x, y (and z) from -1 to 1.
