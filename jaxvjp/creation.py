@@ -291,14 +291,16 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     given = {"start": 0, "step": 1, **dict(zip(names, bounds, strict=False)), **named}
     start, end, step = (_number(given[each]) for each in ("start", "end", "step"))
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
+    length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
+    if own.category <= INTEGRAL:  # of which torch has the integer parts, but for how many there are
+        start, end, step = (int(each) if math.isfinite(each) else each for each in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not all(math.isfinite(each) for each in (start, end)):
         raise RuntimeError(f"unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    exact = own.category <= INTEGRAL and all(isinstance(each, int) for each in (start, end, step))
-    count = -((start - end) // step) if exact else math.ceil((end - start) / step)
+    count = -((start - end) // step) if own is int64 else math.ceil((end - start) / step if length is None else length)
     return start + step * np.arange(count), own
 
 
@@ -317,9 +319,11 @@ def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
     return int(steps)
 
 
-def _evenly(start: Any, end: Any, steps: int, own: Dtype) -> Any:
-    """From both ends towards the middle, as torch counts."""
-    kind = own.numpy.type if own.differentiable and own.itemsize >= 4 else np.float64
+def _evenly(start: Any, end: Any, steps: int, own: Dtype, between: Any = np.float64) -> Any:
+    """From both ends towards the middle, as torch counts: of integers by a step of type `between`."""
+    kind = own.numpy.type if own.differentiable and own.itemsize >= 4 else between
+    if own.category == INTEGRAL:
+        start, end = fitted(start, own), fitted(end, own)
     if steps == 1:
         return np.array([start])
     step = kind((end - start) / (steps - 1)) if steps else 0
@@ -347,7 +351,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Dty
     start, end = _number(start), _number(end)
     own = dtype or (default_complex_dtype() if isinstance(start, complex) or isinstance(end, complex) else None)
     own = own or get_default_dtype()
-    exponents = _evenly(start, end, count, own)
+    exponents = _evenly(start, end, count, own, np.float32)
     return np.power(np.asarray(base, np.complex128 if own.is_complex else np.float64), exponents), own
 
 

@@ -159,6 +159,21 @@ def fitted(number: Any, own: dtype) -> Any:
     return number
 
 
+def wrapped(number: int, own: dtype, masks: bool = False) -> int:
+    """A Python integer beside tensors of integers, as torch's kernels have it: the bits that fit into `own`.
+
+    OverflowError where it does not even fit into 64 bits; RuntimeError where it takes all 64 and meets `masks`.
+    """
+    if not -(1 << 63) <= number < 1 << 64:
+        raise OverflowError("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
+    if masks and number >= 1 << 63:
+        raise RuntimeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64"
+        )
+    limits = np.iinfo(own.numpy)
+    return (int(number) - limits.min) % (1 << 8 * own.itemsize) + limits.min
+
+
 def default_complex_dtype() -> dtype:
     """The type of `tensor(1j)`: as precise as the default floating type."""
     return complex128 if _default is float64 else complex64

@@ -236,6 +236,11 @@ def gradient(
     for each in dims:
         if input.shape[each] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if input.dtype.category == INTEGRAL:
+        input = input.to(get_default_dtype())
+    given = [
+        each.to(input.dtype) if isinstance(each, Tensor) and each.dtype.category == INTEGRAL else each for each in given
+    ]
     coordinates = tuple(each for each in given if isinstance(each, Tensor))
     numbers = tuple(float(each) for each in given if not isinstance(each, Tensor))
     return list(apply(slopes, (input, coordinates), (("dims", tuple(dims)), ("spacing", numbers), edge_order)))

@@ -185,11 +185,11 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
     if min(sizes, default=0) < 0:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    values = _values(indices)
+    values = _values(indices).astype(np.int64)
     results = []
     for size in reversed(sizes):
         values, rest = np.divmod(values, size)
-        results.append(_beside(indices, rest, indices.dtype))
+        results.append(_beside(indices, rest))
     return tuple(reversed(results))
 
 

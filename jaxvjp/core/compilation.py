@@ -185,7 +185,10 @@ class Executable:
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
-        pack = np.array(numbers, own)
+        try:
+            pack = np.array(numbers, own)
+        except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
+            pack = np.array([float(each) for each in numbers], own)
         data = pack.tobytes()  # to the bit: -0.0 == 0.0
         known, array = self.repeated[place]
         if known != data:

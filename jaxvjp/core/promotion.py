@@ -13,6 +13,7 @@ from jaxvjp.core.graph import Node, Number, record
 from jaxvjp.dtypes import (
     FLOATING,
     INTEGRAL,
+    bool_,
     dtype,
     fitted,
     float64,
@@ -20,6 +21,7 @@ from jaxvjp.dtypes import (
     of_number,
     promote_types,
     result_type,
+    wrapped,
 )
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.op import DOUBLE, FLOAT, KEEP
@@ -70,7 +72,8 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
     if promotion == FLOAT and common.category < FLOATING:
         common = get_default_dtype()
     if common.category == INTEGRAL:
-        operands = [each if type(each) is Node else fitted(each, common) for each in operands]
+        masks = all(each.aval.dtype is bool_ for each in operands if type(each) is Node)
+        operands = [each if type(each) is Node else wrapped(each, common, masks) for each in operands]
     return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
 
 

@@ -51,6 +51,8 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if input.ndim < 2 and not input.numel():
+        return input.clone()
     if training:
         result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
         _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
@@ -120,7 +122,14 @@ def native_batch_norm(
         return result, nothing, nothing
     result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
     _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
-    return result, mean.detach(), (variance.detach() + eps) ** -0.5
+    scale = (variance.detach() + eps) ** -0.5
+    return result, *_as_parameters(input, (weight, bias, running_mean, running_var), (mean.detach(), scale))
+
+
+def _as_parameters(input: Tensor, parameters: Sequence[Tensor | None], statistics: Sequence[Tensor]) -> list[Tensor]:
+    """Statistics in the type of the parameters, which may be wider than that of the input; or else in its own."""
+    own = next((each.dtype for each in parameters if each is not None), input.dtype)
+    return [each.to(own) for each in statistics]
 
 
 @public("function")
@@ -133,4 +142,4 @@ def native_layer_norm(
     """
     static = (tuple(normalized_shape), float(eps))
     result, mean, scale = apply(standardized_layer, (input, weight, bias), static)
-    return result, mean.detach(), scale.detach()
+    return result, *_as_parameters(input, (weight, bias), (mean.detach(), scale.detach()))

@@ -35,6 +35,21 @@ def _ordered(name, input, other):
 # Division.
 
 
+def _divisible(name, input, other):
+    """Both operands in one shape, once it is sure that they are no masks and no complex numbers."""
+    if input.dtype == bool:
+        raise not_implemented(name, input)
+    return _alike(*_ordered(name, input, other))
+
+
+def _alike(input, other):
+    """Both in one shape, made before they are divided: of a divisor that is repeated XLA takes the reciprocal first,
+    and by that 5.125 / 5.125 is less than 1."""
+    if input.shape == other.shape or integral(input):
+        return jnp.broadcast_arrays(input, other)
+    return jax.lax.optimization_barrier(jnp.broadcast_arrays(input, other))
+
+
 def _quotient(rounding):
     """The quotient rounded by `rounding`; that of integers stays an integer."""
 
@@ -76,34 +91,26 @@ def div_rounded(input, other: Either, *, rounding_mode: Text | None):
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
         )
-    input, other = _ordered(f"div_{rounding_mode}", input, other)
+    input, other = _divisible(f"div_{rounding_mode}", input, other)
     return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
 
 
 @op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False)
 def floor_divide(input: Either, other: Either):
     """The quotient, rounded down."""
-    return ROUNDED["floor"](*_ordered("div_floor", input, other))
+    return ROUNDED["floor"](*_divisible("div_floor", input, other))
 
 
 @op(promotion=ARITHMETIC, operator="%", inplace=True, saves="other", arities=(*EITHER_OTHER, (2, 3)))
 def remainder(input: Either, other: Either):
     """What is left of a division rounded down; it has the sign of `other`."""
-    input, other = _ordered("remainder", input, other)
-    if input.dtype == bool:
-        raise not_implemented("remainder", input)
-    if integral(input):
-        return jnp.remainder(input, other)
-    return jnp.remainder(input, other)
+    return jnp.remainder(*_divisible("remainder", input, other))
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER)
 def fmod(input, other: Either):
     """What is left of a division rounded to zero; it has the sign of `input`."""
-    input, other = _ordered("fmod", input, other)
-    if input.dtype == bool:
-        raise not_implemented("fmod", input)
-    return jnp.fmod(input, other)
+    return jnp.fmod(*_divisible("fmod", input, other))
 
 
 @op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn="PowBackward0")

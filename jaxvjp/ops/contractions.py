@@ -145,7 +145,12 @@ def einsum(operands: Tensors, equation: Text = ""):
     if len(operands) > 1:
         numeric(first, "bmm")
     wanted = [number[label] for label in output if label in number]
-    return jnp.einsum(*arguments, wanted, precision=precision())
+    result = jnp.einsum(*arguments, wanted, precision=precision())
+    if jnp.issubdtype(first.dtype, jnp.inexact):
+        return result
+    # What is summed of one operand alone torch sums up first, and integers in 64 bits.
+    alone = [label for label in number if sum(label in labels for labels in labelled) == 1 and label not in output]
+    return result.astype("int64") if alone else result
 
 
 def _chain(tensors):

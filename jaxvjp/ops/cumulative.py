@@ -55,6 +55,8 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
     for each in (prepend, append):
         if each is not None and each.ndim != input.ndim:
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    if n == 0:
+        return input  # and nothing of the others
     array = jnp.concatenate([each for each in (prepend, input, append) if each is not None], dim)
     for _ in range(min(n, array.shape[dim])):
         later, earlier = _neighbours(array, dim)
@@ -109,6 +111,8 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
         return _normalised(function, kernel, input, dim, dtype)
 
     def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
+        if name == "softmin":
+            input = -input  # before it is converted: of unsigned integers, too
         # Without `dim` torch takes, with a warning, the one that it always took.
         return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
 
@@ -128,6 +132,4 @@ _declare_softmax(
 _declare_softmax(
     "log_softmax", jax.nn.log_softmax, "log_softmax_lastdim_kernel_impl", "The logarithm of softmax over `dim`."
 )
-_declare_softmax(
-    "softmin", lambda x, dim: jax.nn.softmax(-x, dim), "softmax_lastdim_kernel_impl", "`softmax(-input)` over `dim`."
-)
+_declare_softmax("softmin", jax.nn.softmax, "softmax_lastdim_kernel_impl", "`softmax(-input)` over `dim`.")

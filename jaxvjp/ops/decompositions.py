@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Flag, Text
 from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, square, transposed
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import SHORT, op
 from jaxvjp.ops.solving import rows_of, singular
 
 NOT_POSITIVE = (
@@ -321,9 +321,13 @@ def linalg_eigvals(A):
     return linalg_eig.function(A)[0]
 
 
-@op(saves="A", aliases="matrix_exp", out=False)
+@op(saves="A", aliases="matrix_exp", out=False, rounds_once=True)
 def linalg_matrix_exp(A):
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
-    square(floating(A, "linalg.matrix_exp"), "linalg.matrix_exp")
+    if A.dtype not in SHORT:  # which torch has here, if nowhere else
+        floating(A, "linalg.matrix_exp")
+    square(A, "linalg.matrix_exp")
+    if A.dtype in SHORT:
+        return A  # its type; the numbers come from float32
     with jax.default_matmul_precision("highest"):
         return jax.scipy.linalg.expm(A, max_squarings=32) if A.size else A

@@ -196,10 +196,13 @@ def polygamma(n: Index, input):
         polynomial = polynomial.deriv() * np.polynomial.Polynomial([-np.pi, 0, -np.pi])
     coefficients = jnp.asarray(polynomial.coef[::-1], input.dtype)
     sign = -1 if n % 2 else 1
-    return _reflected(
+    result = _reflected(
         partial(scipy.polygamma, n),
         lambda x: sign * scipy.polygamma(n, 1 - x) - jnp.polyval(coefficients, _cotangent(x) / jnp.pi),
-    )(input)
+    )
+    pole = (input <= 0) & (input == jnp.round(input))
+    distance = jnp.where(pole, input - jax.lax.stop_gradient(input), 1)
+    return jnp.where(pole, -sign * distance ** -(n + 1), result(jnp.where(pole, 0.5, input)))
 
 
 @op(promotion=FLOAT, inplace=True, saves="input", aliases="special.multigammaln", grad_fn="MvlgammaBackward0")

@@ -116,11 +116,6 @@ def neg(input):
 def power(input, *, exponent: Exact):
     """`input ** exponent` for a fixed exponent: `x ** 2` is `x * x`, with a derivative that is right at zero."""
     _, value = exponent
-    if jnp.issubdtype(input.dtype, jnp.integer) and value < 0:
-        raise RuntimeError(
-            "Integers to negative integer powers are not allowed.\n"
-            f"The tensor is an integer tensor; `x.float() ** {value}` has a floating result."
-        )
     roots = {0.5: jnp.sqrt, -0.5: jax.lax.rsqrt}
     return roots[value](input) if value in roots else jax.lax.integer_pow(input, int(value))
 
@@ -135,6 +130,11 @@ Not 1: JAX makes x of `x ** 1`, whose derivative is a constant, and torch's seco
 def _fixed_power(row, operands, static):
     base, exponent = operands
     numeric = isinstance(exponent, int | float) and not isinstance(base, int | float | complex)
+    if numeric and isinstance(exponent, int) and exponent < 0 and base.aval.dtype.category < FLOATING:
+        raise RuntimeError(
+            "Integers to negative integer powers are not allowed.\n"
+            f"The tensor is an integer tensor; `x.float() ** {exponent}` has a floating result."
+        )
     if numeric and exponent in FIXED_EXPONENTS:
         category = base.aval.dtype.category
         if category >= FLOATING or (category == INTEGRAL and isinstance(exponent, int)):
@@ -165,6 +165,20 @@ def _power_jvp(primals, tangents):
     return result, tangent
 
 
+def _integer_power(input, exponent):
+    """By squaring, modulo what the type holds; of a negative exponent the integer part of the fraction."""
+    result = jnp.ones_like(input)
+    reciprocal = jnp.where(input == 1, 1, jnp.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
+
+    def step(state):
+        result, square, rest = state
+        return jnp.where(rest & 1, result * square, result), square * square, rest >> 1
+
+    left = jnp.maximum(exponent, 0)
+    raised = jax.lax.while_loop(lambda state: jnp.any(state[2] > 0), step, (result, input, left))[0]
+    return jnp.where(exponent < 0, reciprocal, raised)
+
+
 def _power_name(static, avals):
     base, exponent = avals
     return f"PowBackward{2 if base.number else 0 if exponent.number else 1}"
@@ -184,6 +198,8 @@ def pow_(input: Either, exponent: Either):
     input, exponent = broadcast(input, exponent)
     if input.dtype == bool:
         raise NotImplementedError("\"pow\" not implemented for 'Bool'\nConvert it first: `x.int() ** y`.")
+    if jnp.issubdtype(input.dtype, jnp.integer):
+        return _integer_power(*jnp.broadcast_arrays(input, exponent))
     return (_power if jnp.issubdtype(input.dtype, jnp.floating) else jnp.power)(input, exponent)
 
 

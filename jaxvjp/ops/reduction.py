@@ -125,7 +125,7 @@ def root(squares):
 
 
 def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **columns: Any) -> None:
-    def by_correction(input, dim: Dims = None, *, correction: Real | None = 1, keepdim: Flag = False):
+    def by_correction(input, dim: Dims = None, *, correction: Real | None = None, keepdim: Flag = False):
         return of(*_variance(input, dim, 1 if correction is None else correction, keepdim))
 
     def unbiased_only(input, unbiased: Flag):
@@ -265,5 +265,8 @@ def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def sum_to(input, *, size: Shape):
     """`input` summed over what expanding `size` to its shape would repeat: the way back from a broadcast."""
     leading = input.ndim - len(size)
-    repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1)
-    return jnp.sum(input, (*range(leading), *repeated), keepdims=True).reshape(size)
+    repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1 != input.shape[dim + leading])
+    folded = (*range(leading), *repeated)
+    if not size:
+        return sum_.function(input)
+    return sum_.function(input, folded, True).reshape(size) if folded else input.reshape(size)

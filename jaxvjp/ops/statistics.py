@@ -23,9 +23,8 @@ def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept =
     if not jnp.issubdtype(rows.dtype, jnp.inexact):
         rows = rows.astype("float32")
     _check_weights(rows, fweights, aweights)
-    real = jnp.real(rows).dtype
-    weights = [each.astype(real) for each in (fweights, aweights) if each is not None]
-    count = jnp.ones(rows.shape[1], real)
+    weights = [each for each in (fweights, aweights) if each is not None]
+    count = jnp.ones(rows.shape[1], jnp.real(rows).dtype)
     for each in weights:
         count = count * each
     total = jnp.sum(count)
@@ -35,8 +34,7 @@ def cov(input, *, correction: Index = 1, fweights: Kept = None, aweights: Kept =
     else:
         freedom = total - correction * jnp.sum(count * weights[-1]) / total
     distance = rows - mean
-    result = (distance * count) @ distance.T.conj() / jnp.maximum(freedom, 0)
-    return result.reshape(()) if input.ndim < 2 else result
+    return ((distance * count) @ distance.T.conj() / jnp.maximum(freedom, 0)).squeeze()
 
 
 def _check_weights(rows, fweights, aweights):

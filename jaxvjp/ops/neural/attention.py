@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real
 from jaxvjp.ops.neural.convolution import EXACTLY, linear
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import SHORT, op
 
 
 def _attention_name(static, avals):
@@ -52,7 +53,9 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = (jnp.repeat(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = jnp.einsum("...le,...se->...ls", query * factor, key, precision=EXACTLY)
+    wide = jnp.float32 if query.dtype in SHORT else query.dtype
+    products = partial(jnp.einsum, precision=EXACTLY, preferred_element_type=wide)
+    scores = products("...le,...se->...ls", query, key) * factor
     if is_causal:
         attn_mask = jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool)
     if attn_mask is not None and attn_mask.dtype == bool:
@@ -62,7 +65,7 @@ def scaled_dot_product_attention(
     weights = safe_softmax(scores)
     if kept is not None:
         weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))
-    return jnp.einsum("...ls,...sv->...lv", weights, value, precision=EXACTLY)
+    return products("...ls,...sv->...lv", weights.astype(value.dtype), value).astype(value.dtype)
 
 
 def _ctype(name):

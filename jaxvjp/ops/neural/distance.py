@@ -13,6 +13,11 @@ from jaxvjp.ops.pointwise import abs_, broadcast
 from jaxvjp.ops.reduction import vector_norm
 
 
+def fractional(array):
+    """`array` as torch has it beside a Python float: integers, computed with as such so far, become float32."""
+    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(jnp.float32)
+
+
 def at_least(input, bound: float):
     """`input`, or `bound` where that is larger, through which then no gradient flows."""
     return jnp.where(jax.lax.stop_gradient(input) < bound, bound, input)
@@ -41,7 +46,7 @@ def _unit(input, dim, eps):
 def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = False):
     """The p-norm of `x1 - x2 + eps` over the last dimension."""
     x1, x2 = broadcast(x1, x2)
-    return vector_norm(x1 - x2 + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
+    return vector_norm(fractional(x1 - x2) + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
 
 
 @op(public="nn.functional function", saves="input", out=False, rounds_once=True)

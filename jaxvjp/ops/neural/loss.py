@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Either, Flag, Real, Text
-from jaxvjp.ops.neural.distance import pairwise_distance
+from jaxvjp.ops.neural.distance import fractional, pairwise_distance
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_, broadcast, clamp_min
 
@@ -289,7 +289,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {_size(input1)}, input2: {_size(input2)}, target: {_size(target)} "
         )
-    return reduced(hinge(-target * (input1 - input2) + margin), reduction)
+    return reduced(hinge(fractional(-target * (input1 - input2)) + margin), reduction)
 
 
 @op(public="", promotion=ARITHMETIC, saves="input1, input2, target", grad_fn=reduction_name("AddBackward0"))
@@ -307,8 +307,8 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
             "0D target tensor expects 1D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
-    squares = (jnp.sum(input1 * input1, -1) + 1e-12) * (jnp.sum(input2 * input2, -1) + 1e-12)
-    cosine = jnp.sum(input1 * input2, -1) / jnp.sqrt(squares)
+    first, second, product = (fractional(jnp.sum(each, -1)) for each in (input1**2, input2**2, input1 * input2))
+    cosine = product / jnp.sqrt((first + 1e-12) * (second + 1e-12))
     near, far = 1 - cosine, hinge(cosine - margin)
     return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
 

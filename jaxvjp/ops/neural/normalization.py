@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
+from jaxvjp.ops.identity import clone
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
 from jaxvjp.ops.op import FLOAT, op
 
@@ -162,7 +163,12 @@ def moved_towards(input, statistic, momentum: Scalar, correction: Scalar):
     return moved.astype(input.dtype)
 
 
-@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0")
+def _unless_empty(row, operands, static):
+    """Nothing is done where there is nothing, and so no integer becomes a float."""
+    return (row, operands, static) if 0 not in operands[0].aval.shape else (clone, operands, ())
+
+
+@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="DivBackward0", rewrite=_unless_empty)
 def local_response_norm(input, size: Index, alpha: Real = 1e-4, beta: Real = 0.75, k: Real = 1.0):
     """`input` over a power of the mean square of `size` neighbouring channels."""
     if input.ndim < 3:

@@ -169,9 +169,13 @@ def interpolate(
         )
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
-    for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
-        input = _resized(input, axis, mode, count, factor, bool(align_corners), antialias)
-    return input
+    result = input
+    for axis, count, factor in reversed(list(zip(range(2, input.ndim), counts, scale, strict=True))):
+        result = _resized(result, axis, mode, count, factor, bool(align_corners), antialias)
+        if not jnp.issubdtype(input.dtype, jnp.inexact):  # which torch keeps in their type from one to the next
+            limits = jnp.iinfo(input.dtype)
+            result = jnp.clip(jnp.floor(result + 0.5), limits.min, limits.max).astype(input.dtype)
+    return result.astype(input.dtype)
 
 
 @op(
