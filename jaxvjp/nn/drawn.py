@@ -78,6 +78,11 @@ def _whole(input: Tensor) -> tuple[int, ...]:
     return tuple(input.shape)
 
 
+def _first(input: Tensor) -> tuple[int, ...]:
+    """The shape of one number for each channel of an example alone."""
+    return (*input.shape[:1], *[1] * (input.ndim - 1))
+
+
 def _channels(input: Tensor) -> tuple[int, ...]:
     """The shape of one number for each channel of each example."""
     if input.ndim < 2:
@@ -132,7 +137,8 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
     _check_probability(p)
     _warn_of_dims("dropout3d", input, 3)
-    return _dropped(input, _channels, p, training, inplace)
+    alone = input.ndim == 4  # without a batch
+    return _dropped(input, _first if alone else _channels, p, training, inplace)
 
 
 def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:

@@ -13,6 +13,7 @@ import jax.scipy.special as scipy
 
 from jaxvjp.dtypes import INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Index, Real, Scalar, Text
+from jaxvjp.ops.elementary import complex_logaddexp
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, sub
 
@@ -196,11 +197,7 @@ def logaddexp(input, other):
     if integral(input):
         raise not_implemented("logaddexp", input)
     input, other = broadcast(input, other)
-    if not jnp.iscomplexobj(input):
-        return jnp.logaddexp(input, other)
-    swapped = input.real < other.real
-    larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
-    return larger + jnp.log1p(jnp.exp(smaller - larger))  # whose phase, as torch's, may be more than half a turn
+    return complex_logaddexp(input, other) if jnp.iscomplexobj(input) else jnp.logaddexp(input, other)
 
 
 @op(promotion=ARITHMETIC, saves="input, other")

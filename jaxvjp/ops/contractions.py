@@ -46,8 +46,8 @@ def tensordot(a, b, dims: Contracted = 2):
                 f"{two} in dim {second}"
             )
         if one != two:  # as if the one element were repeated
-            a = jnp.sum(a, first, keepdims=True) if two == 1 else a
-            b = jnp.sum(b, second, keepdims=True) if one == 1 else b
+            a = jnp.sum(a, first, keepdims=True, dtype=a.dtype) if two == 1 else a
+            b = jnp.sum(b, second, keepdims=True, dtype=b.dtype) if one == 1 else b
     if a.dtype != b.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {ctype(a)} != {ctype(b)}")
     numeric(a, "addmm_impl_cpu_")
@@ -239,4 +239,5 @@ def trace(input):
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     numeric(input, "trace")
-    return jnp.trace(input)
+    result = jnp.trace(input)
+    return result if jnp.issubdtype(result.dtype, jnp.inexact) else result.astype("int64")

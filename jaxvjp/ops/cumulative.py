@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Index, Scalar, Type, wrap
+from jaxvjp.ops.elementary import complex_logaddexp
 from jaxvjp.ops.op import FLOAT, op
 
 
@@ -35,8 +36,20 @@ def logcumsumexp(input, dim: Index):
     if input.ndim == 0:
         return input
     if jnp.iscomplexobj(input):
-        return jax.lax.associative_scan(jnp.logaddexp, input, axis=dim)
+        return _running_logarithm(input, dim)
     return jax.lax.cumlogsumexp(input, dim)
+
+
+def _running_logarithm(input, dim):
+    """One after the other, as torch does it, for the phase may wind around more than once."""
+
+    def step(total, each):
+        total = complex_logaddexp(each, total)
+        return total, total
+
+    along = jnp.moveaxis(input, dim, 0)
+    _, rest = jax.lax.scan(step, along[0], along[1:]) if along.shape[0] else (None, along)
+    return jnp.moveaxis(jnp.concatenate([along[:1], rest]), 0, dim)
 
 
 def _neighbours(array, dim):
@@ -66,18 +79,22 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
 
 def _strips(y, x, dx, dim):
     """The areas of the strips between neighbours along `dim`."""
-    if not jnp.issubdtype(y.dtype, jnp.inexact):
-        y = y.astype("float32" if x is None else jnp.promote_types(x.dtype, "float32"))
     dim = wrap(dim, y.ndim)
     later, earlier = _neighbours(y, dim)
+    both = later + earlier  # of integers in their type, as torch has it
     if x is None:
-        return (later + earlier) * (dx.astype(y.dtype) / 2), dim
+        both = _fractional(both)
+        return both * (dx.astype(both.dtype) / 2), dim
     if x.ndim == 1 and x.shape[0] != y.shape[dim]:
         raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
     width = jnp.diff(x) if x.ndim == 1 else jnp.diff(x, axis=wrap(dim - y.ndim, x.ndim))
     if x.ndim == 1:
         width = width.reshape([-1 if each == dim else 1 for each in range(y.ndim)])
-    return (later + earlier) * width.astype(y.dtype) / 2, dim
+    return _fractional(both * width) / 2, dim
+
+
+def _fractional(array):
+    return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
 @op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True)

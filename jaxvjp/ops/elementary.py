@@ -76,13 +76,25 @@ def _cotangent(input):
     return jnp.pi / jnp.tan(jnp.pi * (input - jax.lax.stop_gradient(jnp.round(input))))
 
 
-_digamma = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
-_lgamma = _reflected(
-    scipy.gammaln,
-    lambda x: (
-        jnp.log(jnp.pi / jnp.abs(jnp.sin(jnp.pi * (x - jax.lax.stop_gradient(jnp.round(x)))))) - scipy.gammaln(1 - x)
-    ),
-)
+def _digamma(input):
+    values = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
+    pole = (input <= 0) & (input == jnp.round(input))
+    # Infinite on either side of 0, and of no sign at the other poles; the slope is infinite at all.
+    distance = jnp.where(pole, jnp.where(input == 0, input, input - jax.lax.stop_gradient(input)), 1)
+    at_pole = jnp.where(input == 0, 0, jnp.nan) - 1 / distance
+    return jnp.where(pole, at_pole, values(jnp.where(pole, 0.5, input)))
+
+
+def _lgamma(input):
+    values = _reflected(
+        scipy.gammaln,
+        lambda x: (
+            jnp.log(jnp.pi / jnp.abs(jnp.sin(jnp.pi * (x - jax.lax.stop_gradient(jnp.round(x))))))
+            - scipy.gammaln(1 - x)
+        ),
+    )
+    zero = input == 0  # where it falls off as the logarithm does
+    return jnp.where(zero, -jnp.log(jnp.where(zero, input, 1)), values(jnp.where(zero, 0.5, input)))
 
 
 ELEMENTARY = {
@@ -215,3 +227,10 @@ def mvlgamma(input, p: Index):
     steps = (1 - jnp.arange(1, p + 1, dtype=input.dtype)) / 2
     constant = p * (p - 1) / 4 * jnp.log(jnp.pi)
     return jnp.sum(scipy.gammaln(input[..., None] + steps), -1) + constant.astype(input.dtype)
+
+
+def complex_logaddexp(input, other):
+    """`logaddexp` of complex numbers, whose phase, as torch's, may be more than half a turn."""
+    swapped = input.real < other.real
+    larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
+    return larger + jnp.log1p(jnp.exp(smaller - larger))

@@ -105,6 +105,8 @@ def repeat_interleave_evenly(input, repeats: Index, dim: Index | None = None, *,
 @op(promotion=ARITHMETIC, grad_fn="UnsafeViewBackward0", saves="other for input, input for other")
 def kron(input, other):
     """The Kronecker product: each element of `input` in turn times the whole of `other`."""
+    if input.dtype == bool:
+        return jnp.kron(input.astype("uint8"), other.astype("uint8")).astype(bool)
     return jnp.kron(input, other)
 
 

@@ -74,7 +74,7 @@ def corrcoef(input):
     return jnp.clip(scaled, -1, 1)
 
 
-@op(differentiable=False)
+@op(differentiable=False, rounds_once=True)
 def histc(input, bins: Index = 100, min: Real = 0, max: Real = 0):
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
     if not jnp.issubdtype(input.dtype, jnp.floating):
