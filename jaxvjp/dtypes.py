@@ -170,8 +170,8 @@ def wrapped(number: int, own: dtype, masks: bool = False) -> int:
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64"
         )
-    limits = np.iinfo(own.numpy)
-    return (int(number) - limits.min) % (1 << 8 * own.itemsize) + limits.min
+    least = int(np.iinfo(own.numpy).min)
+    return int((number - least) % (1 << 8 * own.itemsize)) + least
 
 
 def default_complex_dtype() -> dtype:

@@ -62,7 +62,7 @@ class Generator:
     def between(self, count: int, own: dtype, low: float, high: float) -> Array:
         """`count` draws from `low` on, below `high`, as `uniform_` gives them."""
         if own is float64:
-            return self._doubles(count) * (high - low) + low
+            return _fused64(self._doubles(count), high - low, low)
         drawn = _fused(self.uniform(count, float32), np.float32(high) - np.float32(low), np.float32(low))
         narrow = drawn.astype(own.numpy)
         return np.where(narrow == own.numpy.type(high), own.numpy.type(low), narrow)
@@ -170,6 +170,17 @@ QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
 def _fused(a: Array, b: Any, c: Any) -> Array:
     """`a * b + c` in float32, rounded once."""
     return (np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)).astype(np.float32)
+
+
+def _fused64(a: Array, b: float, c: float) -> Array:
+    """`a * b + c` in float64, rounded once: of the product and of the sum also what rounding leaves."""
+    product, total = a * b, a * b + c
+    split = float((1 << 27) + 1)
+    high, factor = a * split - (a * split - a), b * split - (b * split - b)
+    low, rest = a - high, b - factor
+    left = ((high * factor - product) + high * rest + low * factor) + low * rest
+    other = total - product
+    return total + ((product - (total - other)) + (c - other) + left)
 
 
 def _log32(number: Array) -> Array:

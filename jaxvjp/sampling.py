@@ -60,18 +60,27 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         pin_memory: bool = False,
         **named: Any,
     ) -> Tensor:
-        shape, own = sizes(name, size or (named.pop("size"),)), dtype or get_default_dtype()
+        shape = sizes(name, size or (named.pop("size"),))
+        own = dtype or (get_default_dtype() if out is None else out.dtype)
         if not own.differentiable:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
             )
+        if out is not None and out.dtype is own and tuple(out.shape) == shape:
+            return fill(out, generator=generator)
         return _drawn(lambda source, n: draw(source, n, own), shape, own, generator, device, requires_grad, out)
+
+    def fill(out: Tensor, generator: Generator | None) -> Tensor:
+        filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
+        return filled
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"{summary}\n\nFor one seed the numbers are torch's. Counterpart of `torch.{name}`."
     return public("function", name)(create)
 
 
+IN_PLACE = {"rand": "uniform_", "randn": "normal_"}
+"""The method that fills a tensor given as `out`, whose layout in memory decides about the order."""
 rand = _floats("rand", "check_uniform_bounds", Generator.uniform, "Uniform random numbers from [0, 1).")
 randn = _floats("randn", "normal_kernel_cpu", Generator.normal, "Random numbers from the standard normal distribution.")
 rand_like, randn_like = like(rand, random=True), like(randn, random=True)
@@ -186,7 +195,7 @@ def bernoulli(
 ) -> Tensor:
     """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
     if p is not None:
-        return _coins(input, p, generator)
+        return _drawn(_coins(p), tuple(input.shape), input.dtype, generator, input.device)
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
     chances = np.asarray(input.detach().value)
@@ -196,9 +205,10 @@ def bernoulli(
             "so, please report an enhancement request to PyTorch.)\nA probability is a number from 0 to 1."
         )
     own = input.dtype
+    draws = own if own is float64 else float32
 
     def draw(source: Generator, count: int) -> Array:
-        return source.uniform(count, own).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
+        return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
 
     drawn = _drawn(draw, tuple(input.shape), own, generator)
     return _constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
@@ -210,10 +220,10 @@ def _bernoulli_method(self: Tensor, p: float | None = None, *, generator: Genera
     return bernoulli(self, p, generator=generator)
 
 
-def _coins(like: Tensor, p: float, generator: Generator | None) -> Tensor:
+def _coins(p: float) -> Callable[[Generator, int], Array]:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    return _drawn(lambda source, n: source.doubles(n) < p, tuple(like.shape), like.dtype, generator, like.device)
+    return lambda source, count: source.doubles(count) < p
 
 
 @public()
@@ -260,7 +270,7 @@ def multinomial(
 
 def _by_sums(source: Generator, rows: Array, count: int) -> Array:
     """Positions of uniform draws among the running sums."""
-    sums = np.cumsum(rows, -1, dtype=rows.dtype)
+    sums = np.cumsum(rows, -1, dtype=np.result_type(rows.dtype, np.float32))
     sums = sums / sums[:, -1:]
     draws = source.doubles(len(rows) * count).reshape(len(rows), count)
     return np.stack([np.searchsorted(each, drawn) for each, drawn in zip(sums, draws, strict=True)])
@@ -275,17 +285,33 @@ def _by_waiting(source: Generator, rows: Array, count: int) -> Array:
 # In place.
 
 
-def _in_place(name: str, summary: str) -> Callable[[Callable[..., Array]], Callable[..., Tensor]]:
-    """torch's method `name` of a function that draws so many numbers of a dtype, with the distribution's parameters."""
+def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
+    """`self` with drawn numbers written into it, in the order in which its elements are in memory."""
+    order = sorted(range(self.ndim), key=lambda dim: -self.stride(dim))
+    drawn = _drawn(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
+    if order != sorted(order):
+        drawn = drawn.permute([order.index(dim) for dim in range(self.ndim)])
+    return apply_in_place(copy, self, (drawn,))
+
+
+def _in_place(
+    name: str, summary: str, scattered: Callable[..., Array] | None = None
+) -> Callable[[Callable[..., Array]], Callable[..., Tensor]]:
+    """torch's method `name` of a function that draws so many numbers of a dtype, with the distribution's parameters.
+
+    Of a tensor whose elements are not in a row in memory they come from `scattered`.
+    """
 
     def declare(draw: Callable[..., Array]) -> Callable[..., Tensor]:
         def method(self: Tensor, *parameters: Any, generator: Generator | None = None, **named: Any) -> Tensor:
             own = self.dtype
 
-            def numbers(source: Generator, count: int) -> Array:
-                return draw(source, count, own, *parameters, **named)
+            chosen = draw if scattered is None or self.is_contiguous() else scattered
 
-            return apply_in_place(copy, self, (_drawn(numbers, tuple(self.shape), own, generator, self.device),))
+            def numbers(source: Generator, count: int) -> Array:
+                return chosen(source, count, own, *parameters, **named)
+
+            return _filled(self, numbers, generator)
 
         method.__name__ = method.__qualname__ = name
         method.__doc__ = f"{summary} In place. Counterpart of `torch.Tensor.{name}`."
@@ -311,14 +337,22 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
     return drawn if part is own else drawn.view(own.numpy)
 
 
-@_in_place("normal_", "Normal random numbers.")
-def normal_(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+    if own.is_complex or count < 16 or std < 0:
+        return _normals(source, count, own, mean, std)
+    _floating("normal_kernel_cpu", own)
+    return source.normals_one_by_one(count) * std + mean
+
+
+def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if own.is_complex:
-        return source.normal(count, own, mean, std)
-    _floating("normal_kernel_cpu", own)
+    if not own.is_complex:
+        _floating("normal_kernel_cpu", own)
     return source.normal(count, own, mean, std)
+
+
+normal_ = _in_place("normal_", "Normal random numbers.", _scattered_normals)(_normals)
 
 
 @_in_place("exponential_", "Exponential random numbers.")
@@ -339,6 +373,8 @@ def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigm
 
 @_in_place("geometric_", "How many tries a success takes whose probability is `p`.")
 def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
+    if own.category == BOOL:
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return np.ceil(np.log(source.doubles(count)) / math.log1p(-p))
@@ -376,10 +412,8 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
     if isinstance(p, Tensor):
-        drawn = bernoulli(p.expand(self.shape), generator=generator)
-    else:
-        drawn = _coins(self, p, generator)
-    return apply_in_place(copy, self, (drawn,))
+        return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))
+    return _filled(self, _coins(p), generator)
 
 
 # The state of the generator.

@@ -189,6 +189,8 @@ class Executable:
             pack = np.array(numbers, own)
         except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
             pack = np.array([float(each) for each in numbers], own)
+        except OverflowError:  # of 2**63, beside 64-bit integers, the bits count
+            pack = np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
         data = pack.tobytes()  # to the bit: -0.0 == 0.0
         known, array = self.repeated[place]
         if known != data:

@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.creation import tensor
+from jaxvjp.dtypes import bfloat16, float16
 from jaxvjp.random import Generator
 from jaxvjp.tensor import Tensor
 
@@ -189,6 +190,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0:
         return tensor
+    if tensor.dtype in (float16, bfloat16):
+        raise NotImplementedError(f"\"geqrf_cpu\" not implemented for '{tensor.dtype.legacy}'")
     rows = tensor.shape[0]
     columns = tensor.numel() // rows
     flat = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)

@@ -52,7 +52,8 @@ def batch_norm(
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if input.ndim < 2 and not input.numel():
-        return input.clone()
+        nothing: Tensor = input.clone()
+        return nothing
     if training:
         result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
         _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)

@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import INTEGRAL, from_numpy
+from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Index, Real, Scalar, Text
-from jaxvjp.ops.elementary import complex_logaddexp
+from jaxvjp.ops.elementary import ROWS
+from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, sub
 
@@ -73,8 +74,18 @@ def _quotient(rounding):
 ROUNDED = {"floor": _quotient(jnp.floor), "trunc": _quotient(jnp.trunc)}
 
 
+def _refuse_zero(row, operands, static):
+    """RuntimeError for integers over the number 0. Over a tensor's 0 there is some integer: nobody looks at values."""
+    number = operands[1]
+    if isinstance(number, int) and not isinstance(operands[0], int | float | complex):
+        own = operands[0].aval.dtype
+        if own.category <= INTEGRAL and number % (1 << 8 * (8 if own.category == BOOL else own.itemsize)) == 0:
+            raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
+    return row, operands, static
+
+
 def _true_division(row, operands, static):
-    return (div, operands, ()) if static == (None,) else (row, operands, static)
+    return (div, operands, ()) if static == (None,) else _refuse_zero(row, operands, static)
 
 
 @op(
@@ -96,19 +107,26 @@ def div_rounded(input, other: Either, *, rounding_mode: Text | None):
     return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
 
 
-@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False)
+@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero)
 def floor_divide(input: Either, other: Either):
     """The quotient, rounded down."""
     return ROUNDED["floor"](*_divisible("div_floor", input, other))
 
 
-@op(promotion=ARITHMETIC, operator="%", inplace=True, saves="other", arities=(*EITHER_OTHER, (2, 3)))
+@op(
+    promotion=ARITHMETIC,
+    operator="%",
+    inplace=True,
+    saves="other",
+    arities=(*EITHER_OTHER, (2, 3)),
+    rewrite=_refuse_zero,
+)
 def remainder(input: Either, other: Either):
     """What is left of a division rounded down; it has the sign of `other`."""
     return jnp.remainder(*_divisible("remainder", input, other))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER)
+@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER, rewrite=_refuse_zero)
 def fmod(input, other: Either):
     """What is left of a division rounded to zero; it has the sign of `input`."""
     return jnp.fmod(*_divisible("fmod", input, other))
@@ -128,7 +146,7 @@ def maximum(input, other):
     """The larger of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("maximum not implemented for complex tensors.")
-    return jnp.maximum(*broadcast(input, other))
+    return _extreme(jnp.maximum, *broadcast(input, other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other", aliases="min")
@@ -136,10 +154,18 @@ def minimum(input, other):
     """The smaller of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("minimum not implemented for complex tensors.")
-    return jnp.minimum(*broadcast(input, other))
+    return _extreme(jnp.minimum, *broadcast(input, other))
 
 
-def _number_first(better, input, other):
+def _extreme(function, input, other):
+    # Of NaN, which is neither less nor more, torch passes the gradient to both.
+    return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, function(input, other))
+
+
+def _number_first(name, better, input, other):
+    if jnp.iscomplexobj(input):
+        raise RuntimeError(f"{name} not implemented for complex tensors.")
+    input, other = broadcast(input, other)
     first = better(input, other) | jnp.isnan(other)
     return jnp.where(first, input, other)
 
@@ -147,13 +173,13 @@ def _number_first(better, input, other):
 @op(promotion=ARITHMETIC, saves="input, other")
 def fmax(input, other):
     """The larger of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
-    return _number_first(jnp.greater_equal, *_ordered("fmax", input, other))
+    return _number_first("fmax", jnp.greater_equal, input, other)
 
 
 @op(promotion=ARITHMETIC, saves="input, other")
 def fmin(input, other):
     """The smaller of two elements; of a number and NaN the number. The first has the gradient where they are equal."""
-    return _number_first(jnp.less_equal, *_ordered("fmin", input, other))
+    return _number_first("fmin", jnp.less_equal, input, other)
 
 
 # Functions of two numbers.
@@ -171,8 +197,14 @@ def atan2(input, other):
 @op(promotion=ARITHMETIC, inplace=True, saves="input, other, result")
 def hypot(input, other):
     """`sqrt(input² + other²)`."""
-    input, other = _ordered("hypot", input, other)
-    return jnp.hypot(input, other)
+    if integral(input):
+        raise not_implemented("hypot", input)
+    input, other = jnp.broadcast_arrays(*_ordered("hypot", input, other))
+    size = jax.lax.stop_gradient(jnp.maximum(jnp.abs(input), jnp.abs(other)))
+    infinite = jnp.isinf(input) | jnp.isinf(other)
+    # Of sides that are scaled by a constant, so that no square, nor one in the slope, goes beyond what there is.
+    size = jnp.where((size > 0) & jnp.isfinite(size), size, 1)
+    return jnp.where(infinite, jnp.inf, size * jnp.sqrt((input / size) ** 2 + (other / size) ** 2))
 
 
 @op(promotion=FLOAT, inplace=True, saves="input, other, result", arities=EITHER_OTHER)
@@ -188,7 +220,7 @@ def copysign(input, other: Either):
 @op(promotion=FLOAT, inplace=True, saves="input, other", grad_fn="MulBackward0")
 def ldexp(input, other):
     """`input * 2 ** other`."""
-    return mul.function(input, jnp.exp2(other))
+    return mul.function(input, ROWS["exp2"].function(other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other")
@@ -196,8 +228,7 @@ def logaddexp(input, other):
     """`log(exp(input) + exp(other))`."""
     if integral(input):
         raise not_implemented("logaddexp", input)
-    input, other = broadcast(input, other)
-    return complex_logaddexp(input, other) if jnp.iscomplexobj(input) else jnp.logaddexp(input, other)
+    return _logaddexp(*broadcast(input, other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other")
@@ -205,7 +236,8 @@ def logaddexp2(input, other):
     """`log2(2 ** input + 2 ** other)`."""
     if integral(input) or jnp.iscomplexobj(input):
         raise not_implemented("logaddexp2", input)
-    return jnp.logaddexp2(*broadcast(input, other))
+    first, second = broadcast(input, other)
+    return _logaddexp(first, second, 2.0)
 
 
 def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: Any) -> Op:
@@ -235,22 +267,23 @@ _times_log("special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, other", rounds_once=False)
 def nextafter(input, other):
     """The next number from `input` on in the direction of `other`."""
-    if integral(input):
+    if integral(input) or jnp.iscomplexobj(input):
         raise not_implemented("nextafter", input)
     input, other = broadcast(input, other)
     # The step is a constant, in which no rounding shows: it is one place of the result.
     constant = jax.lax.stop_gradient(input)
     following = jnp.nextafter(constant, jax.lax.stop_gradient(other))
-    return jnp.where(jnp.isfinite(constant), input + (following - constant), following)
+    moved = jnp.where(jnp.isfinite(constant), input + (following - constant), following)
+    return jnp.where(constant == other, constant, moved)  # whose gradient then is neither's
 
 
 @op(inplace=True, differentiable=False)
 def heaviside(input, values):
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
+    if jnp.iscomplexobj(input) or jnp.iscomplexobj(values):
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    if jnp.iscomplexobj(input):
-        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     input, values = broadcast(input, values)
     return jnp.where(input == 0, values, (input > 0).astype(input.dtype))
 
@@ -288,7 +321,11 @@ _incomplete_gamma("igammac", scipy.gammaincc, "The regularized upper incomplete 
 @op(promotion=FLOAT, saves="other")
 def special_zeta(input: Either, other: Either):
     """The Hurwitz zeta function: the sum of `(k + other) ** -input` over k from 0 on."""
-    return scipy.zeta(*broadcast(input, other))
+    input, other = broadcast(input, other)
+    whole = other == jnp.floor(other)
+    beyond = jnp.where(whole, jnp.inf, jnp.nan)
+    value = jnp.where((other <= 0) & (whole | (input != jnp.floor(input))), beyond, scipy.zeta(input, other))
+    return jnp.where(input > 1, value, jnp.where(input == 1, jnp.inf, jnp.nan))
 
 
 # Rounding and signs: integers stay as they are, and nothing has a slope but `frac`.
@@ -297,10 +334,12 @@ def special_zeta(input: Either, other: Either):
 def _step(name: str, function: Any, meaning: str, aliases: str = "") -> Op:
     def row(input):
         if jnp.iscomplexobj(input):
-            raise not_implemented(name, input)
+            if name == "round":
+                raise not_implemented(name, input)
+            raise NotImplementedError(f"{name} is not supported for complex inputs")
         if integral(input):
             if input.dtype == bool:
-                raise not_implemented(name, input)
+                raise not_implemented(f"{name}_vml", input)
             return input
         return function(input)
 
@@ -335,7 +374,9 @@ def frac(input):
 def sign(input):
     """-1, 0 or 1."""
     if jnp.iscomplexobj(input):
-        raise RuntimeError("Unlike NumPy, torch.sign doesn't return the sign of complex numbers; use torch.sgn.")
+        raise NotImplementedError(
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
+        )
     return input if input.dtype == bool else jnp.sign(jnp.where(jnp.isnan(input), 0, input))
 
 

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
-from jaxvjp.ops.arguments import Index, Scalar, Type, wrap
-from jaxvjp.ops.elementary import complex_logaddexp
-from jaxvjp.ops.op import FLOAT, op
+from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
+from jaxvjp.ops.elementary import logaddexp
+from jaxvjp.ops.op import op
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:
@@ -29,9 +29,11 @@ _declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of
 _declare_running("cumprod", jnp.cumprod, "The product up to each place along `dim`; of integers an int64.")
 
 
-@op(promotion=FLOAT, saves="input, result")
+@op(saves="input, result", rounds_once=True)
 def logcumsumexp(input, dim: Index):
     """The logarithm of the sum of `exp(input)` up to each place along `dim`."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
     dim = wrap(dim, input.ndim)
     if input.ndim == 0:
         return input
@@ -44,7 +46,7 @@ def _running_logarithm(input, dim):
     """One after the other, as torch does it, for the phase may wind around more than once."""
 
     def step(total, each):
-        total = complex_logaddexp(each, total)
+        total = logaddexp(each, total)
         return total, total
 
     along = jnp.moveaxis(input, dim, 0)
@@ -54,7 +56,10 @@ def _running_logarithm(input, dim):
 
 def _neighbours(array, dim):
     """All but the first along `dim`, and all but the last."""
-    return jax.lax.slice_in_dim(array, 1, None, axis=dim), jax.lax.slice_in_dim(array, 0, -1, axis=dim)
+    last = array.shape[dim] - 1
+    if last < 0:
+        return array, array
+    return jax.lax.slice_in_dim(array, 1, None, axis=dim), jax.lax.slice_in_dim(array, 0, last, axis=dim)
 
 
 @op()
@@ -79,7 +84,9 @@ def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
 
 def _strips(y, x, dx, dim):
     """The areas of the strips between neighbours along `dim`."""
-    dim = wrap(dim, y.ndim)
+    (dim,) = axes(dim, y.ndim)
+    if not y.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     later, earlier = _neighbours(y, dim)
     both = later + earlier  # of integers in their type, as torch has it
     if x is None:

@@ -14,7 +14,7 @@ import jax.scipy.special as scipy
 import numpy as np
 
 from jaxvjp.ops.arguments import Index, Real
-from jaxvjp.ops.op import FLOAT, Op, op
+from jaxvjp.ops.op import FLOAT, SHORT, Op, op
 from jaxvjp.ops.pointwise import not_implemented
 
 
@@ -28,17 +28,55 @@ class Line(NamedTuple):
     columns: dict[str, Any] = {}  # noqa: RUF012 - never written
 
 
+def _on_both_sides(function):
+    """A function with a cut along the real axis: the root of -4 - 0j is -2j, but XLA takes that for -4 + 0j."""
+
+    def cut(input):
+        if not jnp.iscomplexobj(input):
+            return function(input)
+        below = (input.imag == 0) & jnp.signbit(input.imag)
+        result = function(jnp.where(below, input.conj(), input))
+        return jnp.where(below, result.conj(), result)
+
+    return cut
+
+
+_sqrt = _on_both_sides(jnp.sqrt)
+
+
 def _rsqrt(input):
     # `lax.rsqrt` of a complex zero is NaN.
-    return 1 / jnp.sqrt(input) if jnp.iscomplexobj(input) else jax.lax.rsqrt(input)
+    return 1 / _sqrt(input) if jnp.iscomplexobj(input) else jax.lax.rsqrt(input)
+
+
+def _exp2(input):
+    if not jnp.iscomplexobj(input):
+        # XLA's is the exponential of a product, five digits of 2 ** 100.
+        whole = jax.lax.stop_gradient(jnp.clip(jnp.round(input), -2000, 2000))
+        return jnp.ldexp(jnp.exp2(input - whole), whole.astype("int32"))
+    return jnp.exp(jax.lax.complex(input.real * jnp.log(2), input.imag * jnp.log(2)))  # of infinity no NaN
+
+
+def _acosh(input):
+    if not jnp.iscomplexobj(input):
+        return jnp.arccosh(input)
+    # Kahan's formula; the derivative of JAX's has the wrong sign to the left of the imaginary axis.
+    above, below = (jax.lax.complex((input.real + each) / 2, input.imag / 2) for each in (1, -1))
+    return 2 * jnp.log(jnp.sqrt(above) + jnp.sqrt(below))
 
 
 def _sinc(input):
     scaled = jnp.pi * input
-    zero = input == 0
-    quotient = jnp.sin(scaled) / jnp.where(zero, 1, scaled)
-    # At 0 the function is 1 - x²π²/6: value, slope 0 and curvature come from there.
-    return jnp.where(zero, 1 - scaled * scaled / 6, quotient)
+    # Near 0 by its series, for the quotient's slope is a difference of what 1 / x² makes infinite.
+    near = jnp.abs(jax.lax.stop_gradient(scaled)) < 1e-2
+    square = jnp.where(near, scaled, 0) ** 2
+    far = jnp.where(near, 1, scaled)
+    return jnp.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(far) / far)
+
+
+def _ndtr(input):
+    half = jnp.sqrt(0.5).astype(input.dtype)
+    return scipy.erfc(-input * half) / 2
 
 
 def _log_ndtr(input):
@@ -93,31 +131,34 @@ def _lgamma(input):
             - scipy.gammaln(1 - x)
         ),
     )
-    zero = input == 0  # where it falls off as the logarithm does
-    return jnp.where(zero, -jnp.log(jnp.where(zero, input, 1)), values(jnp.where(zero, 0.5, input)))
+    # Next to 0 it falls off as the logarithm does; at minus infinity it has no sign left to swing with.
+    near = jnp.abs(input) < 1e-20
+    logarithm = -jnp.log(jnp.where(near & (input < 0), -input, jnp.where(near, input, 1)))
+    result = jnp.where(near, logarithm, values(jnp.where(near | jnp.isneginf(input), 0.5, input)))
+    return jnp.where(jnp.isneginf(input), jnp.inf, result)
 
 
 ELEMENTARY = {
     "exp": Line(jnp.exp, "e to the power of `input`.", "result"),
-    "exp2": Line(jnp.exp2, "2 to the power of `input`.", "result", "special.exp2"),
+    "exp2": Line(_exp2, "2 to the power of `input`.", "result", "special.exp2"),
     "expm1": Line(jnp.expm1, "`exp(input) - 1`, precise near 0.", "result", "special.expm1"),
     "log": Line(jnp.log, "The natural logarithm."),
     "log2": Line(jnp.log2, "The logarithm to base 2."),
     "log10": Line(jnp.log10, "The logarithm to base 10."),
     "log1p": Line(jnp.log1p, "`log(1 + input)`, precise near 0.", aliases="special.log1p"),
-    "sqrt": Line(jnp.sqrt, "The square root.", "result"),
+    "sqrt": Line(_sqrt, "The square root.", "result"),
     "rsqrt": Line(_rsqrt, "`1 / sqrt(input)`.", "result"),
     "sin": Line(jnp.sin, "The sine of an angle in radians."),
     "cos": Line(jnp.cos, "The cosine of an angle in radians."),
     "tan": Line(jnp.tan, "The tangent of an angle in radians.", "result"),
-    "asin": Line(jnp.arcsin, "The angle in radians whose sine is `input`.", aliases="arcsin"),
-    "acos": Line(jnp.arccos, "The angle in radians whose cosine is `input`.", aliases="arccos"),
+    "asin": Line(_on_both_sides(jnp.arcsin), "The angle in radians whose sine is `input`.", aliases="arcsin"),
+    "acos": Line(_on_both_sides(jnp.arccos), "The angle in radians whose cosine is `input`.", aliases="arccos"),
     "atan": Line(jnp.arctan, "The angle in radians whose tangent is `input`.", aliases="arctan"),
     "sinh": Line(jnp.sinh, "The hyperbolic sine."),
     "cosh": Line(jnp.cosh, "The hyperbolic cosine."),
     "tanh": Line(jnp.tanh, "The hyperbolic tangent.", "result", aliases="nn.functional.tanh"),
     "asinh": Line(jnp.arcsinh, "The number whose hyperbolic sine is `input`.", aliases="arcsinh"),
-    "acosh": Line(jnp.arccosh, "The number whose hyperbolic cosine is `input`.", aliases="arccosh"),
+    "acosh": Line(_on_both_sides(_acosh), "The number whose hyperbolic cosine is `input`.", aliases="arccosh"),
     "atanh": Line(jnp.arctanh, "The number whose hyperbolic tangent is `input`.", aliases="arctanh"),
     "sigmoid": Line(jax.nn.sigmoid, "`1 / (1 + exp(-input))`.", "result", "special.expit nn.functional.sigmoid"),
     "sinc": Line(_sinc, "`sin(πx) / (πx)`, and 1 at 0.", aliases="special.sinc"),
@@ -135,7 +176,7 @@ ELEMENTARY = {
     ),
     "special_i1e": Line(scipy.i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
     "special_erfcx": Line(scipy.erfcx, "`exp(x²) * erfc(x)`.", "input, result"),
-    "special_ndtr": Line(scipy.ndtr, "The area under the standard normal density up to `input`."),
+    "special_ndtr": Line(_ndtr, "The area under the standard normal density up to `input`."),
     "special_ndtri": Line(scipy.ndtri, "The number up to which that area is `input`.", "result"),
     "special_log_ndtr": Line(_log_ndtr, "The logarithm of that area.", "input, result"),
     "special_entr": Line(_entr, "The entropy `-x log(x)`, 0 at 0 and minus infinity below."),
@@ -145,12 +186,18 @@ ELEMENTARY = {
 def _real_only(name: str, function: Any) -> Any:
     def real(input):
         if jnp.iscomplexobj(input):
+            raise not_implemented(f"{name}_vml" if name in VECTORIZED else name, input)
+        if name in PRECISE and input.dtype in SHORT:
             raise not_implemented(name, input)
         return function(input)
 
     return real
 
 
+VECTORIZED = frozenset(["erf", "erfc", "erfinv", "lgamma"])
+"""Those whose kernels torch calls by the library of vectors that has them, `erf_vml_cpu`."""
+PRECISE = frozenset(["erfcx", "ndtri", "log_ndtr"])
+"""Those that torch has for no numbers of 16 bits."""
 REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])
 """Those that torch has for no complex numbers, as it has none of `special`."""
 
@@ -172,7 +219,9 @@ def _declared(name: str, line: Line) -> Op:
 ROWS = {name: _declared(name, line) for name, line in ELEMENTARY.items()}
 
 
-def _scaled(factor, input):
+def _scaled(name, factor, input):
+    if jnp.iscomplexobj(input):
+        raise RuntimeError(f"{name} is not supported for complex tensors.")
     return input * jnp.asarray(factor, input.dtype)
 
 
@@ -180,7 +229,7 @@ for _name, _factor, _meaning in (
     ("deg2rad", jnp.pi / 180, "Degrees as radians."),
     ("rad2deg", 180 / jnp.pi, "Radians as degrees."),
 ):
-    _declared(_name, Line(partial(_scaled, _factor), _meaning, ""))
+    _declared(_name, Line(partial(_scaled, _name, _factor), _meaning, ""))
 
 
 @op(promotion=FLOAT, inplace=True, saves="input", aliases="special.logit")
@@ -192,7 +241,8 @@ def logit(input, eps: Real | None = None):
         constant = jax.lax.stop_gradient(input)
         low, high = constant < eps, constant > 1 - eps
         input = jnp.where(low, eps, jnp.where(high, 1 - eps, input)).astype(input.dtype)
-    return jnp.log(input / (1 - input))
+    outside = jnp.where((input < 0) | (input > 1), jnp.nan, 0).astype(input.dtype)
+    return jnp.log((input + outside) / (1 - input))  # the slope there is NaN too
 
 
 @op(name="polygamma", promotion=FLOAT, inplace=True, saves="input", aliases="special.polygamma")
@@ -229,8 +279,12 @@ def mvlgamma(input, p: Index):
     return jnp.sum(scipy.gammaln(input[..., None] + steps), -1) + constant.astype(input.dtype)
 
 
-def complex_logaddexp(input, other):
-    """`logaddexp` of complex numbers, whose phase, as torch's, may be more than half a turn."""
+def logaddexp(input, other, base=None):
+    """`log(exp(input) + exp(other))`, or to `base`; the phase of complex ones, as torch's, may wind around."""
     swapped = input.real < other.real
     larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
-    return larger + jnp.log1p(jnp.exp(smaller - larger))
+    # By their difference, which two infinities have not; JAX's own slope is that of a rounded sum.
+    difference = jnp.where((larger == smaller) & jnp.isinf(larger), 0, smaller - larger)
+    if base is None:
+        return larger + jnp.log1p(jnp.exp(difference))
+    return larger + jnp.log1p(_exp2(difference)) / jnp.log(base).astype(larger.dtype)

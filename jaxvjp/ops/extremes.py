@@ -17,19 +17,25 @@ from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.ops.reduction import shared
 
+KERNELS = {"max": "max_all", "min": "min_all", "amax": "max_values", "amin": "min_values"}
+"""What torch calls the kernels that it has for no complex numbers, where that is not the op's name."""
+
 
 def _check(name, input, dim=None):
-    if jnp.iscomplexobj(input):
-        raise not_implemented(name, input)
+    places = name.startswith("arg")
+    if places and (jnp.iscomplexobj(input) or input.dtype == bool):
+        raise RuntimeError(f"{name}(): does not support {'bool' if input.dtype == bool else 'complex'} input")
     dims = range(input.ndim) if dim is None else axes(dim, input.ndim)
     if dim is None and input.size == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
+        told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        raise IndexError(told) if places else RuntimeError(f"{told} Specify the reduction dim with the 'dim' argument.")
     for each in dims:
         if input.ndim and input.shape[each] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
+    if jnp.iscomplexobj(input):
+        if name in ("max", "min") and dim is not None:
+            raise RuntimeError(f"{name}(): does not support complex input")
+        raise not_implemented(KERNELS[name], input)
 
 
 def chosen(input, position, dim):
@@ -58,7 +64,7 @@ def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], wh
         return _along(arg, input, dim, keepdim)
 
     def over(input, dim: Dims = (), keepdim: Flag = False):
-        _check("a" + name, input, dim or None)
+        _check("a" + name, input, None if dim == () else dim)
         return shared(input, extreme, axes(dim, input.ndim), keepdim)
 
     def position(input, dim: Index | None = None, keepdim: Flag = False):
@@ -94,6 +100,8 @@ def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
         )
     if dim is not None and input.size == 0 and input.shape[wrap(dim, input.ndim)] == 0:
         raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
+    if jnp.iscomplexobj(input):
+        raise not_implemented("aminmax", input)
     reduced = axes(dim, input.ndim)
     return tuple(shared(input, each, reduced, keepdim) for each in (jnp.min, jnp.max))
 

@@ -139,7 +139,7 @@ def _infinite(name, value):
 
 def _negative(input):
     if jnp.iscomplexobj(input):
-        raise RuntimeError("signbit is not implemented for complex tensors.")
+        raise NotImplementedError("signbit is not implemented for complex tensors.")
     if input.dtype == bool:
         return jnp.zeros_like(input)
     return jnp.signbit(input) if jnp.issubdtype(input.dtype, jnp.floating) else input < 0

@@ -39,7 +39,7 @@ def broadcast(input, other):
 
 
 @op(promotion=ARITHMETIC, operator="+", inplace=True, arities=())
-def add(input, other: Either):
+def add(input: Either, other: Either):
     """`input + other`."""
     input, other = broadcast(input, other)
     return jnp.add(input, other)
@@ -63,7 +63,7 @@ def _refuse_masks(row, operands, static):
 
 
 @op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=_refuse_masks)
-def sub(input, other: Either):
+def sub(input: Either, other: Either):
     """`input - other`."""
     input, other = broadcast(input, other)
     return jnp.subtract(input, other)
@@ -76,14 +76,14 @@ def rsub(input, other: Either):
 
 
 @op(promotion=ARITHMETIC, operator="*", inplace=True, aliases="multiply", saves="other for input, input for other")
-def mul(input, other: Either):
+def mul(input: Either, other: Either):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
 @op(promotion=FLOAT, operator="/", inplace=True, aliases="divide true_divide", saves="other, input for other")
-def div(input, other: Either):
+def div(input: Either, other: Either):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
@@ -312,6 +312,8 @@ def zero(input):
 @op(inplace=True, public="function", grad_fn="FillBackward0", out=False)
 def fill(input, value: Either):
     """One number in the place of all of `input`."""
+    if value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 

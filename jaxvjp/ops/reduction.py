@@ -59,7 +59,7 @@ def prod(input, dim: Index | None = None, keepdim: Flag = False, *, dtype: Type 
 def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The sum of what is not NaN."""
     if jnp.iscomplexobj(input):
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     return sum_.function(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
@@ -72,6 +72,8 @@ def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | Non
             f"{from_numpy(input.dtype).legacy}"
         )
     numbers = ~jnp.isnan(input)
+    if jnp.iscomplexobj(input):
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     total = sum_.function(jnp.where(numbers, input, 0), dim, keepdim, dtype=dtype)
     return total / jnp.sum(numbers, axes(dim, input.ndim), keepdims=keepdim).astype(total.dtype)
 
@@ -104,10 +106,11 @@ def logsumexp(input, dim: Dims, keepdim: Flag = False):
 # Variances. torch has three ways to say how many degrees of freedom there are.
 
 
-def _variance(input, dim, correction, keepdim):
+def _variance(name, input, dim, correction, keepdim):
     """The variance, and the mean."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+        who = name if name.endswith("mean") else "std and var"
+        raise RuntimeError(f"{who} only support floating point and complex dtypes")
     reduced = axes(dim, input.ndim)
     mean = jnp.mean(input, reduced, keepdims=True)
     distance = input - mean
@@ -126,13 +129,13 @@ def root(squares):
 
 def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **columns: Any) -> None:
     def by_correction(input, dim: Dims = None, *, correction: Real | None = None, keepdim: Flag = False):
-        return of(*_variance(input, dim, 1 if correction is None else correction, keepdim))
+        return of(*_variance(name, input, dim, 1 if correction is None else correction, keepdim))
 
     def unbiased_only(input, unbiased: Flag):
-        return of(*_variance(input, None, int(unbiased), False))
+        return of(*_variance(name, input, None, int(unbiased), False))
 
     def by_dim(input, dim: Dims, unbiased: Flag = True, keepdim: Flag = False):
-        return of(*_variance(input, dim, int(unbiased), keepdim))
+        return of(*_variance(name, input, dim, int(unbiased), keepdim))
 
     grad_fn = name.partition("_")[0].capitalize() + "Backward0"
     columns = {"grad_fn": grad_fn, "saves": "input", "rounds_once": True, **columns}
@@ -198,7 +201,8 @@ def shared(input, extreme, reduced, keepdims=False):
     # `input / count` is not rounded once more: all that are summed are equal, and so are exact for a power of two;
     # for the other counts the extreme itself is shown, and the sum has but the gradient.
     several = jnp.sum(jnp.where(attaining, (input - constant) / count, 0), reduced, keepdims=True)
-    result = largest + jnp.where(jnp.isfinite(largest), several, 0)
+    beyond = jnp.sum(jnp.where(attaining, input / count, 0), reduced, keepdims=True)  # of infinity there is no part
+    result = jnp.where(jnp.isfinite(largest), largest + several, beyond)
     return result if keepdims else result.squeeze(reduced)
 
 

@@ -7,6 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_, broadcast
@@ -26,6 +27,11 @@ def at_least(input, bound: float):
 @op(public="nn.functional", saves="input", grad_fn="DivBackward0", out=True, rounds_once=True)
 def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            f"{from_numpy(input.dtype).legacy}"
+        )
     return input / at_least(vector_norm(input, p, axes(dim, input.ndim), True), eps)
 
 

@@ -173,7 +173,8 @@ def poisson_nll_loss(
     """The negative log-likelihood of counts under Poisson distributions, of which `input` has the rate or its log."""
     reduction = chosen_reduction(size_average, reduce, reduction)
     target, input = broadcast(target, input)
-    loss = jnp.exp(input) - target * input if log_input else input - target * jnp.log(input + eps)
+    rate, product, target = fractional(input), fractional(target * input), fractional(target)
+    loss = jnp.exp(rate) - product if log_input else rate - target * jnp.log(rate + eps)
     if full:
         large = jnp.where(target > 1, target, 1)
         stirling = large * jnp.log(large) - large + 0.5 * jnp.log(2 * math.pi * large)
