@@ -80,6 +80,7 @@ def tensor(
         own = dtype_of(array.dtype)
     else:
         array, own = _nested(data)
+        _check_range(array, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)
 
 
@@ -89,6 +90,14 @@ def _nested(data: Any) -> tuple[Any, Dtype]:
     if array.size == 0:
         return array, get_default_dtype()
     return array, of_number(array.ravel()[0].item())
+
+
+def _check_range(array: Any, own: Dtype | None) -> None:
+    """RuntimeError for numbers that a type of integers does not hold; unsigned ones count negatives from the end."""
+    if own is not None and own.category == INTEGRAL and array.size and array.dtype.kind in "iufO":
+        limits = np.iinfo(own.numpy)
+        if array.max() > limits.max or array.min() < (limits.min or -limits.max):
+            raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
 
 
 def _plain(data: Any) -> Any:
@@ -221,7 +230,7 @@ ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """`fill_value` everywhere, by default in the number's own dtype."""
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    own = dtype or (fill_value.dtype if isinstance(fill_value, Tensor) else of_number(value))
+    own = dtype or of_number(value)
     return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import ml_dtypes
@@ -136,9 +137,21 @@ C_NAMES = {
     "int16": "int16_t",
     "int32": "int",
     "int64": "int64_t",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
     "float64": "double",
 }
 """What torch calls its types where a number does not fit."""
+
+
+LARGEST = {
+    "float16": 65504.0,
+    "bfloat16": (2 - 2.0**-7) * 2.0**127,
+    "float32": (2 - 2.0**-23) * 2.0**127,
+    "float64": inf,
+}
+"""The largest number of each floating type."""
 
 
 def fitted(number: Any, own: dtype) -> Any:
@@ -147,15 +160,18 @@ def fitted(number: Any, own: dtype) -> Any:
     Of a float the integer part is taken, and unsigned integers count negative ones from their end.
     """
     overflows = isinstance(number, complex) and own.category < COMPLEX and number.imag != 0
+    if isinstance(number, complex) and own.category < COMPLEX:
+        number = number.real
     if own.category == INTEGRAL and not overflows:
         limits = np.iinfo(own.numpy)
-        overflows = number != number or abs(number) == float("inf") or not -limits.max <= number <= limits.max + 0
-        overflows = overflows and number != limits.min
+        least = -limits.max if limits.min == 0 and isinstance(number, int) else limits.min
+        overflows = number != number or not least <= number <= limits.max
         if not overflows:
             return int(number) % (limits.max + 1) if limits.min == 0 else int(number)
+    if own.category == FLOATING and not overflows:
+        overflows = LARGEST[own.name] < abs(number) < inf
     if overflows:
-        name = C_NAMES.get(own.name, "float" if own is float32 else own.name)
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {C_NAMES.get(own.name, own.name)} without overflow")
     return number
 
 

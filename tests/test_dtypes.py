@@ -47,6 +47,61 @@ def test_promotion_by_operations(name, other):
     agree(program)
 
 
+NUMBERS = ["True", "-3", "300", "2**40", "2.5", "1e300", "2 + 0j"]
+OPERATIONS = {
+    "add": lambda torch, a, b: torch.add(a, b),
+    "div": lambda torch, a, b: torch.div(a, b),
+    "where": lambda torch, a, b: torch.where(torch.tensor([True, False]), a, b),
+    "cat": lambda torch, a, b: torch.cat([a, b]),
+    "and": lambda torch, a, b: a & b,
+    "in place": lambda torch, a, b: a.clone().mul_(b),
+}
+
+
+@needs_torch
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
+def test_types_and_refusals_of_every_pair(operation, name):
+    """A vector with a vector and a 0-dim tensor of each type, and with numbers: the type, or torch's error."""
+
+    def program(torch):
+        vector, found = torch.tensor([1, 3], dtype=getattr(torch, name)), []
+        others = [torch.tensor(data, dtype=getattr(torch, each)) for each in NAMES for data in ([1, 2], 2)]
+        if operation not in ("cat",):
+            others += [eval(each) for each in NUMBERS if (operation, each) != ("where", "1e300")]
+        for other in others:
+            try:
+                result = OPERATIONS[operation](torch, vector, other)
+                found.append((repr(result.dtype), tuple(result.shape)))
+            except Exception as error:
+                found.append((type(error).__name__, str(error).partition("\n")[0].rstrip(". ")))
+        return found
+
+    agree(program)
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.tensor(300, dtype=torch.uint8)",
+        "torch.tensor([-3, 255], dtype=torch.uint8)",
+        "torch.tensor([1, -200], dtype=torch.int8)",
+        "torch.full((2,), 1e300)",
+        "torch.full((2,), torch.tensor(2, dtype=torch.uint8))",
+        "torch.zeros(2, dtype=torch.float16).fill_(1e6)",
+        "torch.zeros(2, dtype=torch.uint8).fill_(-0.5)",
+        "torch.zeros(2, dtype=torch.uint8).masked_fill(torch.tensor([True, False]), -3)",
+        "torch.ones(2, dtype=torch.uint8) ** 300",
+        "torch.sub(2, torch.tensor([1, 5]))",
+        "torch.ones(2, dtype=torch.bfloat16) * 2**63",
+        "torch.tensor([True]) + 2**63",
+    ],
+)
+def test_numbers_that_do_not_fit(line):
+    agree(lambda torch: eval(line, {"torch": torch}))
+
+
 @needs_torch
 @pytest.mark.parametrize("name", NAMES)
 def test_attributes_and_creation(name):

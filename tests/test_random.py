@@ -78,7 +78,11 @@ torch.nn.init.trunc_normal_(torch.empty(40), a=1.5, b=2.0); torch.nn.init.trunc_
 torch.nn.init.kaiming_normal_(torch.empty(4, 4), mode='fan_out', nonlinearity='relu')
 torch.nn.init.eye_(torch.empty(2, 3))
 torch.nn.init.constant_(torch.empty(2), 0.3); torch.nn.init.dirac_(torch.empty(4, 2, 3), 2)
-torch.nn.init.zeros_(torch.ones(2))
+torch.nn.init.zeros_(torch.ones(2)); torch.bernoulli(torch.full((1000,), 0.3, dtype=torch.float16))
+torch.zeros(17, 4).t().normal_(); torch.zeros(17, 4)[:, 1:3].uniform_(); torch.zeros(5, 4, 3).permute(2, 0, 1).random_()
+torch.zeros(5, 4).t().bernoulli_(0.4); torch.randn(3, 7, out=torch.zeros(7, 3).t()); torch.rand(20, out=torch.zeros(20))
+torch.multinomial(torch.arange(1.0, 300.0).bfloat16(), 9, True); torch.zeros(40, dtype=torch.bfloat16)[::2].normal_()
+torch.nn.functional.dropout3d(torch.ones(5, 2, 2, 2), 0.4)
 torch.nn.init.orthogonal_(torch.empty(3, 5)); torch.nn.init.orthogonal_(torch.empty(5, 2), 2.0)
 """
 REFUSED = """
@@ -115,6 +119,15 @@ def test_samplers_give_torchs_numbers(line):
 @pytest.mark.parametrize("line", lines(REFUSED))
 def test_samplers_refuse_what_torch_refuses(line):
     assert agree(sampled(line, 0)).error is not None
+
+
+@needs_torch
+def test_uniform_numbers_between_bounds_are_rounded_once():
+    def program(torch):
+        torch.manual_seed(4)
+        return [torch.zeros(1000, dtype=torch.float64).uniform_(*bounds) for bounds in ((-2, 3), (-0.37, 0.91))]
+
+    agree(program, 0.0, 0.0)
 
 
 def test_recorded_samples():

@@ -16,7 +16,7 @@ from jaxvjp.ops.arguments import Either, Index, Real, Scalar, Text
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
-from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, sub
+from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, refuse_masks, sub
 
 
 def integral(array):
@@ -461,6 +461,11 @@ def lerp(input, end, weight: Either):
     return jnp.where(near, input + weight * difference, end - difference * (1 - weight))
 
 
+def _refuse_masks_alone(row, operands, static):
+    refuse_masks(row, operands[:2], static)
+    return row, operands, static
+
+
 @op(
     name="sub.scaled",
     promotion=ARITHMETIC,
@@ -468,6 +473,7 @@ def lerp(input, end, weight: Either):
     aliases="subtract",
     arities=((2, 4), (4, 4)),
     grad_fn="SubBackward0",
+    rewrite=_refuse_masks_alone,
 )
 def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`input - alpha * other`."""

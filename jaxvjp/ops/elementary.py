@@ -52,8 +52,10 @@ def _rsqrt(input):
 def _exp2(input):
     if not jnp.iscomplexobj(input):
         # XLA's is the exponential of a product, five digits of 2 ** 100.
-        whole = jax.lax.stop_gradient(jnp.clip(jnp.round(input), -2000, 2000))
-        return jnp.ldexp(jnp.exp2(input - whole), whole.astype("int32"))
+        finite = jnp.isfinite(input)
+        shown = jnp.where(finite, input, 0)
+        whole = jax.lax.stop_gradient(jnp.clip(jnp.round(shown), -2000, 2000))
+        return jnp.where(finite, jnp.ldexp(jnp.exp2(shown - whole), whole.astype("int32")), jnp.exp2(input))
     return jnp.exp(jax.lax.complex(input.real * jnp.log(2), input.imag * jnp.log(2)))  # of infinity no NaN
 
 
@@ -242,7 +244,7 @@ def logit(input, eps: Real | None = None):
         low, high = constant < eps, constant > 1 - eps
         input = jnp.where(low, eps, jnp.where(high, 1 - eps, input)).astype(input.dtype)
     outside = jnp.where((input < 0) | (input > 1), jnp.nan, 0).astype(input.dtype)
-    return jnp.log((input + outside) / (1 - input))  # the slope there is NaN too
+    return jnp.log(input + outside) - jnp.log1p(-input)  # the slope there is NaN too
 
 
 @op(name="polygamma", promotion=FLOAT, inplace=True, saves="input", aliases="special.polygamma")

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
+from jaxvjp.dtypes import BOOL, INTEGRAL, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Flag, Kept, Real
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, not_implemented
@@ -179,7 +179,21 @@ def isclose(input, other, rtol: Real = 1e-5, atol: Real = 1e-8, equal_nan: Flag 
     return close | (jnp.isfinite(distance) & (distance <= atol + jnp.abs(rtol * other)))
 
 
-@op(promotion=ARITHMETIC, saves="condition", arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)), rounds_once=False)
+def _fitting(row, operands, static):
+    """Refuses a number that a tensor of integers cannot hold, which here is not cut."""
+    for one, two in (operands[1:], operands[:0:-1]):
+        if type(one) is int and not isinstance(two, int | float | complex) and two.aval.dtype.category == INTEGRAL:
+            fitted(one, two.aval.dtype)
+    return row, operands, static
+
+
+@op(
+    promotion=ARITHMETIC,
+    saves="condition",
+    arities=((1, 1), (3, 4), (3, 3), (3, 3), (3, 3)),
+    rounds_once=False,
+    rewrite=_fitting,
+)
 def where(condition: Kept, input: Either, other: Either):
     """`input` where `condition` is true, `other` elsewhere."""
     if condition.dtype != bool and condition.dtype != jnp.uint8:

@@ -45,7 +45,7 @@ def add(input: Either, other: Either):
     return jnp.add(input, other)
 
 
-def _refuse_masks(row, operands, static):
+def refuse_masks(row, operands, static):
     """Raises where torch subtracts no mask, which has to be seen before the operands are promoted."""
     numbers = (int, float, complex)
     masks = [type(each) is bool if isinstance(each, numbers) else each.aval.dtype is bool_ for each in operands]
@@ -62,14 +62,14 @@ def _refuse_masks(row, operands, static):
     return row, operands, static
 
 
-@op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="-", inplace=True, arities=(), aliases="subtract", rewrite=refuse_masks)
 def sub(input: Either, other: Either):
     """`input - other`."""
     input, other = broadcast(input, other)
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="function", arities=(), rewrite=_refuse_masks)
+@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="function", arities=(), rewrite=refuse_masks)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
@@ -135,6 +135,8 @@ def _fixed_power(row, operands, static):
             "Integers to negative integer powers are not allowed.\n"
             f"The tensor is an integer tensor; `x.float() ** {exponent}` has a floating result."
         )
+    if numeric and isinstance(exponent, int) and base.aval.dtype.category == INTEGRAL:
+        fitted(exponent, base.aval.dtype)
     if numeric and exponent in FIXED_EXPONENTS:
         category = base.aval.dtype.category
         if category >= FLOATING or (category == INTEGRAL and isinstance(exponent, int)):
@@ -226,8 +228,8 @@ def abs_(input):
 
 def _storable(row, operands, static):
     """Refuses a number that the tensor cannot hold, which has to be seen before it becomes an operand."""
-    if isinstance(operands[2], int | float | complex):
-        fitted(operands[2], operands[0].aval.dtype)
+    if isinstance(operands[-1], int | float | complex):
+        fitted(operands[-1], operands[0].aval.dtype)
     return row, operands, static
 
 
@@ -258,10 +260,16 @@ def _bounded(within, input, bound):
     return jnp.where(within(constant, limit), input, jnp.where(undefined, nan, bound))
 
 
+def _refuse_complex(input):
+    if jnp.iscomplexobj(input):
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
 @op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER)
 def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, min = broadcast(input, min)
+    _refuse_complex(input)
     return _bounded(jnp.greater_equal, input, min)
 
 
@@ -269,6 +277,7 @@ def clamp_min(input, min: Either):
 def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, max = broadcast(input, max)
+    _refuse_complex(input)
     return _bounded(jnp.less_equal, input, max)
 
 
@@ -309,7 +318,7 @@ def zero(input):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="function", grad_fn="FillBackward0", out=False)
+@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable)
 def fill(input, value: Either):
     """One number in the place of all of `input`."""
     if value.ndim:
@@ -350,4 +359,4 @@ def assigned(input, src: Either):
 def add_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)
-    return jnp.add(input, alpha * other)
+    return jnp.add(input, (alpha * other).astype(input.dtype) if input.dtype == bool else alpha * other)

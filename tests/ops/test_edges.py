@@ -1,0 +1,182 @@
+"""Values, slopes and curvatures at the edges: poles, ties, overflow, cuts, nothing at all, and few bits."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import pytest
+from oracle import agree, needs_torch
+
+POLES = [-inf, -3.0, -2.5, -1.0, -1e-30, -0.0, 0.0, 1e-30, 0.004, 0.5, 1.0, 100.0, inf, nan]
+"""None of them is so near to a pole that torch's own formula is off: its slope of `digamma` at -1.0 is just large."""
+TIES = [-inf, -1e30, -2.0, -0.0, 0.0, 3.0, 1e30, nan]
+COMPLEX = [-1j, -2.5 - 0.5j, -2 + 0j, complex(-2, -0.0), 0.5 + 0j, 3 + 1j, 1j]
+
+
+def derived(torch, function, *leaves):
+    """The value of a function and its gradients."""
+    result = function(*leaves)
+    return result, torch.autograd.grad(result, leaves, torch.ones_like(result))
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["exp2", "sinc", "special.ndtr", "special.logit", "rad2deg", "erf"])
+def test_functions_of_one(name):
+    def program(torch):
+        x = torch.tensor(POLES, dtype=torch.float64, requires_grad=True)
+        function = torch
+        for part in name.split("."):
+            function = getattr(function, part)
+        return derived(torch, function, x)
+
+    agree(program, 1e-9, 1e-9)
+
+
+@needs_torch
+def test_poles_of_the_gamma_functions():
+    def program(torch):
+        x = torch.tensor([-inf, -2.0, -1.5, -0.0, 0.0, 0.5, 30.0], dtype=torch.float64, requires_grad=True)
+        zeros = torch.tensor([-0.0, 0.0, 2.0], dtype=torch.float64, requires_grad=True)
+        values = torch.lgamma(x), torch.digamma(x[1:]), torch.polygamma(1, x[2:]), torch.polygamma(2, x[1:])
+        integers = torch.tensor([-2, 0, 1, 3])
+        zeta = torch.special.zeta(torch.tensor([0.5, 1.0, 2.0, 2.5]), torch.tensor([2.0, 3.0, -1.0, -0.5]))
+        slopes = [derived(torch, each, zeros) for each in (torch.lgamma, torch.digamma)]
+        return values, torch.digamma(integers), torch.polygamma(2, integers), zeta, slopes
+
+    agree(program, 1e-6, 1e-6)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["maximum", "minimum", "hypot", "logaddexp", "logaddexp2", "remainder", "fmod"])
+def test_functions_of_two(name):
+    def program(torch):
+        remainders = name in ("remainder", "fmod")
+        kept = [each for each in TIES if each == each or name not in ("hypot", "remainder", "fmod")]
+        x = torch.tensor(kept[remainders:], requires_grad=True)
+        y = torch.tensor([3.0, -0.0, 3.0, 3.0, 3.0, 3.0, 1e30, 3.0][: len(x)], requires_grad=True)
+        return derived(torch, getattr(torch, name), x, y)
+
+    agree(program, 1e-5, 1e-6)
+
+
+@needs_torch
+def test_a_quotient_of_equals_is_one():
+    """Where the divisor is repeated, XLA would multiply by its reciprocal: 5.125 * (1 / 5.125) is less than 1."""
+
+    def program(torch):
+        x = torch.full((3, 1, 2), 5.125)
+        y = torch.full((4, 2), 5.125, requires_grad=True)
+        slope = torch.autograd.grad(torch.remainder(x, y).sum(), y)
+        y = y.detach()
+        return [torch.div(x, y, rounding_mode=mode) for mode in ("trunc", "floor")], x // y, slope
+
+    agree(program, 0.0, 0.0)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["acosh", "acos", "asin", "sqrt", "exp2"])
+def test_cuts_of_the_complex_plane(name):
+    def program(torch):
+        z = torch.tensor(COMPLEX, dtype=torch.complex128, requires_grad=True)
+        inside = torch.tensor([each for each in COMPLEX if each.real != -2], dtype=torch.complex128, requires_grad=True)
+        return getattr(torch, name)(z), derived(torch, getattr(torch, name), inside)
+
+    agree(program, 1e-9, 1e-9)
+
+
+@needs_torch
+def test_extremes_that_are_not_finite_share_the_gradient():
+    def program(torch):
+        results = []
+        for numbers in ([inf, 1.0, inf], [-inf, -inf], [2.0, nan, 5.0]):
+            for name in ("max", "min"):
+                x = torch.tensor(numbers, requires_grad=True)
+                results.append(derived(torch, getattr(torch, name), x))
+        return results
+
+    agree(program)
+
+
+@needs_torch
+def test_integers():
+    def program(torch):
+        x, small = torch.tensor([-3, -1, 0, 1, 2, 7]), torch.tensor([250, 3], dtype=torch.uint8)
+        table = torch.arange(6, dtype=torch.int32).reshape(2, 3)
+        return [
+            x**300,
+            x[3:] ** torch.tensor([-2, -1, 70]),
+            torch.tensor([-1, 1, 5]) ** torch.tensor([-3, -1, -1]),
+            small + 300,
+            small * -3,
+            small == 506,
+            x + 2**63,
+            x.unsqueeze(1).div(torch.tensor([[2], [-2]]).reshape(1, 2), rounding_mode="trunc"),
+            torch.arange(-0.9, 2.1, 2.0, dtype=torch.int32),
+            torch.linspace(4.3, -3, 50, dtype=torch.int64),
+            torch.logspace(0, 1.2, 4, dtype=torch.int64),
+            torch.addmv(x[:2], torch.ones(2, 3, dtype=torch.int64), x[:3], beta=0.2, alpha=2.6),
+            torch.einsum("ij->i", table),
+            table.sum_to_size(2, 3),
+            table.sum_to_size(1, 3),
+            torch.nn.functional.softmin(small, 0, dtype=torch.float64),
+            torch.trapezoid(torch.tensor([200, 100], dtype=torch.uint8)),
+            torch.gradient(table)[0],
+            torch.nn.functional.margin_ranking_loss(x, x + 1, x.sign(), margin=0.5),
+            torch.nn.functional.interpolate(small.reshape(1, 1, 1, 2), (2, 5), mode="bilinear"),
+        ]
+
+    agree(program)
+
+
+@needs_torch
+@pytest.mark.parametrize("line", ["x // 0", "x % 0", "torch.fmod(x, 0)", "x**-1", "x.bool() // x.bool()"])
+def test_integers_refused(line):
+    assert agree(lambda torch: eval(line, {"torch": torch, "x": torch.tensor([3, 4])})).error is not None
+
+
+@needs_torch
+def test_nothing():
+    def program(torch):
+        none = torch.ones(3, 0)
+        return [
+            torch.trapezoid(none, dim=1),
+            torch.cumulative_trapezoid(none),
+            torch.diff(torch.ones(2, 3), n=0, prepend=torch.ones(2, 1)),
+            torch.amax(none, 0),
+            torch.nn.functional.batch_norm(torch.ones(0), torch.ones(0), torch.ones(0)),
+            torch.nn.functional.local_response_norm(torch.ones(0, 1, 2, dtype=torch.int64), 1),
+            torch.cov(torch.ones(1, 3)),
+            torch.std_mean(torch.tensor([1.0, 2.0]), dim=None, correction=None),
+        ]
+
+    agree(program)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_sixteen_bits_are_summed_up_in_more(name):
+    """A sum of ones in bfloat16 never gets beyond 256; torch's kernels sum up in float32 and round once."""
+
+    def program(torch):
+        own, functional = getattr(torch, name), torch.nn.functional
+        ones, many = torch.ones(700, 2, dtype=own), torch.full((1, 1, 700), 0.3, dtype=own)
+        row = torch.zeros(2, dtype=own, requires_grad=True)
+        line = torch.ones(30, 2, 40, dtype=own)
+        kernel, bias = torch.ones(2, 1, 3, dtype=own, requires_grad=True), torch.zeros(2, dtype=own).requires_grad_()
+        sums = (ones + row).sum() + (ones * row).sum() + functional.linear(ones, torch.ones(2, 2, dtype=own), row).sum()
+        convolved = functional.conv1d(line, kernel, bias, groups=2).sum()
+        small = torch.arange(7, dtype=own) / 3
+        return [
+            torch.autograd.grad(sums, row),
+            torch.autograd.grad(convolved, (kernel, bias)),
+            functional.avg_pool1d(many, 700),
+            many.mean(),
+            many.var(),
+            many.cumsum(-1)[..., -1],
+            functional.softmax(small, 0),
+            functional.gelu(small),
+            functional.silu(small),
+            torch.logaddexp(small, small.flip(0)),
+        ]
+
+    agree(program, 1e-2 if name == "bfloat16" else 2e-3, 1e-6)
