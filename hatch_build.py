@@ -26,7 +26,7 @@ ROOMS = (
     "core/walks.py",
     "storage.py",
     "calls.py",
-    "autograd/backward.py",
+    "autograd/accumulation.py",
 )
 """What is compiled."""
 TYPED = frozenset(["core/plan.py", "core/walks.py", "calls.py"])
