@@ -1,0 +1,89 @@
+"""What a step does while it is staged, to tensors that were there before it: `Journal`.
+
+In this room one can have the writes of a step noted and undone, and refuse a step. `func` comes before it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from jaxvjp.core.graph import Node, Versions, next_serial
+from jaxvjp.core.modes import staging
+from jaxvjp.core.places import Where, located, user_line
+from jaxvjp.storage import Storage
+from jaxvjp.tensor import Tensor
+
+ADVICE = (
+    "A staged step runs as one compiled program, and Python looks at nothing on the way. Return such a tensor and read "
+    "it outside the step, or let a step that cannot be staged run as it is: `jaxvjp.jit(step, fullgraph=False)`."
+)
+
+
+class UnstageableError(RuntimeError):
+    """A step did what a compiled program cannot."""
+
+
+class Journal:
+    """What a step does, while it is staged, to tensors that were there before it.
+
+    Attributes:
+        start: when it began, in the order of recording; what is older comes from outside.
+        nodes: for each tensor that shows another node by now, the one before.
+        grads: for each tensor that has another `grad` by now, the one before.
+        contents: for each storage that was written, the node of its contents before.
+        counts: for each count of writes that went on, where it stood before.
+        values: for roots of a backward pass, nodes that give their values from the same program.
+        refused: why it cannot be staged, once that is known.
+    """
+
+    def __init__(self, strict: bool) -> None:
+        self.start = next_serial()
+        self.strict = strict
+        self.nodes: dict[Tensor, Node] = {}
+        self.grads: dict[Tensor, Tensor | None] = {}
+        self.contents: dict[Storage, Node] = {}
+        self.counts: dict[Versions, int] = {}
+        self.values: dict[Node, Node] = {}
+        self.refused: UnstageableError | None = None
+
+    def shows(self, tensor: Tensor) -> None:
+        """`tensor` is about to show another node."""
+        self.nodes.setdefault(tensor, tensor._node)
+
+    def writes(self, tensor: Tensor) -> None:
+        """The storage of `tensor` is about to be written."""
+        storage, versions = tensor.storage, tensor.versions
+        self.contents.setdefault(storage, storage.node)
+        self.counts.setdefault(versions, versions.count)
+
+    def takes(self, tensor: Tensor) -> None:
+        """`tensor` is about to get another `grad`."""
+        self.grads.setdefault(tensor, tensor._grad)
+
+    def before(self, tensor: Tensor) -> Node:
+        """The node that a tensor from outside showed when the step began."""
+        return self.nodes.get(tensor, tensor._node)
+
+    def older(self, node: Node) -> bool:
+        """Whether a node was there before the step."""
+        return node.serial < self.start
+
+    def refuse(self, what: str, where: Where = None) -> None:
+        """Ends the staging because the step `what`: by an error if that was asked for, else it just goes on."""
+        staging.journal = None
+        line = located(user_line(sys._getframe(1)) if where is None else where)
+        told = "" if line is None else f"\nThat is {line}"
+        self.refused = UnstageableError(f"This step cannot be staged, for it {what}.{told}\n{ADVICE}")
+        if self.strict:
+            raise self.refused
+
+    def undo(self) -> None:
+        """Puts back what the step changed."""
+        for storage, node in self.contents.items():
+            storage.node = node
+        for tensor, node in self.nodes.items():
+            tensor.show_instead(node)
+        for versions, count in self.counts.items():
+            versions.return_to(count, [*self.nodes.values(), *self.contents.values()])
+        for tensor, grad in self.grads.items():
+            tensor._grad = grad

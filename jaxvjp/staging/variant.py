@@ -1,0 +1,342 @@
+"""One program of a staged function: `Variant`.
+
+In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
+and run it. `journal` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax.tree_util import tree_flatten, tree_unflatten
+
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node, Number, Passed, gradient_edges, leaf, reachable
+from jaxvjp.core.modes import recording
+from jaxvjp.core.places import Where
+from jaxvjp.core.plan import plan_of, survey
+from jaxvjp.ops.identity import detach, variable
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.staging.journal import Journal
+from jaxvjp.tensor import Tensor, wrap
+
+
+class Outside(NamedTuple):
+    """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
+    right. It is an argument, the `grad` of another tensor outside, or always the same tensor.
+    """
+
+    argument: int | None
+    owner: int | None
+    tensor: Tensor | None
+    aval: Aval
+    requires_grad: bool
+    has_grad: bool
+    hooks: tuple[Any, ...]
+
+
+class Write(NamedTuple):
+    """That the storage of the tensor at `place` has a program's result `output` after the step, which counted `count`
+    writes."""
+
+    place: int
+    output: int
+    count: int
+    where: Where
+
+
+class Finished(NamedTuple):
+    """The step that made a tensor, whose graph has been walked back by now: it says only what it was."""
+
+    operation: Op | None
+    static: tuple[Any, ...]
+    avals: tuple[Aval, ...]
+
+    def made(self, tensor: Tensor) -> Tensor:
+        """`tensor`, as made by such a step."""
+        node = tensor._node
+        node.operation, node.static, node.input_avals = self
+        node.requires_grad = node.freed = node.special = True
+        node.passed = NOTHING_PASSED
+        return tensor
+
+
+NOTHING_PASSED = Passed([])
+
+
+class Returned(NamedTuple):
+    """What a leaf of the step's result is at each call: the tensor at a `place` outside, its `grad` (of an `owner`), the
+    program's result `output`, or what it was the first time, `value`.
+
+    `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
+    """
+
+    value: Any = None
+    place: int | None = None
+    owner: int | None = None
+    output: int | None = None
+    aval: Any = None
+    where: Where = None
+    finished: Finished | None = None
+
+
+class Variant:
+    """One program of a staged function: for arguments of one signature, and tensors outside in one state.
+
+    Tensors outside have places (in `outside`), outputs of the program have places of their own.
+
+    Attributes:
+        outside: the tensors that the step reads or changes.
+        aliases: for each of them the first that shares its storage.
+        table: the values of the program's nodes, as far as they are always the same.
+        reads: pairs of a place outside and the number of the node whose value it has.
+        writes: which storages have other contents afterwards.
+        replaced: pairs of a place outside and the output that is its `data` afterwards.
+        required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
+        grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
+        returned: the leaves of the result.
+        calls: how often it was run in general terms.
+        compiled: once it is hot, its program with all numbers as constants, twice: as it is, and with donated arrays.
+    """
+
+    def __init__(self, journal: Journal, arguments: list[Any], result: Any) -> None:
+        self.outside: list[Outside] = []
+        self.calls = 0
+        self.compiled: Any = None
+        self.warm: Any = None
+        self._journal = journal
+        self._places: dict[Tensor, int] = {}
+        leaves, self.structure = tree_flatten(result, is_leaf=is_leaf)
+        self.alone = len(leaves) == 1 and leaves[0] is result
+        shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
+        graded = [each for each in journal.grads if journal.older(journal.before(each))]
+        given = [each for each in arguments if isinstance(each, Tensor)]
+        written = self._written([*given, *shown, *graded, *[each for each in journal.grads.values() if each is not None]])
+        replaced = [
+            tensor
+            for tensor, node in shown.items()
+            if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
+        ]
+        own = set(written.values())
+        grads = {each: each._grad for each in graded if each._grad is None or each._grad not in own}
+        ends = [each for each in (*leaves, *written.values(), *replaced, *grads.values()) if isinstance(each, Tensor)]
+        outputs = [self._node(each) for each in ends]
+        _check_finished(outputs, journal)
+        inside = reachable(outputs, lambda node: () if journal.older(node) else node.inputs)
+        evaluate([node for node in inside if journal.older(node)])
+        for node in inside:
+            if not journal.older(node) and node.operation is not None and node.inputs:
+                node.value = None  # if it has one, that is of a tensor outside, and another at the next call
+        self.recorded = found = survey(outputs, outputs)
+        self.plan = plan_of(found)
+        for argument, each in enumerate(arguments):
+            if isinstance(each, Tensor) and each not in self._places:
+                self._add(each, argument=argument)
+        for each in graded:  # before their grads can be met as tensors of no owner
+            self._place(each)
+        before = {node: each for each, node in journal.nodes.items()}
+        self.table: list[Any] = [None] * len(found.nodes)
+        self.reads: list[tuple[int, int]] = []
+        for number, node in enumerate(found.nodes):
+            if node.value is not None:
+                tensor = None if isinstance(node, Number) else before.get(node, node.tensor)
+                if tensor is None or not journal.older(node):
+                    self.table[number] = node.value
+                else:
+                    self.reads.append((self._place(tensor), number))
+        output = {number: place for place, number in enumerate(self.plan.outputs)}
+
+        def output_of(tensor: Tensor) -> int:
+            return output[found.number[self._node(tensor)]]
+
+        self.writes = [self._write(each, output_of(each)) for each in written.values()]
+        self.replaced = [(self._place(each), output_of(each)) for each in replaced]
+        self.required = [
+            (self._place(each), each.requires_grad)
+            for each, node in shown.items()
+            if each.requires_grad is not node.requires_grad
+        ]
+        self.grads = [
+            (self._place(each), None if grad is None else output_of(grad), None if grad is None else grad.node.where)
+            for each, grad in grads.items()
+        ]
+        owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
+        self.returned = [self._returned(each, owners, output) for each in leaves]
+        self.aliases = aliases_of(list(self._places))
+
+    def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
+        """For each storage from outside that was written a tensor that made it."""
+        journal = self._journal
+        storages = {each for each, node in journal.contents.items() if journal.older(node)}
+        written: dict[Any, Tensor] = {}
+        read = reachable([each.node for each in storages], lambda node: () if journal.older(node) else node.inputs)
+        for each in (*known, *(node.tensor for node in (*journal.contents.values(), *read))):
+            base = each if each is None or each._base_tensor is None else each._base_tensor
+            if base is not None and base._storage in storages and journal.older(journal.before(base)):
+                written.setdefault(base._storage, base)
+                journal.shows(base)  # when it is next asked
+        for storage in storages.difference(written):
+            journal.refuse("writes to what no tensor from outside shows any more", storage.node.where)
+        return written
+
+    def _write(self, tensor: Tensor, output: int) -> Write:
+        count = tensor.versions.count
+        return Write(
+            self._place(tensor), output, count - self._journal.counts.get(tensor.versions, count), tensor.versions.where
+        )
+
+    def _node(self, tensor: Tensor) -> Node:
+        return self._journal.values.get(tensor.node, tensor.node)
+
+    def _place(self, tensor: Tensor) -> int:
+        if tensor not in self._places:
+            self._add(tensor, tensor=tensor)
+        return self._places[tensor]
+
+    def _add(
+        self, found: Tensor, argument: int | None = None, owner: int | None = None, tensor: Tensor | None = None
+    ) -> None:
+        node = self._journal.before(found)
+        grad = self._journal.grads.get(found, found._grad)
+        place = self._places[found] = len(self.outside)
+        hooks = hooks_of(found, node)
+        self.outside.append(Outside(argument, owner, tensor, node.aval, node.requires_grad, grad is not None, hooks))
+        if grad is not None and grad not in self._places:
+            self._add(grad, owner=place)
+
+    def _returned(self, leaf_: Any, owners: dict[Tensor, int], output: dict[int, int]) -> Returned:
+        if not isinstance(leaf_, Tensor):
+            return Returned(leaf_)
+        if leaf_ in self._places:
+            return Returned(place=self._places[leaf_])
+        if leaf_ in owners:
+            return Returned(owner=owners[leaf_])
+        node = self._node(leaf_)
+        number = self.recorded.number[node]
+        if number not in output:
+            return Returned(node.value, aval=node.aval, where=node.where)
+        shown = leaf_.node
+        finished = None
+        if shown.requires_grad and not shown.is_leaf:
+            finished = Finished(shown.operation, shown.static, shown.avals_read())
+        return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
+
+    def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
+        """The tensors outside at this call; None if one of them is not as it was."""
+        found: list[Any] = []
+        for argument, owner, tensor, aval, requires_grad, has_grad, hooks in self.outside:
+            if tensor is None:
+                tensor = arguments[argument] if argument is not None else found[owner]._grad  # type: ignore[index]
+            node = tensor.node
+            if (
+                node.aval is not aval
+                or node.requires_grad is not requires_grad
+                or (tensor._grad is not None) is not has_grad
+                or hooks_of(tensor, node) != hooks
+            ):
+                return None
+            found.append(tensor)
+        return found if aliases_of(found) == self.aliases else None
+
+    def first(self) -> None:
+        """Computes what the step recorded, of which no value is known yet."""
+        values = [each.value for each in self.recorded.nodes]
+        self.plan.run(values)
+        for number in self.plan.outputs:
+            node = self.recorded.nodes[number]
+            node.value = values[number]
+            node.forget()
+        for root, node in self._journal.values.items():
+            if node.value is not None:
+                root.value = node.value
+                root.forget()
+        del self.recorded, self._journal, self._places  # they hold what was computed
+
+    def run(self, tensors: list[Tensor]) -> Any:
+        """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
+        self.calls += 1
+        values = self.table.copy()
+        for place, number in self.reads:
+            values[number] = tensors[place].value
+        self.plan.run(values)
+        outputs = [values[number] for number in self.plan.outputs]
+        for write in self.writes:
+            rewritten(tensors[write.place], outputs[write.output], write.count, write.where)
+        for place, at in self.replaced:
+            tensors[place].data = wrap(leaf(outputs[at], tensors[place].node.aval))
+        for place, requires_grad in self.required:
+            tensors[place].requires_grad = requires_grad
+        for place, output, where in self.grads:
+            tensor = tensors[place]
+            grad = None if output is None else wrap(leaf(outputs[output], tensor.node.aval, where=where))
+            tensor._take_grad(grad)
+        leaves = [self._made(each, outputs, tensors) for each in self.returned]
+        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+
+    @staticmethod
+    def _made(returned: Returned, outputs: list[Any], tensors: list[Tensor]) -> Any:
+        if returned.place is not None:
+            return tensors[returned.place]
+        if returned.owner is not None:
+            return tensors[returned.owner]._grad
+        if returned.aval is None:
+            return returned.value
+        value = returned.value if returned.output is None else outputs[returned.output]
+        made = wrap(leaf(value, returned.aval, where=returned.where))
+        return made if returned.finished is None else returned.finished.made(made)
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a part of a step's arguments or result is one for us: a tensor, or None."""
+    return value is None or isinstance(value, Tensor)
+
+
+def aliases_of(tensors: list[Tensor]) -> list[int]:
+    """For each tensor the place of the first that shares its storage."""
+    first: dict[Any, int] = {}
+    return [
+        first.setdefault(each if each._storage is None else each._storage, place) for place, each in enumerate(tensors)
+    ]
+
+
+def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
+    """Python that a backward pass calls for this tensor."""
+    after = tensor._after_accumulation
+    found: list[Any] = [] if after is None else [*after.values()]
+    if node.special:
+        found += (node.hooks or {}).values()
+        if node.step_hooks is not None:
+            found += [*node.step_hooks.before.values(), *node.step_hooks.after.values()]
+    return tuple(found)
+
+
+def rewritten(tensor: Tensor, value: jax.Array, count: int, where: Where) -> None:
+    """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
+    new = leaf(value, tensor.node.aval, where=where)
+    with recording(False):
+        if count:
+            tensor.write(new)
+            tensor.versions.count += count - 1
+        else:
+            tensor._alias(counted=False).write(new)
+
+
+def _same(after: Node, before: Node) -> bool:
+    """Whether a tensor that shows `after` has the value that it had when it showed `before`."""
+    return after is before or (after.operation in (variable, detach) and after.inputs == (before,))
+
+
+def _check_finished(outputs: list[Node], journal: Journal) -> None:
+    """Refuses a step that leaves a graph behind which could still be differentiated: it would not be there again."""
+    for output in outputs:
+        if output.requires_grad and not output.is_leaf:
+            steps = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
+            if not any(each.freed for each in steps):
+                journal.refuse(
+                    "gives a tensor whose gradient could still be asked for, and outside it has none: call backward "
+                    "in it, return `y.detach()`, or run it under no_grad()",
+                    output.where,
+                )

@@ -1,0 +1,258 @@
+"""The warm path of a staged step: everything that is known by now, written down as one flat function.
+
+In this room one can turn a `Variant` that has proved hot into a Python function that checks what has to be checked,
+calls the compiled program, and puts its results where they belong: no loops, no look-ups, nothing recorded. `variant`
+comes before it. A tiny step by hand takes 4 µs, so what is told here in five lines of Python for each tensor would in
+general terms cost more than the computation.
+
+Where a step overwrites large arrays that nobody else holds, they are donated: XLA writes the new contents in their
+place.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from jaxvjp.core.compilation import HOT, Apart, counters
+from jaxvjp.core.graph import Node, next_serial
+from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.observers import observers
+from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.staging.variant import Returned, Variant, rewritten
+from jaxvjp.tensor import Tensor
+
+DONATED = 1 << 18
+"""Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
+
+
+class Miss:
+    """What the function returns instead of a result when something is not as it was, and nothing has happened yet."""
+
+
+def fresh(value: Any, aval: Any, where: Any) -> Tensor:
+    """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
+    node: Node = object.__new__(Node)
+    node.operation = None
+    node.static = node.inputs = ()
+    node.aval = aval
+    node.requires_grad = False
+    node.value = value
+    node.serial = next_serial()
+    node.where = where
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._node = node
+    node.holder = ref(tensor)
+    return tensor
+
+
+def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Callable[..., Any] | None:
+    """The function for a variant that is hot, made at a call whose tensors outside and arguments are these.
+
+    None where the general way has to do: the program is several, is still being chosen, or the step does what is rare.
+    """
+    if variant.calls < HOT or len(variant.plan.dispatches) != 1 or variant.replaced or variant.required:
+        return None
+    if grad_mode.inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
+        return None
+    (dispatch,) = variant.plan.dispatches
+    if not dispatch.executable.settled or any(write.count == 0 for write in variant.writes):
+        return None
+    if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
+        return None
+    return _Text(variant, tensors, arguments).function()
+
+
+class _Text:
+    """The text of the function, and the namespace that it runs in."""
+
+    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> None:
+        self.variant = variant
+        self.tensors = tensors
+        self.arguments = arguments
+        self.names: dict[str, Any] = {
+            "transforming": transforming,
+            "staging": staging,
+            "grad_mode": grad_mode,
+            "observers": observers,
+            "default_dtype": get_default_dtype,
+            "default": get_default_dtype(),
+            "fixed": frozenset([each for each, found in zip(tensors, variant.outside, strict=True) if found.tensor is not None]),
+            "storages": frozenset([each._storage for each, found in zip(tensors, variant.outside, strict=True) if found.tensor is not None]),
+            "MISS": Miss,
+            "Tensor": Tensor,
+            "counters": counters,
+            "fresh": fresh,
+            "rewritten": rewritten,
+            "references": sys.getrefcount,
+            "threads": threading.active_count,
+        }
+        self._compile()
+
+    def _compile(self) -> None:
+        ((executable, arrays, packs, gives, _),) = self.variant.plan.dispatches
+        table = self.variant.table
+        place_of = {number: place for place, number in self.variant.reads}
+        self.operands = [place_of.get(each) for each in arrays]
+        values = [table[each] if place is None else self.tensors[place].value for each, place in zip(arrays, self.operands, strict=True)]
+        constants = [np.array([table[each] for each in numbers], own) for own, numbers in packs]
+        self.outputs = [gives.index(each) for each in self.variant.plan.outputs]
+        self.count = len(gives)
+        self.names |= {f"k{at}": value for at, value in enumerate(values) if self.operands[at] is None}
+        overwritten = {write.place for write in self.variant.writes}
+        large = [at for at, place in enumerate(self.operands) if place in overwritten and values[at].nbytes >= DONATED]
+        if self.variant.compiled is None:
+            compiled = executable.for_always(values, constants)
+            if isinstance(compiled, Apart):
+                large = []
+            over = executable.for_always(values, constants, tuple(large)) if large else None
+            self.variant.compiled = compiled, over
+        self.names["run"], self.names["run_over"] = self.variant.compiled
+        self.donated = [(at, self.operands[at]) for at in large if self.variant.compiled[1] is not None]
+
+    def function(self) -> Callable[..., Any]:
+        lines = [f"def step({''.join(f'a{at}, ' for at in range(len(self.arguments)))}):"]
+        lines += [f"    {each}" for each in self._lines()]
+        exec("\n".join(lines), self.names)
+        found: Callable[..., Any] = self.names["step"]
+        return found
+
+    def _lines(self) -> Iterator[str]:
+        yield (
+            "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
+            f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
+            "or default_dtype() is not default: return MISS"
+        )
+        yield from self._arguments_checked()
+        for place in range(len(self.variant.outside)):
+            yield from self._tensor_checked(place)
+        yield from self._dispatched()
+        for write in self.variant.writes:
+            self.names[f"where{write.place}"] = write.where
+            yield from self._written(write.place, f"r{self.outputs[write.output]}", write.count)
+        owners = {}
+        for place, output, where in self.variant.grads:
+            if output is None:
+                yield f"t{place}._grad = None"
+            else:
+                owners[place] = f"g{place}"
+                made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place} = {made}"
+        results = []
+        for at, each in enumerate(self.variant.returned):
+            yield f"result{at} = {self._result(at, each, owners)}"
+            if each.finished is not None:
+                self.names[f"finished{at}"] = each.finished.made
+                yield f"finished{at}(result{at})"
+            results.append(f"result{at}")
+        if self.variant.alone:
+            yield f"return {results[0]}"
+        else:
+            self.names["structure"] = self.variant.structure
+            yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _arguments_checked(self) -> Iterator[str]:
+        for at, value in enumerate(self.arguments):
+            if isinstance(value, Tensor):
+                continue
+            self.names[f"v{at}"] = value
+            same = f"a{at} is v{at}"
+            if type(value) in (int, str) or (type(value) is float and value == value and value != 0):
+                kind = type(value).__name__
+                same = f"({same} or (type(a{at}) is {kind} and a{at} == v{at}))"
+            yield f"if not {same}: return MISS"
+
+    def _tensor_checked(self, place: int) -> Iterator[str]:
+        outside, tensor = self.variant.outside[place], self.tensors[place]
+        t, n, s = f"t{place}", f"n{place}", f"s{place}"
+        if outside.argument is not None:
+            self.names[f"kind{place}"] = type(tensor)
+            yield f"{t} = a{outside.argument}"
+            yield f"if type({t}) is not kind{place}: return MISS"
+        elif outside.owner is not None:
+            yield f"{t} = t{outside.owner}._grad"
+        else:
+            self.names[t] = tensor
+        self.names[f"aval{place}"] = outside.aval
+        yield f"{n} = {t}._node"
+        yield f"{s} = {t}._storage"
+        differs = [
+            f"{n}.aval is not aval{place}",
+            f"{n}.requires_grad is not {outside.requires_grad}",
+            f"{n}.special",
+            f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None",
+        ]
+        if outside.requires_grad:
+            differs.append(f"{t}._after_accumulation is not None")
+        if outside.tensor is None:  # it may be another one today
+            differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
+            if self.names["fixed"]:
+                differs.append(f"{t} in fixed")
+            for each in range(place):
+                if self.variant.outside[each].tensor is None:
+                    differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
+        else:
+            self.names[f"storage{place}"] = tensor._storage
+            differs.append(f"{s} is not storage{place}")
+            if tensor._storage is not None:
+                differs.append(f"{s}.version != {t}._seen")
+        yield f"if {' or '.join(differs)}: return MISS"
+
+    def _dispatched(self) -> Iterator[str]:
+        names = []
+        for at, place in enumerate(self.operands):
+            if place is None:
+                names.append(f"k{at}")
+            else:
+                names.append(f"x{at}")
+                yield f"x{at} = n{place}.value"
+                yield f"if x{at} is None: x{at} = t{place}.value"
+        results = "".join(f"r{each}, " for each in range(self.count))
+        bound = f"{results} = " if self.count else ""
+        call = f"run({', '.join(names)})"
+        yield "counters.dispatches += 1"
+        if self.donated:
+            # The node, this frame and the call have each array; the tensor, its storage, this frame and the call each
+            # node. Who has got hold of one besides would find the array gone, and so would another thread.
+            alone = [f"references(x{at}) == 3 and references(n{place}) == 4" for at, place in self.donated]
+            yield f"if threads() == 1 and {' and '.join(alone)}: {bound}run_over({', '.join(names)})"
+            yield f"else: {bound}{call}"
+        else:
+            yield f"{bound}{call}"
+
+    def _written(self, place: int, value: str, count: int) -> Iterator[str]:
+        """A node that nobody has but the tensor and its storage takes the new contents; else they get another one."""
+        t, n, s = f"t{place}", f"n{place}", f"s{place}"
+        yield f"c{place} = {t}._versions"
+        yield (
+            f"if {s} is not None and {s}.node is {n} and references({n}) == 4 "
+            f"and c{place} is not None and len(c{place}.shown) == 1:"
+        )
+        yield f"    {n}.value = {value}"
+        yield f"    {s}.version = {t}._seen = {s}.version + 1"
+        yield f"    c{place}.count += {count}"
+        yield f"    c{place}.where = where{place}"
+        yield f"else: rewritten({t}, {value}, {count}, where{place})"
+
+    def _fresh(self, value: str, aval: Any, where: Any) -> str:
+        name = f"at{len(self.names)}"
+        self.names[f"aval_{name}"], self.names[name] = aval, where
+        return f"fresh({value}, aval_{name}, {name})"
+
+    def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
+        if returned.place is not None:
+            return f"t{returned.place}"
+        if returned.owner is not None:
+            return owners[returned.owner]
+        if returned.aval is None:
+            self.names[f"constant{at}"] = returned.value
+            return f"constant{at}"
+        if returned.output is None:
+            self.names[f"constant{at}"] = returned.value
+            return self._fresh(f"constant{at}", returned.aval, returned.where)
+        return self._fresh(f"r{self.outputs[returned.output]}", returned.aval, returned.where)
