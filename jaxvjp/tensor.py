@@ -218,6 +218,8 @@ class Tensor(Stored):
                 UserWarning,
                 stacklevel=2,
             )
+        if staging.journal is not None:
+            staging.journal.asks(self)
         return self._grad
 
     @grad.setter

@@ -26,7 +26,7 @@ from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.variant import Variant, is_leaf
-from jaxvjp.staging.warm import Miss
+from jaxvjp.staging.warm import Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
 from jaxvjp.tensor import Tensor
 
@@ -43,24 +43,35 @@ class Staged:
 
     Attributes:
         variants: for each signature of the arguments its programs, the last that fitted first; None where none can be.
-        warm: for each number of arguments the flat functions that stand for those of the programs that are hot.
+        warm: flat functions that stand for those of the programs that are hot.
+        hot: the one of them that fitted last.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.fullgraph = fullgraph
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins anew: nothing is remembered."""
         self.variants: dict[Any, list[Variant] | None] = {}
-        self.warm: dict[int, list[Callable[..., Any]]] = {}
+        self.warm: list[Callable[..., Any]] = []
+        self.hot: Callable[..., Any] = cold
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        if not named:
-            for warm in self.warm.get(len(given), ()):
-                result = warm(*given)
+        result = self.hot(given, named)
+        return result if result is not Miss else self._in_general(given, named)
+
+    def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        for warm in self.warm:
+            if warm is not self.hot:
+                result = warm(given, named)
                 if result is not Miss:
+                    self.hot = warm
                     return result
         if transforming.depth or transforming.forward or staging.journal is not None or observers.listening:
             return self.function(*given, **named)
@@ -86,9 +97,8 @@ class Staged:
         """Makes the warm path of a variant that is hot, anew if its last one did not fit any more."""
         found = warm_path(variant, tensors, arguments)
         if found is not None:
-            others = [each for each in self.warm.get(len(arguments), ()) if each is not variant.warm]
-            self.warm[len(arguments)] = [found, *others][:PATHS]
-            variant.warm = found
+            self.warm = [found, *[each for each in self.warm if each is not variant.warm]][:PATHS]
+            self.hot = variant.warm = found
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
@@ -104,8 +114,7 @@ class Staged:
             journal.undo()
             raise
         if sum(len(each or ()) for each in self.variants.values()) >= VARIANTS:
-            self.variants.clear()
-            self.warm.clear()
+            self.forget()
         if journal.refused is not None:
             self.variants[key] = None
             return result

@@ -32,6 +32,7 @@ class Journal:
         grads: for each tensor that has another `grad` by now, the one before.
         contents: for each storage that was written, the node of its contents before.
         counts: for each count of writes that went on, where it stood before.
+        asked: tensors whose `grad` was read.
         values: for roots of a backward pass, nodes that give their values from the same program.
         refused: why it cannot be staged, once that is known.
     """
@@ -43,6 +44,7 @@ class Journal:
         self.grads: dict[Tensor, Tensor | None] = {}
         self.contents: dict[Storage, Node] = {}
         self.counts: dict[Versions, int] = {}
+        self.asked: set[Tensor] = set()
         self.values: dict[Node, Node] = {}
         self.refused: UnstageableError | None = None
 
@@ -60,9 +62,17 @@ class Journal:
         """`tensor` is about to get another `grad`."""
         self.grads.setdefault(tensor, tensor._grad)
 
+    def asks(self, tensor: Tensor) -> None:
+        """The `grad` of `tensor` is read."""
+        self.asked.add(tensor)
+
     def before(self, tensor: Tensor) -> Node:
         """The node that a tensor from outside showed when the step began."""
         return self.nodes.get(tensor, tensor._node)
+
+    def grad_before(self, tensor: Tensor) -> Tensor | None:
+        """The `grad` that a tensor from outside had when the step began."""
+        return self.grads.get(tensor, tensor._grad)
 
     def older(self, node: Node) -> bool:
         """Whether a node was there before the step."""

@@ -109,6 +109,7 @@ class Variant:
         self.warm: Any = None
         self._journal = journal
         self._places: dict[Tensor, int] = {}
+        self._owners: dict[Tensor, Tensor] = {}
         leaves, self.structure = tree_flatten(result, is_leaf=is_leaf)
         self.alone = len(leaves) == 1 and leaves[0] is result
         shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
@@ -135,9 +136,16 @@ class Variant:
         for argument, each in enumerate(arguments):
             if isinstance(each, Tensor) and each not in self._places:
                 self._add(each, argument=argument)
-        for each in graded:  # before their grads can be met as tensors of no owner
-            self._place(each)
         before = {node: each for each, node in journal.nodes.items()}
+        met = [before.get(node, node.tensor) for node in found.nodes if type(node) is Node and journal.older(node)]
+        for each in (*graded, *journal.asked, *given, *shown, *written.values(), *met):
+            grad = None if each is None else journal.grad_before(each)
+            if grad is not None and journal.older(journal.before(grad)):
+                self._owners.setdefault(grad, each)
+        # Whether they had a grad, the step may have asked; and of what changed in the step, all aliases must be known.
+        for each in (*graded, *journal.asked, *shown):
+            if journal.older(journal.before(each)):
+                self._place(each)
         self.table: list[Any] = [None] * len(found.nodes)
         self.reads: list[tuple[int, int]] = []
         for number, node in enumerate(found.nodes):
@@ -193,19 +201,21 @@ class Variant:
 
     def _place(self, tensor: Tensor) -> int:
         if tensor not in self._places:
-            self._add(tensor, tensor=tensor)
+            owner = self._owners.get(tensor)
+            if owner is None:
+                self._add(tensor, tensor=tensor)
+            else:
+                self._add(tensor, owner=self._place(owner))
         return self._places[tensor]
 
     def _add(
         self, found: Tensor, argument: int | None = None, owner: int | None = None, tensor: Tensor | None = None
     ) -> None:
         node = self._journal.before(found)
-        grad = self._journal.grads.get(found, found._grad)
-        place = self._places[found] = len(self.outside)
+        self._places[found] = len(self.outside)
+        has_grad = self._journal.grad_before(found) is not None
         hooks = hooks_of(found, node)
-        self.outside.append(Outside(argument, owner, tensor, node.aval, node.requires_grad, grad is not None, hooks))
-        if grad is not None and grad not in self._places:
-            self._add(grad, owner=place)
+        self.outside.append(Outside(argument, owner, tensor, node.aval, node.requires_grad, has_grad, hooks))
 
     def _returned(self, leaf_: Any, owners: dict[Tensor, int], output: dict[int, int]) -> Returned:
         if not isinstance(leaf_, Tensor):
@@ -253,7 +263,7 @@ class Variant:
             if node.value is not None:
                 root.value = node.value
                 root.forget()
-        del self.recorded, self._journal, self._places  # they hold what was computed
+        del self.recorded, self._journal, self._places, self._owners  # they hold what was computed
 
     def run(self, tensors: list[Tensor]) -> Any:
         """Calls the program on the tensors outside, changes them as the step does, and returns its result."""

@@ -35,6 +35,11 @@ class Miss:
     """What the function returns instead of a result when something is not as it was, and nothing has happened yet."""
 
 
+def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What there is before a step is hot: it fits nothing."""
+    return Miss
+
+
 def fresh(value: Any, aval: Any, where: Any) -> Tensor:
     """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
     node: Node = object.__new__(Node)
@@ -116,9 +121,7 @@ class _Text:
         self.donated = [(at, self.operands[at]) for at in large if self.variant.compiled[1] is not None]
 
     def function(self) -> Callable[..., Any]:
-        lines = [f"def step({''.join(f'a{at}, ' for at in range(len(self.arguments)))}):"]
-        lines += [f"    {each}" for each in self._lines()]
-        exec("\n".join(lines), self.names)
+        exec("\n    ".join(["def step(given, named):", *self._lines()]), self.names)
         found: Callable[..., Any] = self.names["step"]
         return found
 
@@ -126,8 +129,10 @@ class _Text:
         yield (
             "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
             f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
-            "or default_dtype() is not default: return MISS"
+            f"or default_dtype() is not default or named or len(given) != {len(self.arguments)}: return MISS"
         )
+        if self.arguments:
+            yield f"{''.join(f'a{at}, ' for at in range(len(self.arguments)))} = given"
         yield from self._arguments_checked()
         for place in range(len(self.variant.outside)):
             yield from self._tensor_checked(place)
