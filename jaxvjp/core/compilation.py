@@ -46,11 +46,13 @@ GAIN = 0.8
 
 
 class Counters:
-    """What has been done since the start: programs compiled, and calls of compiled programs."""
+    """What has been done since the start: programs compiled, calls of compiled programs, and arrays that those calls
+    were given to overwrite."""
 
     def __init__(self) -> None:
         self.compiles = 0
         self.dispatches = 0
+        self.donated = 0
 
     def __repr__(self) -> str:
         return f"{self.compiles} compiles, {self.dispatches} dispatches"

@@ -80,7 +80,12 @@ class Staged:
         arguments = list(given)
         if named or not all(type(each) in PLAIN for each in given):
             arguments, structure = tree_flatten((given, named), is_leaf=is_leaf)
-        key = (structure, grad_mode.enabled, grad_mode.inference, get_default_dtype(), *map(_signature, arguments))
+        first: dict[int, int] = {}
+        kinds = [
+            (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
+            for at, each in enumerate(arguments)
+        ]
+        key = (structure, grad_mode.enabled, grad_mode.inference, get_default_dtype(), *kinds)
         known = self.variants.get(key, ())
         if known is None:
             return self.function(*given, **named)
@@ -127,9 +132,7 @@ PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 
 
 def _signature(value: Any) -> Any:
-    """What tells arguments apart that need programs of their own: of a tensor its type, of anything else its value."""
-    if isinstance(value, Tensor):
-        return Tensor
+    """What tells arguments apart that are no tensors and need programs of their own: their type and value."""
     if type(value) is float and value == 0:
         return float, math.copysign(1, value)  # zeros of either sign are equal
     return type(value), value

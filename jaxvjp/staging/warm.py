@@ -164,6 +164,9 @@ class _Text:
     def _arguments_checked(self) -> Iterator[str]:
         for at, value in enumerate(self.arguments):
             if isinstance(value, Tensor):
+                before = next(each for each in range(at + 1) if self.arguments[each] is value)
+                if before < at:
+                    yield f"if a{at} is not a{before}: return MISS"
                 continue
             self.names[f"v{at}"] = value
             same = f"a{at} is v{at}"
@@ -225,7 +228,9 @@ class _Text:
             # The node, this frame and the call have each array; the tensor, its storage, this frame and the call each
             # node. Who has got hold of one besides would find the array gone, and so would another thread.
             alone = [f"references(x{at}) == 3 and references(n{place}) == 4" for at, place in self.donated]
-            yield f"if threads() == 1 and {' and '.join(alone)}: {bound}run_over({', '.join(names)})"
+            yield f"if threads() == 1 and {' and '.join(alone)}:"
+            yield f"    counters.donated += {len(self.donated)}"
+            yield f"    {bound}run_over({', '.join(names)})"
             yield f"else: {bound}{call}"
         else:
             yield f"{bound}{call}"
