@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+import numpy as np
 import pytest
 
 import jaxvjp
@@ -177,7 +180,407 @@ def random_numbers_are_drawn_anew(torch):
     return [step(torch.zeros(2)) for _ in range(3)]
 
 
+MANY = range(14)
+"""Calls after which a step has been run as Python, as a program, and in its warm path."""
+
+
+def data_that_is_written_past_the_graph(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * w).sum().backward()
+        w.data.sub_(0.1 * w.grad)
+        w.grad = None
+
+    step = staged(torch, step)
+    return [(step(), w.tolist(), w._version, w.requires_grad, w.is_leaf) for _ in MANY]
+
+
+def data_that_is_replaced(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * w).sum().backward()
+        w.data = w.data - 0.1 * w.grad
+        w.grad = None
+
+    step = staged(torch, step)
+    return [(step(), w.tolist(), w._version, w.requires_grad) for _ in MANY]
+
+
+def a_loss_returned_with_its_graph_gone(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        loss = (w * w.detach()).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+            w.mul_(0.9)
+        w.grad = None
+        return loss
+
+    step = staged(torch, step)
+    results = [step() for _ in MANY]
+    return results, [(each.requires_grad, each.is_leaf, each.grad_fn.name()) for each in results], w, w._version
+
+
+def an_argument_that_comes_to_require_a_gradient(torch):
+    def step(x):
+        x.requires_grad_()
+        (x**2).sum().backward()
+        return x.grad
+
+    step = staged(torch, step)
+    results = []
+    for number in MANY:
+        x = torch.tensor([1.0, float(number)])
+        results.append((step(x) is x.grad, x.grad, x.requires_grad, x._version))
+    return results
+
+
+def arguments_that_alias_one_another(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(a, b):
+        with torch.no_grad():
+            a.mul_(2)
+            return a + b + w
+
+    step = staged(torch, step)
+    results = [step(torch.tensor([1.0, 1.0]), torch.tensor([3.0, float(number)])) for number in MANY]
+    a, b = torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.0])
+    results += [step(a, a), step(a, a.detach()), step(a[:], a), step(b[:], b), step(b, b[:])]
+    alias = w.detach()
+    results += [step(alias, b), step(b, alias), step(b, alias), step(a, b), step(b, w.detach()), step(alias, alias)]
+    return [each.detach() for each in results], a, b, w, a._version, b._version, w._version
+
+
+def hooks_that_come_and_go(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        w.grad = None
+        (w * w).sum().backward()
+        return w.grad
+
+    step = staged(torch, step)
+    results = [step() for _ in MANY]
+    handle = w.register_hook(lambda gradient: gradient * 3)
+    results += [step(), step()]
+    handle.remove()
+    after = w.register_post_accumulate_grad_hook(lambda tensor: tensor.grad.mul_(2))
+    results += [step(), step()]
+    after.remove()
+    return results + [step() for _ in MANY]
+
+
+def a_gradient_from_elsewhere(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def update():
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+
+    update = staged(torch, update)
+    results = []
+    for number in MANY:
+        w.grad = None
+        (w * w * (number + 1.0)).sum().backward()
+        results.append((update(), w.tolist()))
+    return results
+
+
+def a_graph_on_a_parameter_that_the_step_overwrites(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * 3).sum().backward()
+        with torch.no_grad():
+            w.sub_(w.grad)
+        w.grad = None
+
+    step = staged(torch, step)
+    for _ in MANY:
+        step()
+    y = (w * w).sum()
+    z = (w.detach() * w).sum()
+    step()
+    refused = []
+    for each in (y, z):
+        try:
+            each.backward()
+        except RuntimeError as error:
+            refused.append(str(error)[:70])
+    return refused, w
+
+
+def the_gradient_of_a_function_inside(torch):
+    w = torch.tensor([1.0, 2.0])
+
+    def step():
+        gradient = torch.func.grad(lambda v: (v**3).sum())(w)
+        w.sub_(0.01 * gradient)
+        return gradient
+
+    step = staged(torch, step)
+    return [(step(), w.tolist()) for _ in MANY]
+
+
+class Settings:
+    rate = 0.5
+
+
+SETTINGS = Settings()
+
+
+def scaled(x):
+    return x * SETTINGS.rate * SETTINGS.table["deep"][0]
+
+
+def numbers_from_elsewhere(torch):
+    SETTINGS.rate, SETTINGS.table = 0.5, {"deep": [1.0]}
+    factor = 2.0
+    step = staged(torch, lambda x: scaled(x) + factor)
+    results = []
+    for number in range(40):
+        if number in (3, 12, 30):
+            SETTINGS.rate /= 2
+        if number == 20:
+            SETTINGS.table["deep"][0] = -0.0
+        if number == 25:
+            factor = -1.0
+        results.append(step(torch.tensor([1.0, 2.0])))
+    return results
+
+
+def a_tensor_from_elsewhere_that_is_another_each_time(torch):
+    x = torch.tensor([0.0, 1.0])
+    step = staged(torch, lambda: x * 2)
+    results = []
+    for number in range(30):
+        x = torch.tensor([float(number), 1.0])
+        results.append(step())
+        if number % 3 == 0:
+            x.add_(1)
+            results.append(step())
+    return results
+
+
+def a_model_and_its_optimizer(torch):
+    class Momentum:
+        def __init__(self, params, lr):
+            self.param_groups = [{"params": list(params), "lr": lr}]
+            self.state = {}
+
+        def step(self):
+            with torch.no_grad():
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        if p not in self.state:
+                            self.state[p] = torch.zeros_like(p)
+                        self.state[p].mul_(0.5).add_(p.grad)
+                        p.sub_(group["lr"] * self.state[p])
+                        p.grad = None
+
+    class Model:
+        def __init__(self):
+            self.training = True
+            self.w = torch.tensor([[1.0, 2.0], [0.5, 1.0]], requires_grad=True)
+            self.b = torch.zeros(2, requires_grad=True)
+
+        def __call__(self, x):
+            y = x @ self.w + self.b
+            return y * 2 if self.training else y
+
+    model = Model()
+    optimizer = Momentum([model.w, model.b], 0.01)
+
+    def step(x, y):
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    step = staged(torch, step)
+    results = []
+    for number in range(50):
+        if number in (12, 31, 32):
+            optimizer.param_groups[0]["lr"] *= 0.5
+        if number == 22:
+            model.training = False
+        if number == 36:
+            optimizer.param_groups[0]["params"].pop(0)
+            model.w.requires_grad_(False)
+        results.append(step(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.5, float(number % 2)]])))
+    return results, model.w, model.b, model.w._version, model.b._version
+
+
+def a_count_of_the_steps(torch):
+    settings = Settings()
+    settings.steps = 0
+
+    def step(x):
+        settings.steps += 1
+        return x * (1 - 0.5**settings.steps)
+
+    step = staged(torch, step)
+    return [step(torch.tensor(1.0)) for _ in range(6)], settings.steps
+
+
+def what_a_step_leaves_behind(torch):
+    losses, settings = [], Settings()
+    settings.hidden = torch.zeros(2)
+
+    def keeping(x):
+        losses.append(x * 2)
+        return x
+
+    def replacing(x):
+        settings.hidden = torch.tanh(settings.hidden + x)
+
+    keeping, replacing = staged(torch, keeping, fullgraph=False), staged(torch, replacing, fullgraph=False)
+    for number in range(5):
+        keeping(torch.tensor(float(number)))
+        replacing(torch.tensor([1.0, float(number)]))
+    return losses, settings.hidden
+
+
+def an_iterator(torch):
+    numbers = iter(range(9))
+    step = staged(torch, lambda x: x * next(numbers), fullgraph=False)
+    return [step(torch.tensor(2.0)) for _ in range(5)]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), network))
+
+
+def large(elements=100_000):
+    """A parameter worth donating, and a step that overwrites it, warm."""
+    w = jaxvjp.zeros(elements, requires_grad=True)
+
+    @jaxvjp.jit
+    def step(target):
+        ((w - target) ** 2).sum().backward()
+        with jaxvjp.no_grad():
+            w.sub_(0.1 * w.grad)
+        w.grad = None
+
+    for _ in MANY:
+        step(jaxvjp.tensor(1.0))
+    return w, step
+
+
+def donated_by(call):
+    before = jaxvjp.counters.donated
+    call()
+    return jaxvjp.counters.donated - before
+
+
+def test_large_state_that_nobody_else_holds_is_donated():
+    w, step = large()
+    target = jaxvjp.tensor(1.0)
+    place = w.value.unsafe_buffer_pointer()
+    assert donated_by(lambda: [step(target) for _ in range(3)]) == 3
+    assert w.value.unsafe_buffer_pointer() == place
+    expected = 1.0
+    for _ in range(len(MANY) + 3):
+        expected *= 0.8
+    assert abs(1 - w[0].item() - expected) < 1e-5
+    _, step = large(10)
+    assert donated_by(lambda: step(target)) == 0
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda w: w.value,
+        lambda w: w.detach().numpy(),
+        lambda w: np.asarray(w.detach()),
+        lambda w: np.asarray(w.value)[3:],
+        lambda w: w.clone().detach(),
+        lambda w: w.detach().numpy().reshape(2, -1),
+        lambda w: np.from_dlpack(w.detach()),
+    ],
+)
+def test_what_the_user_holds_is_never_overwritten(hold):
+    w, step = large()
+    held = hold(w)
+    before = np.array(held)
+    for _ in range(3):
+        step(jaxvjp.tensor(1.0))
+    assert np.array_equal(before, np.array(held))
+    assert not np.array_equal(before.ravel()[:3], w.tolist()[:3])
+
+
+@pytest.mark.parametrize("alias", [lambda w: w.detach(), lambda w: w.data, lambda w: w[3:], lambda w: w.view(2, -1)])
+def test_what_shares_the_storage_sees_the_new_contents(alias):
+    w, step = large()
+    other = alias(w)
+    before = other.detach().tolist()
+    for _ in range(3):
+        step(jaxvjp.tensor(1.0))
+    assert other.detach().tolist() == alias(w).detach().tolist() != before
+
+
+def test_steps_that_share_state_may_both_overwrite_it():
+    w, step = large()
+    double = jaxvjp.jit(lambda: w.data.mul_(2))
+    with jaxvjp.no_grad():
+        halve = jaxvjp.jit(w.mul_)
+    for _ in MANY:
+        step(jaxvjp.tensor(1.0))
+        double()
+        with jaxvjp.no_grad():
+            halve(0.5)
+    assert w.isfinite().all()
+
+
+def test_nothing_is_donated_while_another_thread_runs():
+    _, step = large()
+    target = jaxvjp.tensor(1.0)
+    ending = threading.Event()
+    other = threading.Thread(target=ending.wait)
+    other.start()
+    try:
+        assert donated_by(lambda: step(target)) == 0
+    finally:
+        ending.set()
+        other.join()
+    assert donated_by(lambda: step(target)) == 1
+
+
+def test_threads_may_share_a_step():
+    w = jaxvjp.zeros(3)
+    step = jaxvjp.jit(lambda x: (w + x) * 2)
+    results = {}
+
+    def work(number):
+        results[number] = [step(jaxvjp.full((3,), float(number))).tolist() for _ in range(40)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == {number: [[2.0 * number] * 3] * 40 for number in range(4)}
+
+
+def test_a_call_that_fails_leaves_everything_as_it_was(monkeypatch):
+    w, step = large()
+    before, version = w[:3].tolist(), w._version
+
+    def broken(*operands):
+        raise RuntimeError("out of memory")
+
+    for name in ("run", "run_over"):
+        monkeypatch.setitem(step.hot.__globals__, name, broken)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        step(jaxvjp.tensor(1.0))
+    monkeypatch.undo()
+    assert (w[:3].tolist(), w._version, w.grad) == (before, version, None)
+    step(jaxvjp.tensor(1.0))
+    assert w._version == version + 1
 
 
 def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
@@ -198,6 +601,10 @@ def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
     def refused(*arguments):
         raise AssertionError("an operation was recorded")
 
+    for _ in range(10):  # from here on it is hot
+        losses.append(step().item())
+    before = jaxvjp.counters.compiles, jaxvjp.counters.dispatches
+
     monkeypatch.setattr(jaxvjp.core.graph, "abstract", refused)
     monkeypatch.setattr(jaxvjp.calls.Call, "record", refused)
     results = [step() for _ in range(5)]
@@ -207,12 +614,18 @@ def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
     assert losses == sorted(losses, reverse=True)
 
 
+BATCHES = iter([1.0])
+TABLE = np.zeros((200, 200))
+
+
 @pytest.mark.parametrize(
     ("step", "what"),
     [
         (lambda x: x.sum().item(), "reads the value of a tensor"),
         (lambda x: x + jaxvjp.rand(2), "draws random numbers"),
         (lambda x: x * 2, "whose gradient could still be asked for"),
+        (lambda x: BATCHES and x.detach() * next(BATCHES), "names an iterator"),
+        (lambda x: x.detach() * TABLE.sum(), "names a NumPy array"),
     ],
 )
 def test_what_cannot_be_staged_names_the_line(step, what):

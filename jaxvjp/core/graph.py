@@ -118,7 +118,7 @@ class Versions:
         self.shown.append(ref(node))
 
     def return_to(self, count: int, nodes: Iterable[Node]) -> None:
-        """Takes back the writes since there were `count`: those of `nodes` that they replaced are the contents again."""
+        """Takes back the writes since there were `count`: what of `nodes` they replaced is the contents again."""
         self.count = count
         for node in nodes:
             if node.overwritten is not None and node.overwritten.versions is self and node.overwritten.version >= count:

@@ -17,14 +17,15 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from jax.tree_util import tree_flatten
+from jax.tree_util import tree_flatten, tree_leaves
 
-from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.compilation import HOT
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.staging.journal import Journal, UnstageableError
+from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant, is_leaf
 from jaxvjp.staging.warm import Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
@@ -58,6 +59,7 @@ class Staged:
         self.variants: dict[Any, list[Variant] | None] = {}
         self.warm: list[Callable[..., Any]] = []
         self.hot: Callable[..., Any] = cold
+        self.left_behind = False
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -108,12 +110,17 @@ class Staged:
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
+        surroundings = Surroundings(self.function, arguments)
         staging.journal = journal = Journal(self.fullgraph)
+        if surroundings.refused is not None:
+            journal.refuse(surroundings.refused)
         try:
             result = self.function(*given, **named)
             if journal.refused is None:
                 staging.journal = None
-                variant = Variant(journal, arguments, result)
+                behind = self._left_behind(journal, result)
+            if journal.refused is None:
+                variant = Variant(journal, surroundings, arguments, result)
         except BaseException:
             staging.journal = None
             journal.undo()
@@ -123,9 +130,24 @@ class Staged:
         if journal.refused is not None:
             self.variants[key] = None
             return result
-        variant.first()
-        self.variants[key] = [*(self.variants.get(key) or ()), variant]
+        variant.compute()
+        if not behind:
+            self.variants[key] = [variant, *(self.variants.get(key) or ())]
         return result
+
+    def _left_behind(self, journal: Journal, result: Any) -> bool:
+        """Whether the step has made a tensor for later steps. One that does so at its first call only, such as an
+        optimiser, is staged when it has what it needs; one that does it again cannot be."""
+        results = [each for each in tree_leaves(result, is_leaf=is_leaf) if isinstance(each, Tensor)]
+        behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
+        if behind and self.left_behind:
+            journal.refuse(
+                "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
+                "write into one that was there before (`h.copy_(...)`)",
+                behind[0]._node.where,
+            )
+        self.left_behind = bool(behind)
+        return self.left_behind
 
 
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])

@@ -5,6 +5,7 @@ In this room one can have the writes of a step noted and undone, and refuse a st
 
 from __future__ import annotations
 
+import gc
 import sys
 
 from jaxvjp.core.graph import Node, Versions, next_serial
@@ -77,6 +78,21 @@ class Journal:
     def older(self, node: Node) -> bool:
         """Whether a node was there before the step."""
         return node.serial < self.start
+
+    def left_behind(self, known: set[Tensor]) -> list[Tensor]:
+        """The tensors made in the step that outlive it, besides those `known`: as an attribute, say, or in a list."""
+        # What is noted of tensors made in the step would hold them.
+        self.nodes = {each: node for each, node in self.nodes.items() if self.older(node)}
+        self.grads = {each: grad for each, grad in self.grads.items() if self.older(self.before(each))}
+        self.asked = {each for each in self.asked if self.older(self.before(each))}
+        return [
+            each
+            for each in gc.get_objects()
+            if issubclass(type(each), Tensor)
+            and not self.older(self.before(each))
+            and each._node.tensor is each  # and not one that only shows what is another's
+            and each not in known
+        ]
 
     def refuse(self, what: str, where: Where = None) -> None:
         """Ends the staging because the step `what`: by an error if that was asked for, else it just goes on."""

@@ -1,16 +1,16 @@
 """One program of a staged function: `Variant`.
 
 In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
-and run it. `journal` comes before it.
+and run it. `surroundings` comes before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
+from weakref import ref
 
 import jax
-import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate
@@ -21,16 +21,19 @@ from jaxvjp.core.plan import plan_of, survey
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.staging.journal import Journal
+from jaxvjp.staging.surroundings import Place, Surroundings
 from jaxvjp.tensor import Tensor, wrap
 
 
 class Outside(NamedTuple):
     """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
-    right. It is an argument, the `grad` of another tensor outside, or always the same tensor.
+    right. It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or
+    always the same tensor.
     """
 
     argument: int | None
     owner: int | None
+    found: Place | None
     tensor: Tensor | None
     aval: Aval
     requires_grad: bool
@@ -39,12 +42,12 @@ class Outside(NamedTuple):
 
 
 class Write(NamedTuple):
-    """That the storage of the tensor at `place` has a program's result `output` after the step, which counted `count`
-    writes."""
+    """That the storage of the tensor at `place` has a program's result `output` after the step, by so many counted
+    writes (`times`)."""
 
     place: int
     output: int
-    count: int
+    times: int
     where: Where
 
 
@@ -68,7 +71,7 @@ NOTHING_PASSED = Passed([])
 
 
 class Returned(NamedTuple):
-    """What a leaf of the step's result is at each call: the tensor at a `place` outside, its `grad` (of an `owner`), the
+    """What a leaf of the step's result is at each call: the tensor at a `place` outside, the `grad` of an `owner`, the
     program's result `output`, or what it was the first time, `value`.
 
     `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
@@ -89,6 +92,9 @@ class Variant:
     Tensors outside have places (in `outside`), outputs of the program have places of their own.
 
     Attributes:
+        seen: what else its code led to.
+        tied: places in the surroundings where a tensor was found, which is that at a place outside.
+        first: which tensors those outside were at first.
         outside: the tensors that the step reads or changes.
         aliases: for each of them the first that shares its storage.
         table: the values of the program's nodes, as far as they are always the same.
@@ -102,7 +108,9 @@ class Variant:
         compiled: once it is hot, its program with all numbers as constants, twice: as it is, and with donated arrays.
     """
 
-    def __init__(self, journal: Journal, arguments: list[Any], result: Any) -> None:
+    def __init__(self, journal: Journal, surroundings: Surroundings, arguments: list[Any], result: Any) -> None:
+        self.seen = surroundings.seen
+        self._found = surroundings.places()
         self.outside: list[Outside] = []
         self.calls = 0
         self.compiled: Any = None
@@ -115,7 +123,9 @@ class Variant:
         shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
         graded = [each for each in journal.grads if journal.older(journal.before(each))]
         given = [each for each in arguments if isinstance(each, Tensor)]
-        written = self._written([*given, *shown, *graded, *[each for each in journal.grads.values() if each is not None]])
+        written = self._written(
+            [*given, *shown, *graded, *[each for each in journal.grads.values() if each is not None]]
+        )
         replaced = [
             tensor
             for tensor, node in shown.items()
@@ -174,6 +184,13 @@ class Variant:
         owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
         self.returned = [self._returned(each, owners, output) for each in leaves]
         self.aliases = aliases_of(list(self._places))
+        self.first = {at: ref(each) for each, at in self._places.items()}
+        self.tied = [
+            (each.place, self._places[each.value])
+            for each in self.seen
+            if isinstance(each.value, Tensor) and each.value in self._places
+        ]
+        self.seen = [each for each in self.seen if not (isinstance(each.value, Tensor) and each.value in self._places)]
 
     def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
         """For each storage from outside that was written a tensor that made it."""
@@ -215,7 +232,9 @@ class Variant:
         self._places[found] = len(self.outside)
         has_grad = self._journal.grad_before(found) is not None
         hooks = hooks_of(found, node)
-        self.outside.append(Outside(argument, owner, tensor, node.aval, node.requires_grad, has_grad, hooks))
+        place = self._found.get(found) if tensor is not None else None
+        tensor = tensor if place is None else None
+        self.outside.append(Outside(argument, owner, place, tensor, node.aval, node.requires_grad, has_grad, hooks))
 
     def _returned(self, leaf_: Any, owners: dict[Tensor, int], output: dict[int, int]) -> Returned:
         if not isinstance(leaf_, Tensor):
@@ -235,11 +254,21 @@ class Variant:
         return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
-        """The tensors outside at this call; None if one of them is not as it was."""
+        """The tensors outside at this call; None if one of them, or anything around, is not as it was."""
+        for each in self.seen:
+            if not each.same():
+                return None
         found: list[Any] = []
-        for argument, owner, tensor, aval, requires_grad, has_grad, hooks in self.outside:
-            if tensor is None:
-                tensor = arguments[argument] if argument is not None else found[owner]._grad  # type: ignore[index]
+        for argument, owner, place, tensor, aval, requires_grad, has_grad, hooks in self.outside:
+            if argument is not None:
+                tensor = arguments[argument]
+            elif owner is not None:
+                tensor = found[owner]._grad
+            elif place is not None:
+                tensor = place.read()
+                if not isinstance(tensor, Tensor):
+                    return None
+            assert tensor is not None
             node = tensor.node
             if (
                 node.aval is not aval
@@ -249,9 +278,17 @@ class Variant:
             ):
                 return None
             found.append(tensor)
+        for place, at in self.tied:
+            if place.read() is not found[at]:
+                return None
         return found if aliases_of(found) == self.aliases else None
 
-    def first(self) -> None:
+    def varies(self, at: int, tensor: Tensor) -> bool:
+        """Whether each call may be expected to have another tensor outside at a place where now `tensor` is."""
+        outside = self.outside[at]
+        return outside.argument is not None or outside.owner is not None or self.first[at]() is not tensor
+
+    def compute(self) -> None:
         """Computes what the step recorded, of which no value is known yet."""
         values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
@@ -263,7 +300,7 @@ class Variant:
             if node.value is not None:
                 root.value = node.value
                 root.forget()
-        del self.recorded, self._journal, self._places, self._owners  # they hold what was computed
+        del self.recorded, self._journal, self._places, self._owners, self._found  # they hold what was computed
 
     def run(self, tensors: list[Tensor]) -> Any:
         """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
@@ -274,7 +311,7 @@ class Variant:
         self.plan.run(values)
         outputs = [values[number] for number in self.plan.outputs]
         for write in self.writes:
-            rewritten(tensors[write.place], outputs[write.output], write.count, write.where)
+            rewritten(tensors[write.place], outputs[write.output], write.times, write.where)
         for place, at in self.replaced:
             tensors[place].data = wrap(leaf(outputs[at], tensors[place].node.aval))
         for place, requires_grad in self.required:

@@ -24,6 +24,7 @@ from jaxvjp.core.graph import Node, next_serial
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Returned, Variant, rewritten
 from jaxvjp.tensor import Tensor
 
@@ -66,37 +67,49 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Calla
     if grad_mode.inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
     (dispatch,) = variant.plan.dispatches
-    if not dispatch.executable.settled or any(write.count == 0 for write in variant.writes):
+    if not dispatch.executable.settled or any(write.times == 0 for write in variant.writes):
         return None
     if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
         return None
     return _Text(variant, tensors, arguments).function()
 
 
+NAMES = {
+    "transforming": transforming,
+    "staging": staging,
+    "grad_mode": grad_mode,
+    "observers": observers,
+    "default_dtype": get_default_dtype,
+    "MISS": Miss,
+    "counters": counters,
+    "fresh": fresh,
+    "rewritten": rewritten,
+    "references": sys.getrefcount,
+    "threads": threading.active_count,
+}
+
+
 class _Text:
-    """The text of the function, and the namespace that it runs in."""
+    """The text of the function, and the namespace that it runs in.
+
+    In the text `a0` is the first argument; of the first tensor outside `t0` is the tensor, `n0` its node, `s0` its
+    storage, `g0` what becomes its grad; `x0` is the program's first operand and `r0` its first result.
+    """
 
     def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> None:
         self.variant = variant
         self.tensors = tensors
         self.arguments = arguments
+        self.varies = [variant.varies(at, each) for at, each in enumerate(tensors)]
+        fixed = [each for each, varies in zip(tensors, self.varies, strict=True) if not varies]
         self.names: dict[str, Any] = {
-            "transforming": transforming,
-            "staging": staging,
-            "grad_mode": grad_mode,
-            "observers": observers,
-            "default_dtype": get_default_dtype,
+            **NAMES,
             "default": get_default_dtype(),
-            "fixed": frozenset([each for each, found in zip(tensors, variant.outside, strict=True) if found.tensor is not None]),
-            "storages": frozenset([each._storage for each, found in zip(tensors, variant.outside, strict=True) if found.tensor is not None]),
-            "MISS": Miss,
-            "Tensor": Tensor,
-            "counters": counters,
-            "fresh": fresh,
-            "rewritten": rewritten,
-            "references": sys.getrefcount,
-            "threads": threading.active_count,
+            "fixed": frozenset(fixed),
+            "storages": frozenset([each._storage for each in fixed]),
         }
+        self.sources: dict[int, str] = {}
+        self.ties: dict[int, list[str]] = {}
         self._compile()
 
     def _compile(self) -> None:
@@ -104,7 +117,10 @@ class _Text:
         table = self.variant.table
         place_of = {number: place for place, number in self.variant.reads}
         self.operands = [place_of.get(each) for each in arrays]
-        values = [table[each] if place is None else self.tensors[place].value for each, place in zip(arrays, self.operands, strict=True)]
+        values = [
+            table[each] if place is None else self.tensors[place].value
+            for each, place in zip(arrays, self.operands, strict=True)
+        ]
         constants = [np.array([table[each] for each in numbers], own) for own, numbers in packs]
         self.outputs = [gives.index(each) for each in self.variant.plan.outputs]
         self.count = len(gives)
@@ -134,12 +150,13 @@ class _Text:
         if self.arguments:
             yield f"{''.join(f'a{at}, ' for at in range(len(self.arguments)))} = given"
         yield from self._arguments_checked()
+        yield from self._surroundings_checked()
         for place in range(len(self.variant.outside)):
             yield from self._tensor_checked(place)
         yield from self._dispatched()
         for write in self.variant.writes:
             self.names[f"where{write.place}"] = write.where
-            yield from self._written(write.place, f"r{self.outputs[write.output]}", write.count)
+            yield from self._written(write.place, f"r{self.outputs[write.output]}", write.times)
         owners = {}
         for place, output, where in self.variant.grads:
             if output is None:
@@ -175,6 +192,22 @@ class _Text:
                 same = f"({same} or (type(a{at}) is {kind} and a{at} == v{at}))"
             yield f"if not {same}: return MISS"
 
+    def _surroundings_checked(self) -> Iterator[str]:
+        ties = [Seen(place, None) for place, at in self.variant.tied if not self.varies[at]]
+        lines = [f"if {each}: return MISS" for each in checks([*self.variant.seen, *ties], self.names)]
+        for number, (place, at) in enumerate(self.variant.tied):
+            if self.varies[at]:
+                self.names[f"around{number}"], self.names[f"named{number}"] = place[1:]
+                lines.append(f"u{number} = {place.text(f'around{number}', f'named{number}')}")
+                if self.variant.outside[at].found == place:
+                    self.sources[at] = f"u{number}"
+                else:
+                    self.ties.setdefault(at, []).append(f"u{number}")
+        if lines:
+            yield "try:"
+            yield from [f"    {each}" for each in lines]
+            yield "except (LookupError, AttributeError, ValueError): return MISS"
+
     def _tensor_checked(self, place: int) -> Iterator[str]:
         outside, tensor = self.variant.outside[place], self.tensors[place]
         t, n, s = f"t{place}", f"n{place}", f"s{place}"
@@ -184,6 +217,10 @@ class _Text:
             yield f"if type({t}) is not kind{place}: return MISS"
         elif outside.owner is not None:
             yield f"{t} = t{outside.owner}._grad"
+        elif self.varies[place]:
+            self.names[f"kind{place}"] = type(tensor)
+            yield f"{t} = {self.sources[place]}"
+            yield f"if type({t}) is not kind{place}: return MISS"
         else:
             self.names[t] = tensor
         self.names[f"aval{place}"] = outside.aval
@@ -197,12 +234,13 @@ class _Text:
         ]
         if outside.requires_grad:
             differs.append(f"{t}._after_accumulation is not None")
-        if outside.tensor is None:  # it may be another one today
+        differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
+        if self.varies[place]:  # it may be another one today
             differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
             if self.names["fixed"]:
                 differs.append(f"{t} in fixed")
             for each in range(place):
-                if self.variant.outside[each].tensor is None:
+                if self.varies[each]:
                     differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
         else:
             self.names[f"storage{place}"] = tensor._storage
