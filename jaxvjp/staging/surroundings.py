@@ -198,19 +198,14 @@ class Surroundings:
 
     def _attribute(self, value: Any, name: str) -> None:
         found = inspect.getattr_static(value, name, MISSING)
-        if found is MISSING:
-            return
+        own = name in getattr(value, "__dict__", ())
         if isinstance(found, staticmethod | classmethod):
             found = found.__func__
-        if isinstance(found, property):
+        elif isinstance(found, property):
             found = found.fget
-        if isinstance(found, FunctionType) and name not in getattr(value, "__dict__", ()):
+        if isinstance(found, FunctionType) and not own:
             self._follow(found)
-        elif (
-            not callable(getattr(type(found), "__get__", None))
-            or inspect.ismemberdescriptor(found)
-            or name in getattr(value, "__dict__", ())
-        ):
+        elif own or inspect.ismemberdescriptor(found) or not hasattr(type(found), "__get__"):
             self._see(Place("attribute", value, name))
 
 
