@@ -623,7 +623,7 @@ TABLE = np.zeros((200, 200))
     [
         (lambda x: x.sum().item(), "reads the value of a tensor"),
         (lambda x: x + jaxvjp.rand(2), "draws random numbers"),
-        (lambda x: x * 2, "whose gradient could still be asked for"),
+        (lambda x: x.sum().backward() or x * 2, "whose gradient could still be asked for"),
         (lambda x: BATCHES and x.detach() * next(BATCHES), "names an iterator"),
         (lambda x: x.detach() * TABLE.sum(), "names a NumPy array"),
     ],

@@ -6,28 +6,28 @@ and run it. `surroundings` comes before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 from weakref import ref
 
-import jax
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, Passed, gradient_edges, leaf, reachable
 from jaxvjp.core.modes import recording
 from jaxvjp.core.places import Where
-from jaxvjp.core.plan import plan_of, survey
+from jaxvjp.core.plan import Plan, plan_of, survey
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval, Op
+from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
 from jaxvjp.staging.surroundings import Place, Surroundings
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor import Tensor, view, wrap
 
 
 class Outside(NamedTuple):
     """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
-    right. It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or
+    right (for `has_grad` None if nobody asked). It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or
     always the same tensor.
     """
 
@@ -37,7 +37,7 @@ class Outside(NamedTuple):
     tensor: Tensor | None
     aval: Aval
     requires_grad: bool
-    has_grad: bool
+    has_grad: bool | None
     hooks: tuple[Any, ...]
 
 
@@ -74,11 +74,14 @@ class Returned(NamedTuple):
     """What a leaf of the step's result is at each call: the tensor at a `place` outside, the `grad` of an `owner`, the
     program's result `output`, or what it was the first time, `value`.
 
+    `alias` makes of the tensor at a place another one on its storage: a view, or what `detach()` gives.
+
     `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
     """
 
     value: Any = None
     place: int | None = None
+    alias: Callable[[Tensor], Tensor] | None = None
     owner: int | None = None
     output: int | None = None
     aval: Any = None
@@ -135,14 +138,18 @@ class Variant:
         grads = {each: each._grad for each in graded if each._grad is None or each._grad not in own}
         ends = [each for each in (*leaves, *written.values(), *replaced, *grads.values()) if isinstance(each, Tensor)]
         outputs = [self._node(each) for each in ends]
-        _check_finished(outputs, journal)
+        live = any(map(unfinished, outputs))
         inside = reachable(outputs, lambda node: () if journal.older(node) else node.inputs)
+        if live:
+            _check_graph(outputs, inside, journal, bool(graded or replaced))
+            if journal.refused is not None:
+                return
         evaluate([node for node in inside if journal.older(node)])
         for node in inside:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # if it has one, that is of a tensor outside, and another at the next call
         self.recorded = found = survey(outputs, outputs)
-        self.plan = plan_of(found)
+        self.plan = Plan((), tuple(found.kept)) if live else plan_of(found)
         for argument, each in enumerate(arguments):
             if isinstance(each, Tensor) and each not in self._places:
                 self._add(each, argument=argument)
@@ -183,6 +190,11 @@ class Variant:
         ]
         owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
         self.returned = [self._returned(each, owners, output) for each in leaves]
+        self.avals = [found.nodes[number].aval for number in self.plan.outputs]
+        self.graph = None
+        if live:
+            places = {found.nodes[number]: place for place, number in self.reads}
+            self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, places)
         self.aliases = aliases_of(list(self._places))
         self.first = {at: ref(each) for each, at in self._places.items()}
         self.tied = [
@@ -230,7 +242,9 @@ class Variant:
     ) -> None:
         node = self._journal.before(found)
         self._places[found] = len(self.outside)
-        has_grad = self._journal.grad_before(found) is not None
+        has_grad = None
+        if found in self._journal.grads or found in self._journal.asked:
+            has_grad = self._journal.grad_before(found) is not None
         hooks = hooks_of(found, node)
         place = self._found.get(found) if tensor is not None else None
         tensor = tensor if place is None else None
@@ -243,13 +257,17 @@ class Variant:
             return Returned(place=self._places[leaf_])
         if leaf_ in owners:
             return Returned(owner=owners[leaf_])
+        if leaf_._storage is not None:
+            shared = next((each for each in self._places if each._storage is leaf_._storage), None)
+            if shared is not None:
+                return Returned(place=self._places[shared], alias=_alias_as(leaf_))
         node = self._node(leaf_)
         number = self.recorded.number[node]
         if number not in output:
             return Returned(node.value, aval=node.aval, where=node.where)
         shown = leaf_.node
         finished = None
-        if shown.requires_grad and not shown.is_leaf:
+        if shown.requires_grad and not shown.is_leaf and not unfinished(shown):
             finished = Finished(shown.operation, shown.static, shown.avals_read())
         return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
 
@@ -266,14 +284,13 @@ class Variant:
                 tensor = found[owner]._grad
             elif place is not None:
                 tensor = place.read()
-                if not isinstance(tensor, Tensor):
-                    return None
-            assert tensor is not None
+            if not isinstance(tensor, Tensor):
+                return None
             node = tensor.node
             if (
                 node.aval is not aval
                 or node.requires_grad is not requires_grad
-                or (tensor._grad is not None) is not has_grad
+                or (has_grad is not None and (tensor._grad is not None) is not has_grad)
                 or hooks_of(tensor, node) != hooks
             ):
                 return None
@@ -289,7 +306,7 @@ class Variant:
         return outside.argument is not None or outside.owner is not None or self.first[at]() is not tensor
 
     def compute(self) -> None:
-        """Computes what the step recorded, of which no value is known yet."""
+        """Computes what the step recorded, of which no value is known yet; of a graph that goes on, nothing."""
         values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
         for number in self.plan.outputs:
@@ -305,35 +322,64 @@ class Variant:
     def run(self, tensors: list[Tensor]) -> Any:
         """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
         self.calls += 1
+        result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
+        for write in self.writes:
+            rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
+        for place, at in self.replaced:
+            tensors[place].data = wrap(result(at, None))
+        for place, requires_grad in self.required:
+            tensors[place].requires_grad = requires_grad
+        for place, output, where in self.grads:
+            tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
+        leaves = [self._made(each, result, tensors) for each in self.returned]
+        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+
+    def _computed(self, tensors: list[Tensor]) -> Callable[[int, Where], Node]:
+        """Runs the program; gives a new node for a result of it."""
         values = self.table.copy()
         for place, number in self.reads:
             values[number] = tensors[place].value
         self.plan.run(values)
-        outputs = [values[number] for number in self.plan.outputs]
-        for write in self.writes:
-            rewritten(tensors[write.place], outputs[write.output], write.times, write.where)
-        for place, at in self.replaced:
-            tensors[place].data = wrap(leaf(outputs[at], tensors[place].node.aval))
-        for place, requires_grad in self.required:
-            tensors[place].requires_grad = requires_grad
-        for place, output, where in self.grads:
-            tensor = tensors[place]
-            grad = None if output is None else wrap(leaf(outputs[output], tensor.node.aval, where=where))
-            tensor._take_grad(grad)
-        leaves = [self._made(each, outputs, tensors) for each in self.returned]
-        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+        return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
+
+    def _recorded(self, tensors: list[Tensor]) -> Callable[[int, Where], Node]:
+        """Records the program as a node; gives a new node for a result of it."""
+        assert self.graph is not None
+        nodes = self.graph.record(tensors)
+
+        def result(output: int, where: Where) -> Node:
+            node = nodes[output]
+            return Node(node.operation, node.static, node.inputs, node.aval, node.requires_grad, where=where)
+
+        return result
 
     @staticmethod
-    def _made(returned: Returned, outputs: list[Any], tensors: list[Tensor]) -> Any:
+    def _made(returned: Returned, result: Callable[[int, Where], Node], tensors: list[Tensor]) -> Any:
         if returned.place is not None:
-            return tensors[returned.place]
+            tensor = tensors[returned.place]
+            return tensor if returned.alias is None else returned.alias(tensor)
         if returned.owner is not None:
             return tensors[returned.owner]._grad
         if returned.aval is None:
             return returned.value
-        value = returned.value if returned.output is None else outputs[returned.output]
-        made = wrap(leaf(value, returned.aval, where=returned.where))
+        if returned.output is None:
+            return wrap(leaf(returned.value, returned.aval, where=returned.where))
+        made = wrap(result(returned.output, returned.where))
         return made if returned.finished is None else returned.finished.made(made)
+
+
+def _alias_as(like: Tensor) -> Callable[[Tensor], Tensor]:
+    """What makes of a tensor an alias of the kind that `like` is."""
+    of = like if like._base_tensor is None else like._base_tensor
+    tracked, counted, steps = of.requires_grad, of._versions is not None, like._steps
+
+    def alias(tensor: Tensor) -> Tensor:
+        base = tensor if tensor._base_tensor is None else tensor._base_tensor
+        if not tracked and (base.requires_grad or not steps):
+            base = base._alias(counted)
+        return view(base, *steps) if steps else base
+
+    return alias
 
 
 def is_leaf(value: Any) -> bool:
@@ -360,9 +406,8 @@ def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def rewritten(tensor: Tensor, value: jax.Array, count: int, where: Where) -> None:
+def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
     """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
-    new = leaf(value, tensor.node.aval, where=where)
     with recording(False):
         if count:
             tensor.write(new)
@@ -376,14 +421,25 @@ def _same(after: Node, before: Node) -> bool:
     return after is before or (after.operation in (variable, detach) and after.inputs == (before,))
 
 
-def _check_finished(outputs: list[Node], journal: Journal) -> None:
-    """Refuses a step that leaves a graph behind which could still be differentiated: it would not be there again."""
-    for output in outputs:
-        if output.requires_grad and not output.is_leaf:
-            steps = [each for each in reachable([output], gradient_edges) if not each.is_leaf]
-            if not any(each.freed for each in steps):
-                journal.refuse(
-                    "gives a tensor whose gradient could still be asked for, and outside it has none: call backward "
-                    "in it, return `y.detach()`, or run it under no_grad()",
-                    output.where,
-                )
+def unfinished(output: Node) -> bool:
+    """Whether a gradient of `output` could still be asked for."""
+    if not output.requires_grad or output.is_leaf:
+        return False
+    return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
+
+
+def _check_graph(outputs: list[Node], inside: list[Node], journal: Journal, steps: bool) -> None:
+    """Refuses a function whose result can be differentiated, where that takes more than its program.
+
+    A step that calls `backward` as well, and so may be asked for the same gradient twice, is one; so is one in which a
+    gradient meets Python.
+    """
+    if steps:
+        journal.refuse(
+            "sets gradients and gives a tensor whose gradient could still be asked for: return `y.detach()`, or do one "
+            "of the two outside",
+            next(filter(unfinished, outputs)).where,
+        )
+    for node in inside:
+        if not journal.older(node) and (node.stands_alone or node.hooks or node.retains):
+            journal.refuse("gives a tensor whose gradient would call Python", node.where)

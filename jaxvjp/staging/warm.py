@@ -20,7 +20,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import Node, next_serial
+from jaxvjp.core.graph import Node, leaf, next_serial
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
@@ -69,6 +69,8 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Calla
     (dispatch,) = variant.plan.dispatches
     if not dispatch.executable.settled or any(write.times == 0 for write in variant.writes):
         return None
+    if variant.graph is not None or any(each.alias is not None for each in variant.returned):
+        return None
     if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
         return None
     return _Text(variant, tensors, arguments).function()
@@ -83,6 +85,7 @@ NAMES = {
     "MISS": Miss,
     "counters": counters,
     "fresh": fresh,
+    "leaf": leaf,
     "rewritten": rewritten,
     "references": sys.getrefcount,
     "threads": threading.active_count,
@@ -217,6 +220,7 @@ class _Text:
             yield f"if type({t}) is not kind{place}: return MISS"
         elif outside.owner is not None:
             yield f"{t} = t{outside.owner}._grad"
+            yield f"if {t} is None: return MISS"
         elif self.varies[place]:
             self.names[f"kind{place}"] = type(tensor)
             yield f"{t} = {self.sources[place]}"
@@ -230,8 +234,9 @@ class _Text:
             f"{n}.aval is not aval{place}",
             f"{n}.requires_grad is not {outside.requires_grad}",
             f"{n}.special",
-            f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None",
         ]
+        if outside.has_grad is not None:
+            differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
         if outside.requires_grad:
             differs.append(f"{t}._after_accumulation is not None")
         differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
@@ -285,7 +290,7 @@ class _Text:
         yield f"    {s}.version = {t}._seen = {s}.version + 1"
         yield f"    c{place}.count += {count}"
         yield f"    c{place}.where = where{place}"
-        yield f"else: rewritten({t}, {value}, {count}, where{place})"
+        yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
     def _fresh(self, value: str, aval: Any, where: Any) -> str:
         name = f"at{len(self.names)}"
