@@ -12,7 +12,6 @@ call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *argume
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -23,7 +22,8 @@ from jaxvjp.core.compilation import HOT
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
-from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.devices import device
+from jaxvjp.dtypes import dtype, get_default_dtype
 from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant, is_leaf
@@ -40,43 +40,56 @@ VARIANTS = 64
 
 
 class Staged:
-    """A function with its programs. Call it as the function; what it was made of is `__wrapped__`.
+    """A function with its programs. Call it as the function; what it was made of is `__wrapped__`, and where that is an
+    object, such as a model, its attributes are had, and set, through this one.
 
     Attributes:
-        variants: for each signature of the arguments its programs, the last that fitted first; None where none can be.
-        warm: flat functions that stand for those of the programs that are hot.
-        hot: the one of them that fitted last.
+        _variants: for each signature of the arguments its programs, the last first; None where none can be.
+        _warm: flat functions that stand for those of the programs that are hot.
+        _hot: the one of them that fitted last.
+        _left: whether the last run of the Python has left a tensor behind.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
-        functools.update_wrapper(self, function)
-        self.function = function
-        self.fullgraph = fullgraph
-        self.forget()
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._fullgraph = fullgraph
+        self._forget()
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         """Begins anew: nothing is remembered."""
-        self.variants: dict[Any, list[Variant] | None] = {}
-        self.warm: list[Callable[..., Any]] = []
-        self.hot: Callable[..., Any] = cold
-        self.left_behind = False
+        self._variants: dict[Any, list[Variant] | None] = {}
+        self._warm: list[Callable[..., Any]] = []
+        self._hot: Callable[..., Any] = cold
+        self._left = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OWN or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._function, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in OWN or name.startswith("__"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._function, name, value)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        result = self.hot(given, named)
+        result = self._hot(given, named)
         return result if result is not Miss else self._in_general(given, named)
 
     def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for warm in self.warm:
-            if warm is not self.hot:
+        for warm in self._warm:
+            if warm is not self._hot:
                 result = warm(given, named)
                 if result is not Miss:
-                    self.hot = warm
+                    self._hot = warm
                     return result
         if transforming.depth or transforming.forward or staging.journal is not None or observers.listening:
-            return self.function(*given, **named)
+            return self._function(*given, **named)
         arguments: list[Any]
         structure: Any = len(given)
         arguments = list(given)
@@ -88,9 +101,9 @@ class Staged:
             for at, each in enumerate(arguments)
         ]
         key = (structure, grad_mode.enabled, grad_mode.inference, get_default_dtype(), *kinds)
-        known = self.variants.get(key, ())
+        known = self._variants.get(key, ())
         if known is None:
-            return self.function(*given, **named)
+            return self._function(*given, **named)
         for variant in known:
             tensors = variant.tensors(arguments)
             if tensors is not None:
@@ -104,74 +117,95 @@ class Staged:
         """Makes the warm path of a variant that is hot, anew if its last one did not fit any more."""
         found = warm_path(variant, tensors, arguments)
         if found is not None:
-            self.warm = [found, *[each for each in self.warm if each is not variant.warm]][:PATHS]
-            self.hot = variant.warm = found
+            self._warm = [found, *[each for each in self._warm if each is not variant.warm]][:PATHS]
+            self._hot = variant.warm = found
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
-        surroundings = Surroundings(self.function, arguments)
-        staging.journal = journal = Journal(self.fullgraph)
+        surroundings = Surroundings(self._function, arguments)
+        staging.journal = journal = Journal(self._fullgraph)
         if surroundings.refused is not None:
             journal.refuse(surroundings.refused)
         try:
-            result = self.function(*given, **named)
+            result = self._function(*given, **named)
             if journal.refused is None:
                 staging.journal = None
-                behind = self._left_behind(journal, result)
+                behind = self._leaves_behind(journal, result)
             if journal.refused is None:
                 variant = Variant(journal, surroundings, arguments, result)
         except BaseException:
             staging.journal = None
             journal.undo()
             raise
-        if sum(len(each or ()) for each in self.variants.values()) >= VARIANTS:
-            self.forget()
+        if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:
+            self._forget()
         if journal.refused is not None:
-            self.variants[key] = None
+            self._variants[key] = None
             return result
         variant.compute()
         if not behind:
-            self.variants[key] = [variant, *(self.variants.get(key) or ())]
+            self._variants[key] = [variant, *(self._variants.get(key) or ())]
         return result
 
-    def _left_behind(self, journal: Journal, result: Any) -> bool:
+    def _leaves_behind(self, journal: Journal, result: Any) -> bool:
         """Whether the step has made a tensor for later steps. One that does so at its first call only, such as an
         optimiser, is staged when it has what it needs; one that does it again cannot be."""
         results = [each for each in tree_leaves(result, is_leaf=is_leaf) if isinstance(each, Tensor)]
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
-        if behind and self.left_behind:
+        if behind and self._left:
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",
                 behind[0]._node.where,
             )
-        self.left_behind = bool(behind)
-        return self.left_behind
+        self._left = bool(behind)
+        return self._left
 
 
+OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
+VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
+"""Types whose values, where they are equal, mean the same to a step."""
+
+
+class Same:
+    """Stands for an object in a key: equal for the same one only."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
 
 
 def _signature(value: Any) -> Any:
-    """What tells arguments apart that are no tensors and need programs of their own: their type and value."""
-    if type(value) is float and value == 0:
-        return float, math.copysign(1, value)  # zeros of either sign are equal
-    return type(value), value
+    """What tells arguments apart that are no tensors and need programs of their own: a type and value, or an object."""
+    if type(value) in (float, complex):
+        return type(value), repr(value)  # zeros of either sign are equal, and what is no number is not
+    return (type(value), value) if type(value) in VALUES else Same(value)
 
 
 def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -> Any:
     """A function that computes with tensors, as one compiled program with no recording in its later calls.
 
     The function may do what a training step does: compute, call `backward`, read and set `.grad`, write parameters in
-    place under `no_grad`. It runs as Python the first time, and again for arguments of other shapes, dtypes or numbers;
-    each time a program is remembered, which reads and writes the same tensors. Whatever else Python does in it (prints,
-    appends, reads a number that is no argument) happens in those runs alone, as with `jax.jit`.
+    place under `no_grad`, draw random numbers. It may also leave that to others: a result that requires a gradient, say
+    of a model, can be differentiated like any other. It runs as Python the first time, and again for arguments of other
+    shapes, dtypes or numbers; each time a program is remembered, which reads and writes the same tensors.
+
+    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`. What the function
+    reads from around it is looked up again at each call: a variable, an attribute or an item of a container that its
+    code, or that of the functions it calls, names. Another number there means another run, another tensor is just used.
+    Arrays that it overwrites are donated, where they are large and nobody else holds them.
 
     Args:
-        function: what to stage; without it, a decorator is returned.
-        fullgraph: whether a step that cannot be staged (it reads a value, draws random numbers, or returns a tensor
-            with a graph) is an UnstageableError that names the line; else it runs as it is.
+        function: what to stage, also an object that can be called; without it, a decorator is returned.
+        fullgraph: whether what cannot be staged (it reads a value, takes from an iterator, leaves tensors behind that
+            it made) is an UnstageableError that names the line, and has changed nothing; else it runs as it is.
 
     Counterpart of `torch.compile`, where `fullgraph` is False by default; so is it for `jaxvjp.compile`. Underneath:
     `jax.jit` of the step as a function of its arguments and of the state that it reads.
@@ -181,6 +215,24 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     return Staged(function, fullgraph)
 
 
-def compile(function: Callable[..., Any] | None = None, *, fullgraph: bool = False) -> Any:
-    """`jit` with torch's name and default: what cannot be staged runs as it is. Counterpart of `torch.compile`."""
-    return functools.partial(compile, fullgraph=fullgraph) if function is None else Staged(function, fullgraph)
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: Any = None,
+    disable: bool = False,
+) -> Any:
+    """`jit` with torch's name and default: what cannot be staged runs as it is. Counterpart of `torch.compile`.
+
+    Args:
+        model: what to stage; without it, a decorator is returned.
+        fullgraph: as for `jit`.
+        dynamic, backend, mode, options: accepted and without effect. XLA compiles, and for each shape anew.
+        disable: gives back the model itself.
+    """
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, disable=disable)
+    return model if disable else Staged(model, fullgraph)

@@ -6,7 +6,7 @@ is `jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`. `sur
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.core.graph import Node, Number, gradient_edges, leaf, reachable, recording_order
@@ -14,7 +14,6 @@ from jaxvjp.core.program import Program, freeze, read_across, replay, runs
 from jaxvjp.core.transforms import severed
 from jaxvjp.ops.identity import detach, item
 from jaxvjp.ops.op import op
-from jaxvjp.tensor import Tensor
 
 
 @op(saves="residuals", public="", grad_fn="CompiledFunctionBackward")
@@ -58,17 +57,17 @@ class Graph:
     without a gradient is cut off inside.
     """
 
-    def __init__(self, outputs: Sequence[Node], inside: Iterable[Node], places: Mapping[Any, int]) -> None:
-        """Of what was recorded from nodes with `places`: `inside` is all that led to `outputs`, in their order."""
+    def __init__(self, outputs: Sequence[Node], inside: Iterable[Node], sources: Mapping[Any, Any]) -> None:
+        """Of what was recorded from the nodes of `sources`: `inside` is all that led to `outputs`, in their order."""
         stands: dict[Any, Node] = {}
         for node in inside:
-            if node in places:
+            if node in sources:
                 stands[node] = leaf(None, node.aval, node.requires_grad)
             elif node.operation is not None and node.inputs:
                 inputs = tuple([stands.get(each, each) for each in node.inputs])
                 copy = Node(node.operation, node.static, inputs, node.aval, node.requires_grad, where=node.where)
                 stands[node] = Node(detach, (), (copy,), node.aval, where=node.where) if severed(node) else copy
-        self.places = {stands[node]: place for node, place in places.items() if node in stands}
+        self.sources = {stands[node]: source for node, source in sources.items() if node in stands}
         self.outputs = [stands[each] for each in outputs]
         self.calls: list[Call] = []
         tracked = sorted({each for each in self.outputs if each.requires_grad}, key=recording_order)
@@ -80,7 +79,7 @@ class Graph:
         """Adds what gives the `wanted`: one node, or of a long function one per piece that is compiled."""
         known = {each for call in self.calls for each, _ in call.gives}.difference(wanted)
         edges = reachable(wanted, lambda node: () if node in known else gradient_edges(node))
-        differentiable = {each for each in edges if each in known or each in self.places}
+        differentiable = {each for each in edges if each in known or each in self.sources}
         reached = reachable(wanted, lambda node: () if node in known else node.inputs)
         pieces = runs([each for each in reached if each.operation is not None and each not in known])
         needed = read_across(pieces).union(wanted)
@@ -92,9 +91,9 @@ class Graph:
             self.calls.append(Call(program, tuple(read), places, gives))
             differentiable.update([each for each, tracked in gives if tracked])
 
-    def record(self, tensors: Sequence[Tensor]) -> list[Node]:
-        """A node for each output, recorded on what the tensors outside show now."""
-        today = {stand: tensors[place].node for stand, place in self.places.items()}
+    def record(self, node_of: Callable[[Any], Node]) -> list[Node]:
+        """A node for each output, recorded on the node that each source is now."""
+        today = {stand: node_of(source) for stand, source in self.sources.items()}
         for each in self.calls:
             each.record(today)
         return [today[each] for each in self.outputs]

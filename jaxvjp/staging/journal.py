@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable
 
 from jaxvjp.core.graph import Node, Versions, next_serial
 from jaxvjp.core.modes import staging
@@ -33,6 +34,8 @@ class Journal:
         grads: for each tensor that has another `grad` by now, the one before.
         contents: for each storage that was written, the node of its contents before.
         counts: for each count of writes that went on, where it stood before.
+        draws: leaves of random numbers, each with what draws it again.
+        drawing: whether that is going on.
         asked: tensors whose `grad` was read.
         values: for roots of a backward pass, nodes that give their values from the same program.
         refused: why it cannot be staged, once that is known.
@@ -45,6 +48,8 @@ class Journal:
         self.grads: dict[Tensor, Tensor | None] = {}
         self.contents: dict[Storage, Node] = {}
         self.counts: dict[Versions, int] = {}
+        self.draws: list[tuple[Node, Callable[[], Tensor]]] = []
+        self.drawing = False
         self.asked: set[Tensor] = set()
         self.values: dict[Node, Node] = {}
         self.refused: UnstageableError | None = None
@@ -66,6 +71,16 @@ class Journal:
     def asks(self, tensor: Tensor) -> None:
         """The `grad` of `tensor` is read."""
         self.asked.add(tensor)
+
+    def drawn(self, draw: Callable[[], Tensor]) -> Tensor:
+        """A leaf of random numbers, which each later call draws anew."""
+        self.drawing = True
+        try:
+            made = draw()
+        finally:
+            self.drawing = False
+        self.draws.append((made._node, draw))
+        return made
 
     def before(self, tensor: Tensor) -> Node:
         """The node that a tensor from outside showed when the step began."""

@@ -27,8 +27,10 @@ from jaxvjp.tensor import Tensor, view, wrap
 
 class Outside(NamedTuple):
     """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
-    right (for `has_grad` None if nobody asked). It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or
-    always the same tensor.
+    right (`has_grad`: None if nobody asked).
+
+    It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or always the
+    same tensor.
     """
 
     argument: int | None
@@ -102,6 +104,8 @@ class Variant:
         aliases: for each of them the first that shares its storage.
         table: the values of the program's nodes, as far as they are always the same.
         reads: pairs of a place outside and the number of the node whose value it has.
+        draws: what draws the random numbers of a call.
+        drawn: pairs of a place among those and the number of the node that has such numbers.
         writes: which storages have other contents afterwards.
         replaced: pairs of a place outside and the output that is its `data` afterwards.
         required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
@@ -172,6 +176,9 @@ class Variant:
                     self.table[number] = node.value
                 else:
                     self.reads.append((self._place(tensor), number))
+        self.draws = [draw for _, draw in journal.draws]
+        drawn = {node: place for place, (node, _) in enumerate(journal.draws)}
+        self.drawn = [(drawn[node], number) for number, node in enumerate(found.nodes) if node in drawn]
         output = {number: place for place, number in enumerate(self.plan.outputs)}
 
         def output_of(tensor: Tensor) -> int:
@@ -193,8 +200,9 @@ class Variant:
         self.avals = [found.nodes[number].aval for number in self.plan.outputs]
         self.graph = None
         if live:
-            places = {found.nodes[number]: place for place, number in self.reads}
-            self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, places)
+            sources: dict[Any, Any] = {found.nodes[number]: (False, place) for place, number in self.reads}
+            sources |= {found.nodes[number]: (True, place) for place, number in self.drawn}
+            self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, sources)
         self.aliases = aliases_of(list(self._places))
         self.first = {at: ref(each) for each, at in self._places.items()}
         self.tied = [
@@ -339,13 +347,17 @@ class Variant:
         values = self.table.copy()
         for place, number in self.reads:
             values[number] = tensors[place].value
+        drawn = [draw() for draw in self.draws]
+        for place, number in self.drawn:
+            values[number] = drawn[place].value
         self.plan.run(values)
         return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
 
     def _recorded(self, tensors: list[Tensor]) -> Callable[[int, Where], Node]:
         """Records the program as a node; gives a new node for a result of it."""
         assert self.graph is not None
-        nodes = self.graph.record(tensors)
+        drawn = [draw() for draw in self.draws]
+        nodes = self.graph.record(lambda source: (drawn if source[0] else tensors)[source[1]].node)
 
         def result(output: int, where: Where) -> Node:
             node = nodes[output]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from weakref import ref
 
+import jax
 import numpy as np
 
 from jaxvjp.core.compilation import HOT, Apart, counters
@@ -76,6 +77,13 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Calla
     return _Text(variant, tensors, arguments).function()
 
 
+def placed(drawn: Tensor) -> jax.Array:
+    """The value of a leaf of random numbers, where a program that is called outside `enable_x64` takes it from."""
+    with jax.enable_x64(True):
+        array: jax.Array = jax.device_put(drawn.value)
+    return array
+
+
 NAMES = {
     "transforming": transforming,
     "staging": staging,
@@ -87,6 +95,7 @@ NAMES = {
     "fresh": fresh,
     "leaf": leaf,
     "rewritten": rewritten,
+    "placed": placed,
     "references": sys.getrefcount,
     "threads": threading.active_count,
 }
@@ -120,6 +129,8 @@ class _Text:
         table = self.variant.table
         place_of = {number: place for place, number in self.variant.reads}
         self.operands = [place_of.get(each) for each in arrays]
+        drawn = {number: place for place, number in self.variant.drawn}
+        self.drawn = {at: drawn[each] for at, each in enumerate(arrays) if each in drawn}
         values = [
             table[each] if place is None else self.tensors[place].value
             for each, place in zip(arrays, self.operands, strict=True)
@@ -256,8 +267,13 @@ class _Text:
 
     def _dispatched(self) -> Iterator[str]:
         names = []
+        for number, draw in enumerate(self.variant.draws):
+            self.names[f"draw{number}"] = draw
+            yield f"d{number} = placed(draw{number}())"
         for at, place in enumerate(self.operands):
-            if place is None:
+            if at in self.drawn:
+                names.append(f"d{self.drawn[at]}")
+            elif place is None:
                 names.append(f"k{at}")
             else:
                 names.append(f"x{at}")
