@@ -541,6 +541,23 @@ def a_model_and_its_optimizer(torch):
     return results, model.w, model.b, model.w._version, model.b._version
 
 
+def containers_from_elsewhere(torch):
+    few, many, names = [1.0, 2.0], [torch.ones(2)] * 1100, {"a": torch.ones(2)}
+    step = staged(torch, lambda x: x * len(few) + many[1050] * sum(few) + sum(names.values()))
+    results = []
+    for number in range(30):
+        if number in (3, 12):
+            few.append(3.0)
+        if number in (5, 15):
+            many[1050] = torch.ones(2) * number
+        if number in (7, 20):
+            names[str(number)] = torch.ones(2) * number
+        if number == 25:
+            names["a"] = torch.zeros(2)
+        results.append(step(torch.ones(2)))
+    return results
+
+
 def a_count_of_the_steps(torch):
     settings = Settings()
     settings.steps = 0
@@ -759,6 +776,8 @@ def test_what_cannot_be_staged_names_the_line(step, what):
     assert what in str(caught.value)
     assert "test_staging.py" in str(caught.value)
     assert "fullgraph=False" in str(caught.value)
+    with pytest.raises(jaxvjp.UnstageableError, match="takes a NumPy array"):
+        jaxvjp.jit(lambda x, array: x + jaxvjp.tensor(array))(x, np.ones(2))
 
 
 def test_a_step_that_fails_changes_nothing():

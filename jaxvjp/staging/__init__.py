@@ -25,7 +25,7 @@ from jaxvjp.core.observers import observers
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype, get_default_dtype
 from jaxvjp.staging.journal import Journal, UnstageableError
-from jaxvjp.staging.surroundings import Surroundings
+from jaxvjp.staging.surroundings import Same, Surroundings
 from jaxvjp.staging.variant import Variant, is_leaf
 from jaxvjp.staging.warm import Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
@@ -167,19 +167,6 @@ OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
 """Types whose values, where they are equal, mean the same to a step."""
-
-
-class Same:
-    """Stands for an object in a key: equal for the same one only."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
 
 
 def _signature(value: Any) -> Any:

@@ -27,10 +27,10 @@ PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, dev
 """Types whose values say all there is to know."""
 CALLED = ("__call__", "__enter__", "__exit__", "__getitem__", "__iter__", "__len__")
 """Methods that code calls without naming them."""
-MOST = 2000
+MOST = 10_000
 """Places that are looked at for one step at the most."""
-MANY = 100
-"""Items of a list or dictionary from which on only their number is looked at."""
+MANY = 1000
+"""Items of a list or dictionary from which on it is only seen whether they are the same objects."""
 LARGE = 1 << 16
 """Bytes of a NumPy array from which on a step that names it is not staged: to see that it changed would cost more."""
 FOREIGN = frozenset(["jaxvjp", "jax", "jaxlib", "numpy", "torch", *sys.stdlib_module_names]) - {"__main__"}
@@ -88,7 +88,26 @@ def copied(value: Any) -> Any:
         return value._node.aval
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    return len(value) if isinstance(value, list | dict | set) else None
+    if isinstance(value, dict):
+        return len(value) if len(value) < MANY else [*map(Same, value), *map(Same, value.values())]
+    if isinstance(value, list | set):
+        return len(value) if len(value) < MANY else [*map(Same, value)]
+    return None
+
+
+class Same:
+    """Stands for an object where it is compared: equal for the same one only."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
 
 
 class Named(NamedTuple):
@@ -132,6 +151,7 @@ class Surroundings:
         self._follow(function)
         for each in arguments:
             if not isinstance(each, Tensor):
+                self._check(each, "takes")
                 self._follow(each)
         known = -1
         while known < len(self._attributes) + len(self._objects):  # each may lead to more of the other
@@ -152,15 +172,21 @@ class Surroundings:
 
     def _see(self, place: Place) -> None:
         value = place.read()
-        if value is MISSING or len(self.seen) >= MOST:
+        if value is MISSING or self.refused is not None:
             return
-        if hasattr(type(value), "__next__"):
-            self.refused = "names an iterator, which gives something else at each call: hand over what comes of it"
-        elif isinstance(value, np.ndarray) and value.nbytes > LARGE:
-            self.refused = "names a NumPy array, which may change: hand it over as a tensor"
-        elif not _foreign(value):
+        self._check(value, "names")
+        if not _foreign(value):
             self.seen.append(Seen(place, value, copied(value)))
             self._follow(value)
+
+    def _check(self, value: Any, how: str) -> None:
+        """Notes why a step cannot be staged that `how` ("takes") this value."""
+        if hasattr(type(value), "__next__"):
+            self.refused = f"{how} an iterator, which gives something else at each call: hand over what comes of it"
+        elif isinstance(value, np.ndarray) and (value.nbytes > LARGE or how == "takes"):
+            self.refused = f"{how} a NumPy array, which may change: hand it over as a tensor"
+        elif len(self.seen) >= MOST:
+            self.refused = f"leads to more than {MOST} values that may change"
 
     def _follow(self, value: Any) -> None:
         """Looks at what a value leads to, once."""
@@ -242,6 +268,6 @@ def checks(seen: list[Seen], names: dict[str, Any]) -> Iterator[str]:
             yield f"({read} is not seen{number} and not ({same}))"
         else:
             yield f"{read} is not seen{number}"
-        if isinstance(copy, int | bytes):
-            names[f"copy{number}"] = copy
-            yield f"{'len({0})' if isinstance(copy, int) else '{0}.tobytes()'} != copy{number}".format(f"seen{number}")
+        if isinstance(copy, int | bytes | list):
+            names[f"copy{number}"], names["copied"] = copy, copied
+            yield f"{'len' if isinstance(copy, int) else 'copied'}(seen{number}) != copy{number}"

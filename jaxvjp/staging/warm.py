@@ -77,10 +77,10 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Calla
     return _Text(variant, tensors, arguments).function()
 
 
-def placed(drawn: Tensor) -> jax.Array:
-    """The value of a leaf of random numbers, where a program that is called outside `enable_x64` takes it from."""
+def placed(value: Any) -> jax.Array:
+    """`value`, which may be NumPy's, as an array of JAX's: outside `enable_x64` its 64 bits would be taken for 32."""
     with jax.enable_x64(True):
-        array: jax.Array = jax.device_put(drawn.value)
+        array: jax.Array = jax.device_put(value)
     return array
 
 
@@ -132,7 +132,7 @@ class _Text:
         drawn = {number: place for place, number in self.variant.drawn}
         self.drawn = {at: drawn[each] for at, each in enumerate(arrays) if each in drawn}
         values = [
-            table[each] if place is None else self.tensors[place].value
+            placed(table[each]) if place is None else self.tensors[place].value
             for each, place in zip(arrays, self.operands, strict=True)
         ]
         constants = [np.array([table[each] for each in numbers], own) for own, numbers in packs]
@@ -142,11 +142,12 @@ class _Text:
         overwritten = {write.place for write in self.variant.writes}
         large = [at for at, place in enumerate(self.operands) if place in overwritten and values[at].nbytes >= DONATED]
         if self.variant.compiled is None:
-            compiled = executable.for_always(values, constants)
+            compiled: Any = executable.for_always(values, constants)
             if isinstance(compiled, Apart):
                 large = []
-            over = executable.for_always(values, constants, tuple(large)) if large else None
-            self.variant.compiled = compiled, over
+            over: Any = executable.for_always(values, constants, tuple(large)) if large else None
+            # The methods: to find them at each call takes a tenth of a microsecond.
+            self.variant.compiled = compiled.__call__, None if over is None else over.__call__
         self.names["run"], self.names["run_over"] = self.variant.compiled
         self.donated = [(at, self.operands[at]) for at in large if self.variant.compiled[1] is not None]
 
@@ -269,7 +270,7 @@ class _Text:
         names = []
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
-            yield f"d{number} = placed(draw{number}())"
+            yield f"d{number} = placed(draw{number}().value)"
         for at, place in enumerate(self.operands):
             if at in self.drawn:
                 names.append(f"d{self.drawn[at]}")
