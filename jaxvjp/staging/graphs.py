@@ -1,7 +1,7 @@
 """Staged functions whose results can be differentiated: `Graph`.
 
 In this room one can record a whole function as one node, or a few where it is long, of which a backward pass outside
-is `jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`. `surroundings` comes before it.
+is `jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`. `func` comes before it.
 """
 
 from __future__ import annotations

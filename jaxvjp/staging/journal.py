@@ -1,6 +1,6 @@
 """What a step does while it is staged, to tensors that were there before it: `Journal`.
 
-In this room one can have the writes of a step noted and undone, and refuse a step. `func` comes before it.
+In this room one can have the writes of a step noted and undone, and refuse a step. `graphs` comes before it.
 """
 
 from __future__ import annotations
