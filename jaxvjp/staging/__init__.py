@@ -24,7 +24,7 @@ from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype, get_default_dtype
-from jaxvjp.staging.journal import Journal, UnstageableError
+from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
 from jaxvjp.staging.surroundings import Same, Surroundings
 from jaxvjp.staging.variant import Variant, is_leaf
 from jaxvjp.staging.warm import Miss, cold
@@ -128,10 +128,11 @@ class Staged:
         if surroundings.refused is not None:
             journal.refuse(surroundings.refused)
         try:
-            result = self._function(*given, **named)
-            if journal.refused is None:
-                staging.journal = None
-                behind = self._leaves_behind(journal, result)
+            with uncollected():
+                result = self._function(*given, **named)
+                if journal.refused is None:
+                    staging.journal = None
+                    behind = self._leaves_behind(journal, result)
             if journal.refused is None:
                 variant = Variant(journal, surroundings, arguments, result)
         except BaseException:

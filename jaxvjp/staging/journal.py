@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from typing import Any
 
 from jaxvjp.core.graph import Node, Versions, next_serial
 from jaxvjp.core.modes import staging
@@ -23,6 +24,22 @@ ADVICE = (
 
 class UnstageableError(RuntimeError):
     """A step did what a compiled program cannot."""
+
+
+class uncollected:  # noqa: N801 - reads as a word: `with uncollected():`
+    """A block without garbage collections, so that what is made in it is among the youngest objects."""
+
+    def __enter__(self) -> None:
+        self.enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self.enabled:
+            gc.enable()
+
+
+def _collections() -> int:
+    return sum(each["collections"] for each in gc.get_stats())
 
 
 class Journal:
@@ -43,6 +60,7 @@ class Journal:
 
     def __init__(self, strict: bool) -> None:
         self.start = next_serial()
+        self.collections = _collections()
         self.strict = strict
         self.nodes: dict[Tensor, Node] = {}
         self.grads: dict[Tensor, Tensor | None] = {}
@@ -100,9 +118,15 @@ class Journal:
         self.nodes = {each: node for each, node in self.nodes.items() if self.older(node)}
         self.grads = {each: grad for each, grad in self.grads.items() if self.older(self.before(each))}
         self.asked = {each for each in self.asked if self.older(self.before(each))}
+        if _collections() == self.collections and not self._made(gc.get_objects(generation=0), known):
+            return []
+        gc.collect()  # it may be garbage
+        return self._made(gc.get_objects(), known)
+
+    def _made(self, objects: list[Any], known: set[Tensor]) -> list[Tensor]:
         return [
             each
-            for each in gc.get_objects()
+            for each in objects
             if issubclass(type(each), Tensor)
             and not self.older(self.before(each))
             and each._node.tensor is each  # and not one that only shows what is another's
