@@ -98,6 +98,25 @@ def numbers_shapes_and_flags(torch):
     return [(each["y"], 1 / each["y"].sum(), each["scale"]) for each in calls]
 
 
+def arguments_in_containers(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(batch, *, scale, options=()):
+        w.grad = None
+        loss = ((w * batch["x"] - batch["y"]) ** 2).sum() * scale + sum(options)
+        loss.backward()
+        return {"loss": loss.detach(), "grad": w.grad}, batch["x"]
+
+    step = staged(torch, step)
+    results = []
+    for number in range(30):
+        batch = {"x": torch.tensor([1.0, number]), "y": torch.ones(2)}
+        given = {"scale": 2.0 if number < 20 else 3.0, "options": (1.0, 2.0) if 8 < number < 12 else ()}
+        named, x = step(batch, **given)
+        results.append((named, x is batch["x"], named["grad"] is w.grad))
+    return results
+
+
 def an_optimizer_with_momentum(torch):
     x, y, w = network(torch)
     velocity = torch.zeros_like(w)

@@ -93,7 +93,7 @@ class Staged:
         arguments: list[Any]
         structure: Any = len(given)
         arguments = list(given)
-        if named or not all(type(each) in PLAIN for each in given):
+        if named or not all(type(each) in PLAIN or isinstance(each, Tensor) for each in given):
             arguments, structure = tree_flatten((given, named), is_leaf=is_leaf)
         first: dict[int, int] = {}
         kinds = [
@@ -108,14 +108,14 @@ class Staged:
             tensors = variant.tensors(arguments)
             if tensors is not None:
                 result = variant.run(tensors)
-                if type(structure) is int and variant.calls % HOT == 0:
-                    self._write_down(variant, tensors, arguments)
+                if variant.calls % HOT == 0:
+                    self._write_down(variant, tensors, arguments, structure)
                 return result
         return self._stage(key, arguments, given, named)
 
-    def _write_down(self, variant: Variant, tensors: list[Any], arguments: list[Any]) -> None:
+    def _write_down(self, variant: Variant, tensors: list[Any], arguments: list[Any], structure: Any) -> None:
         """Makes the warm path of a variant that is hot, anew if its last one did not fit any more."""
-        found = warm_path(variant, tensors, arguments)
+        found = warm_path(variant, tensors, arguments, structure)
         if found is not None:
             self._warm = [found, *[each for each in self._warm if each is not variant.warm]][:PATHS]
             self._hot = variant.warm = found

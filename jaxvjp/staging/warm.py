@@ -19,6 +19,7 @@ from weakref import ref
 
 import jax
 import numpy as np
+from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
 from jaxvjp.core.graph import Node, leaf, next_serial
@@ -26,7 +27,7 @@ from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.staging.surroundings import Seen, checks
-from jaxvjp.staging.variant import Returned, Variant, rewritten
+from jaxvjp.staging.variant import Returned, Variant, is_leaf, rewritten
 from jaxvjp.tensor import Tensor
 
 DONATED = 1 << 18
@@ -58,8 +59,10 @@ def fresh(value: Any, aval: Any, where: Any) -> Tensor:
     return tensor
 
 
-def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Callable[..., Any] | None:
+def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
     """The function for a variant that is hot, made at a call whose tensors outside and arguments are these.
+
+    The arguments are as given, and `structure` is their number, or they are the leaves of given ones of a `structure`.
 
     None where the general way has to do: the program is several, is still being chosen, or the step does what is rare.
     """
@@ -74,7 +77,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> Calla
         return None
     if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
         return None
-    return _Text(variant, tensors, arguments).function()
+    return _Text(variant, tensors, arguments, structure).function()
 
 
 def placed(value: Any) -> jax.Array:
@@ -108,8 +111,9 @@ class _Text:
     storage, `g0` what becomes its grad; `x0` is the program's first operand and `r0` its first result.
     """
 
-    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any]) -> None:
+    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> None:
         self.variant = variant
+        self.structure = structure
         self.tensors = tensors
         self.arguments = arguments
         self.varies = [variant.varies(at, each) for at, each in enumerate(tensors)]
@@ -120,6 +124,7 @@ class _Text:
             "fixed": frozenset(fixed),
             "storages": frozenset([each._storage for each in fixed]),
         }
+        self.owners = {each.owner for each in variant.outside}
         self.sources: dict[int, str] = {}
         self.ties: dict[int, list[str]] = {}
         self._compile()
@@ -160,10 +165,17 @@ class _Text:
         yield (
             "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
             f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
-            f"or default_dtype() is not default or named or len(given) != {len(self.arguments)}: return MISS"
+            "or default_dtype() is not default: return MISS"
         )
-        if self.arguments:
-            yield f"{''.join(f'a{at}, ' for at in range(len(self.arguments)))} = given"
+        unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
+        if type(self.structure) is int:
+            yield f"if named or len(given) != {self.structure}: return MISS"
+        else:
+            self.names |= {"flatten": tree_flatten, "is_leaf": is_leaf, "form": self.structure}
+            yield "given, now = flatten((given, named), is_leaf=is_leaf)"
+            yield "if now != form: return MISS"
+        if unpacked:
+            yield f"{unpacked} = given"
         yield from self._arguments_checked()
         yield from self._surroundings_checked()
         for place in range(len(self.variant.outside)):
@@ -249,7 +261,7 @@ class _Text:
         ]
         if outside.has_grad is not None:
             differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
-        if outside.requires_grad:
+        if outside.requires_grad and (outside.has_grad is not None or place in self.owners):
             differs.append(f"{t}._after_accumulation is not None")
         differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
         if self.varies[place]:  # it may be another one today
