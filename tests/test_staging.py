@@ -799,6 +799,31 @@ def test_what_cannot_be_staged_names_the_line(step, what):
         jaxvjp.jit(lambda x, array: x + jaxvjp.tensor(array))(x, np.ones(2))
 
 
+def test_a_graph_from_outside_is_not_there_again():
+    w = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    h = w * w
+    with pytest.raises(jaxvjp.UnstageableError, match="graph that was there before"):
+        jaxvjp.jit(lambda: (h * 2).sum().backward())()
+    h.sum().backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+    assert jaxvjp.jit(lambda: h.detach() * 2)().tolist() == [2.0, 8.0]
+
+
+def test_a_compiled_function_is_one_node_and_one_dispatch_per_step():
+    w = jaxvjp.ones(3, requires_grad=True)
+    model = jaxvjp.compile(lambda x: jaxvjp.tanh(jaxvjp.sin(x) * w) + x)
+    assert jaxvjp.compile(model, disable=True) is model
+    for number in range(6):
+        before = jaxvjp.counters.compiles, jaxvjp.counters.dispatches
+        w.grad = None
+        y = model(jaxvjp.full((3,), float(number)))
+        y.sum().backward()
+        if number > 2:
+            assert y.grad_fn.name() == "CompiledFunctionBackward"
+            assert "jax.jit(" in str(jaxvjp.explain(model(jaxvjp.ones(3)).sum()))
+            assert (jaxvjp.counters.compiles, jaxvjp.counters.dispatches) == (before[0], before[1] + 1)
+
+
 def test_a_step_that_fails_changes_nothing():
     x = jaxvjp.tensor([1.0, 2.0])
     w = jaxvjp.tensor([1.0, 1.0], requires_grad=True)
@@ -809,10 +834,14 @@ def test_a_step_that_fails_changes_nothing():
         (w * x).sum().backward()
         return x.tolist()
 
+    y = (w * x * x).sum()
+    before, version = x.detach(), x._version
     with pytest.raises(jaxvjp.UnstageableError):
         step()
-    assert x.tolist() == [1.0, 2.0]
-    assert w.grad is None
+    assert x.tolist() == before.tolist() == [1.0, 2.0]
+    assert (x._version, w.grad) == (version, None)
+    y.backward()
+    assert w.grad.tolist() == [1.0, 4.0]
 
 
 def test_its_programs_are_bounded(monkeypatch):

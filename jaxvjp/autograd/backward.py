@@ -73,6 +73,8 @@ def backward(
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = _accumulated(nodes, cotangents, targets, create_graph)
+    if staging.journal is not None:
+        staging.journal.walks(walked)
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked, met)
     for receiver, gradient in receivers:
@@ -118,6 +120,8 @@ def grad(
     batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = _gradients_of(nodes, cotangents, targets, create_graph, batch)
+    if staging.journal is not None:
+        staging.journal.walks(walked)
     for position, node in enumerate(targets):
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(

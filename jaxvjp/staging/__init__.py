@@ -25,8 +25,9 @@ from jaxvjp.core.observers import observers
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype, get_default_dtype
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
+from jaxvjp.staging.results import is_leaf
 from jaxvjp.staging.surroundings import Same, Surroundings
-from jaxvjp.staging.variant import Variant, is_leaf
+from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
 from jaxvjp.tensor import Tensor
@@ -135,6 +136,8 @@ class Staged:
                     behind = self._leaves_behind(journal, result)
             if journal.refused is None:
                 variant = Variant(journal, surroundings, arguments, result)
+            if journal.refused is None:
+                variant.compute()
         except BaseException:
             staging.journal = None
             journal.undo()
@@ -143,9 +146,7 @@ class Staged:
             self._forget()
         if journal.refused is not None:
             self._variants[key] = None
-            return result
-        variant.compute()
-        if not behind:
+        elif not behind:
             self._variants[key] = [variant, *(self._variants.get(key) or ())]
         return result
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from jaxvjp.core.graph import Node, Versions, next_serial
@@ -89,6 +89,14 @@ class Journal:
     def asks(self, tensor: Tensor) -> None:
         """The `grad` of `tensor` is read."""
         self.asked.add(tensor)
+
+    def walks(self, operations: Iterable[Node]) -> None:
+        """A backward pass has gone through `operations`."""
+        outside = next(filter(self.older, operations), None)
+        if outside is not None:
+            self.refuse(
+                "goes back through a graph that was there before it, and will not be there again", outside.where
+            )
 
     def drawn(self, draw: Callable[[], Tensor]) -> Tensor:
         """A leaf of random numbers, which each later call draws anew."""

@@ -1,28 +1,28 @@
 """One program of a staged function: `Variant`.
 
 In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
-and run it. `surroundings` comes before it.
+and run it. `results` comes before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import ref
 
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, Passed, gradient_edges, leaf, reachable
-from jaxvjp.core.modes import recording
+from jaxvjp.core.graph import Node, Number, leaf, reachable
 from jaxvjp.core.places import Where
 from jaxvjp.core.plan import Plan, plan_of, survey
 from jaxvjp.ops.identity import detach, variable
-from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
+from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, is_leaf, rewritten, unfinished
 from jaxvjp.staging.surroundings import Place, Surroundings
-from jaxvjp.tensor import Tensor, view, wrap
+from jaxvjp.tensor import Tensor, wrap
 
 
 class Outside(NamedTuple):
@@ -41,54 +41,6 @@ class Outside(NamedTuple):
     requires_grad: bool
     has_grad: bool | None
     hooks: tuple[Any, ...]
-
-
-class Write(NamedTuple):
-    """That the storage of the tensor at `place` has a program's result `output` after the step, by so many counted
-    writes (`times`)."""
-
-    place: int
-    output: int
-    times: int
-    where: Where
-
-
-class Finished(NamedTuple):
-    """The step that made a tensor, whose graph has been walked back by now: it says only what it was."""
-
-    operation: Op | None
-    static: tuple[Any, ...]
-    avals: tuple[Aval, ...]
-
-    def made(self, tensor: Tensor) -> Tensor:
-        """`tensor`, as made by such a step."""
-        node = tensor._node
-        node.operation, node.static, node.input_avals = self
-        node.requires_grad = node.freed = node.special = True
-        node.passed = NOTHING_PASSED
-        return tensor
-
-
-NOTHING_PASSED = Passed([])
-
-
-class Returned(NamedTuple):
-    """What a leaf of the step's result is at each call: the tensor at a `place` outside, the `grad` of an `owner`, the
-    program's result `output`, or what it was the first time, `value`.
-
-    `alias` makes of the tensor at a place another one on its storage: a view, or what `detach()` gives.
-
-    `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
-    """
-
-    value: Any = None
-    place: int | None = None
-    alias: Callable[[Tensor], Tensor] | None = None
-    owner: int | None = None
-    output: int | None = None
-    aval: Any = None
-    where: Where = None
-    finished: Finished | None = None
 
 
 class Variant:
@@ -268,7 +220,7 @@ class Variant:
         if leaf_._storage is not None:
             shared = next((each for each in self._places if each._storage is leaf_._storage), None)
             if shared is not None:
-                return Returned(place=self._places[shared], alias=_alias_as(leaf_))
+                return Returned(place=self._places[shared], alias=alias_as(leaf_))
         node = self._node(leaf_)
         number = self.recorded.number[node]
         if number not in output:
@@ -339,10 +291,10 @@ class Variant:
             tensors[place].requires_grad = requires_grad
         for place, output, where in self.grads:
             tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
-        leaves = [self._made(each, result, tensors) for each in self.returned]
+        leaves = [each.made(result, tensors) for each in self.returned]
         return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
 
-    def _computed(self, tensors: list[Tensor]) -> Callable[[int, Where], Node]:
+    def _computed(self, tensors: list[Tensor]) -> Result:
         """Runs the program; gives a new node for a result of it."""
         values = self.table.copy()
         for place, number in self.reads:
@@ -353,7 +305,7 @@ class Variant:
         self.plan.run(values)
         return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
 
-    def _recorded(self, tensors: list[Tensor]) -> Callable[[int, Where], Node]:
+    def _recorded(self, tensors: list[Tensor]) -> Result:
         """Records the program as a node; gives a new node for a result of it."""
         assert self.graph is not None
         drawn = [draw() for draw in self.draws]
@@ -364,39 +316,6 @@ class Variant:
             return Node(node.operation, node.static, node.inputs, node.aval, node.requires_grad, where=where)
 
         return result
-
-    @staticmethod
-    def _made(returned: Returned, result: Callable[[int, Where], Node], tensors: list[Tensor]) -> Any:
-        if returned.place is not None:
-            tensor = tensors[returned.place]
-            return tensor if returned.alias is None else returned.alias(tensor)
-        if returned.owner is not None:
-            return tensors[returned.owner]._grad
-        if returned.aval is None:
-            return returned.value
-        if returned.output is None:
-            return wrap(leaf(returned.value, returned.aval, where=returned.where))
-        made = wrap(result(returned.output, returned.where))
-        return made if returned.finished is None else returned.finished.made(made)
-
-
-def _alias_as(like: Tensor) -> Callable[[Tensor], Tensor]:
-    """What makes of a tensor an alias of the kind that `like` is."""
-    of = like if like._base_tensor is None else like._base_tensor
-    tracked, counted, steps = of.requires_grad, of._versions is not None, like._steps
-
-    def alias(tensor: Tensor) -> Tensor:
-        base = tensor if tensor._base_tensor is None else tensor._base_tensor
-        if not tracked and (base.requires_grad or not steps):
-            base = base._alias(counted)
-        return view(base, *steps) if steps else base
-
-    return alias
-
-
-def is_leaf(value: Any) -> bool:
-    """Whether a part of a step's arguments or result is one for us: a tensor, or None."""
-    return value is None or isinstance(value, Tensor)
 
 
 def aliases_of(tensors: list[Tensor]) -> list[int]:
@@ -418,26 +337,9 @@ def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
-    """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
-    with recording(False):
-        if count:
-            tensor.write(new)
-            tensor.versions.count += count - 1
-        else:
-            tensor._alias(counted=False).write(new)
-
-
 def _same(after: Node, before: Node) -> bool:
     """Whether a tensor that shows `after` has the value that it had when it showed `before`."""
     return after is before or (after.operation in (variable, detach) and after.inputs == (before,))
-
-
-def unfinished(output: Node) -> bool:
-    """Whether a gradient of `output` could still be asked for."""
-    if not output.requires_grad or output.is_leaf:
-        return False
-    return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
 
 
 def _check_graph(outputs: list[Node], inside: list[Node], journal: Journal, steps: bool) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -26,12 +27,24 @@ from jaxvjp.core.graph import Node, leaf, next_serial
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.staging.results import Returned, is_leaf, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
-from jaxvjp.staging.variant import Returned, Variant, is_leaf, rewritten
+from jaxvjp.staging.variant import Variant
 from jaxvjp.tensor import Tensor
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
+
+
+def references_where(holders: int) -> int:
+    """What `sys.getrefcount` says of an object that a variable and so many other objects have, and nobody else."""
+    held = object()
+    _ = [SimpleNamespace(attribute=held) for _ in range(holders)]
+    return sys.getrefcount(held)
+
+
+ARRAY_ALONE, NODE_ALONE = references_where(1), references_where(2)
+"""An array that only its node has; a node that only a tensor and its storage have."""
 
 
 class Miss:
@@ -297,9 +310,11 @@ class _Text:
         call = f"run({', '.join(names)})"
         yield "counters.dispatches += 1"
         if self.donated:
-            # The node, this frame and the call have each array; the tensor, its storage, this frame and the call each
-            # node. Who has got hold of one besides would find the array gone, and so would another thread.
-            alone = [f"references(x{at}) == 3 and references(n{place}) == 4" for at, place in self.donated]
+            # Who else has got hold of an array or its node would find it gone, and so would another thread.
+            alone = [
+                f"references(x{at}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
+                for at, place in self.donated
+            ]
             yield f"if threads() == 1 and {' and '.join(alone)}:"
             yield f"    counters.donated += {len(self.donated)}"
             yield f"    {bound}run_over({', '.join(names)})"
@@ -312,7 +327,7 @@ class _Text:
         t, n, s = f"t{place}", f"n{place}", f"s{place}"
         yield f"c{place} = {t}._versions"
         yield (
-            f"if {s} is not None and {s}.node is {n} and references({n}) == 4 "
+            f"if {s} is not None and {s}.node is {n} and references({n}) == {NODE_ALONE} "
             f"and c{place} is not None and len(c{place}.shown) == 1:"
         )
         yield f"    {n}.value = {value}"
