@@ -34,7 +34,8 @@ READING_ORDER = """
     autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
-    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
+    staging.graphs staging.journal staging.surroundings staging.results staging.variant staging.warm staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
     explain.fallback explain.cuts explain.story explain.text explain.layout explain.scope explain.functions
