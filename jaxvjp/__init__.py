@@ -24,12 +24,14 @@ from jaxvjp import (
     functions,
     indexing,
     linalg,
+    masked,
     nn,
     parts,  # noqa: F401 - publishes its functions, as `sampling` does
     properties,  # noqa: F401
     random,
     sampling,  # noqa: F401
     selection,  # noqa: F401 - for what it publishes
+    signal,
     special,
     splitting,  # noqa: F401
     strides,  # noqa: F401
@@ -109,6 +111,7 @@ __all__ = [
     "jit",
     "linalg",
     "manual_seed",
+    "masked",
     "nn",
     "no_grad",
     "ones",
@@ -125,6 +128,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",
+    "signal",
     "special",
     "tensor",
     "testing",

@@ -28,6 +28,7 @@ READING_ORDER = """
     core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
     strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
+    masked signal.windows signal
     autograd.variable linalg fft special
     nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step

@@ -45,6 +45,9 @@ ANY_OF_EQUAL: dict[str, int | None] = {
 """Those whose indices torch leaves open where elements are equal, as they are in the smaller types: with the place of
 the result that is nevertheless determined."""
 
+NO_GRADIENT = frozenset(["linalg.norm", "linalg.vector_norm", "masked.norm", "masked.normalize", "norm"])
+"""Those of which torch leaves a gradient out that is zero, as that of a norm of order 0; here it is zeros."""
+
 OTHER_WORDS: dict[str, str] = {
     "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
     "amin": "as for amax",
@@ -71,11 +74,9 @@ WHAT_IT_TAKES: dict[str, str] = {
     "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
     "_chunk_cat": "an inner function of torch's distributed training: `cat` of `chunk`",
     "_unsafe_masked_index*": "an inner function of torch's compiler: `where` and `index`",
-    "masked.*": "the namespace torch.masked: each a fill by the mask and then an op that is here",
     "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
     "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
     "special.airy_ai": "as the Bessel functions",
-    "signal.windows.*": "the namespace torch.signal.windows: closed formulas",
     "linalg.ldl_*": "LAPACK's factors L and D with pivots of two rows, which JAX has not; torch has no gradient either",
     "ldl_*": "as linalg.ldl_factor",
     "*_lowrank": "random projections, `qr` and `svd` of them",
