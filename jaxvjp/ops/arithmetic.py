@@ -115,12 +115,19 @@ def float_power(input: Either, exponent: Either):
 # Extremes of two. Where the operands are equal each has half of the gradient, but for `fmax` and `fmin`.
 
 
+def _extreme(better, input, other):
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return better(input, other)
+    # Where one is NaN neither is less, and so torch gives either the whole gradient.
+    return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
+
+
 @op(promotion=ARITHMETIC, saves="input, other", aliases="max")
 def maximum(input, other):
     """The larger of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("maximum not implemented for complex tensors.")
-    return jnp.maximum(*broadcast(input, other))
+    return _extreme(jnp.maximum, *broadcast(input, other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other", aliases="min")
@@ -128,7 +135,7 @@ def minimum(input, other):
     """The smaller of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("minimum not implemented for complex tensors.")
-    return jnp.minimum(*broadcast(input, other))
+    return _extreme(jnp.minimum, *broadcast(input, other))
 
 
 def _number_first(better, input, other):
