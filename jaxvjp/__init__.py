@@ -24,6 +24,7 @@ from jaxvjp import (
     functions,
     indexing,
     linalg,
+    lowrank,  # noqa: F401
     masked,
     nn,
     parts,  # noqa: F401 - publishes its functions, as `sampling` does

@@ -29,8 +29,8 @@ READING_ORDER = """
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
     strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
     masked signal.windows signal
-    autograd.variable linalg fft special
-    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
+    autograd.variable linalg lowrank fft special
+    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.native nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn

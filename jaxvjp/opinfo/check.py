@@ -21,7 +21,7 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.opinfo.table import ANY_OF_EQUAL, NO_GRADIENT, OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
+from jaxvjp.opinfo.table import ANY_OF_EQUAL, COSTLY, NO_GRADIENT, OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
 
 FLOATING = ("float64", "float32", "complex128")
 EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
@@ -138,6 +138,8 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
     _seed(0)
     dtype = getattr(torch, name)
     drawn = [each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not _foreign(each)]
+    if op.name in COSTLY and count is not None:
+        count = 1
     numbered = [(f"sample {number}: {_described(each)}", each) for number, each in enumerate(drawn)]
     if count is None or len(numbered) <= count:
         return numbered

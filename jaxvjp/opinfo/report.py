@@ -193,7 +193,7 @@ def places() -> dict[str, list[str]]:
             found.setdefault("Tensor, in place", set()).add(name)
     for name in creation.__all__:
         found["torch"].add(name)
-    return {place: sorted(names) for place, names in sorted(found.items())}
+    return {place: sorted(each for each in names if each[0] != "_") for place, names in sorted(found.items())}
 
 
 def document() -> str:

@@ -24,7 +24,7 @@ def _window(heights: Callable[..., Array]) -> Callable[..., Array]:
     name = heights.__name__
 
     @wraps(heights)
-    def make(M: int, *, dtype: Dtype | None = None, **named: Any) -> tuple[Array, Dtype]:  # noqa: N803 - torch's name
+    def make(M: int, *, dtype: Dtype | None = None, **named: Any) -> tuple[Array, Dtype]:
         own = dtype or get_default_dtype()
         _check(CHECKED_AS.get(name, name), M, own)
         return heights(M, **named), own
@@ -57,20 +57,20 @@ def _from_middle(length: int, sym: bool) -> Array:
 
 
 @_window
-def bartlett(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def bartlett(M: int, *, sym: bool = True) -> Array:
     """A triangle that starts from 0."""
     from_end: Array = 1 - np.abs(2 * _places(M, sym) - 1)
     return from_end
 
 
 @_window
-def cosine(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def cosine(M: int, *, sym: bool = True) -> Array:
     """The upper half of a cosine."""
     return np.sin(np.pi * (np.arange(M) + 0.5) / (M + (not sym and M > 1)))
 
 
 @_window
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:  # noqa: N803
+def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True) -> Array:
     """`exp(-|distance| / tau)` from the middle or, of one that is not symmetric, from `center`."""
     if tau <= 0:
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
@@ -80,7 +80,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 
 @_window
-def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:  # noqa: N803
+def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:
     """A bell of standard deviation `std`."""
     if std <= 0:
         raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
@@ -88,7 +88,7 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True) -> Array:  # noqa: N
 
 
 @_window
-def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:  # noqa: N803
+def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:
     """Kaiser's window, the narrower the larger `beta`."""
     if beta < 0:
         raise ValueError(f"beta must be non-negative, got: {beta} instead.")
@@ -96,7 +96,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True) -> Array:  # noqa: N
 
 
 @_window
-def general_cosine(M: int, *, a: Iterable[float], sym: bool = True) -> Array:  # noqa: N803
+def general_cosine(M: int, *, a: Iterable[float], sym: bool = True) -> Array:
     """The alternating sum of cosines of 0, 1, 2, … periods with the weights `a`."""
     if M < 2:
         return np.ones(M)
@@ -108,31 +108,31 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True) -> Array:  #
 
 
 @_window
-def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True) -> Array:  # noqa: N803
+def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True) -> Array:
     """`alpha` minus a period of a cosine times `1 - alpha`."""
     return general_cosine(M, a=[alpha, 1.0 - alpha], sym=sym)
 
 
 @_window
-def hamming(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def hamming(M: int, *, sym: bool = True) -> Array:
     """A period of a cosine, raised so that it starts from 0.08."""
     return general_hamming(M, sym=sym)
 
 
 @_window
-def hann(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def hann(M: int, *, sym: bool = True) -> Array:
     """A period of a cosine, raised to start from 0."""
     return general_hamming(M, alpha=0.5, sym=sym)
 
 
 @_window
-def blackman(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def blackman(M: int, *, sym: bool = True) -> Array:
     """A sum of two cosines that starts from 0."""
     return general_cosine(M, a=[0.42, 0.5, 0.08], sym=sym)
 
 
 @_window
-def nuttall(M: int, *, sym: bool = True) -> Array:  # noqa: N803
+def nuttall(M: int, *, sym: bool = True) -> Array:
     """Nuttall's sum of three cosines."""
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym)
 
