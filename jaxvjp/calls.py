@@ -15,12 +15,12 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from jaxvjp import dtypes
 from jaxvjp.application import keep_flat
 from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
-from jaxvjp.ops import products
 from jaxvjp.ops.op import Aval
 from jaxvjp.size import Size
 from jaxvjp.tensor import Tensor
@@ -101,7 +101,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
     """`slow`, which takes any arguments, with a memory; `by_value` if what it records depends on what numbers say."""
     kinds: dict[tuple[Any, ...], Kind | None] = {}
     alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
-    products.REMEMBERED += [kinds, alone]
+    dtypes.REMEMBERED += [kinds, alone]
 
     @wraps(slow)
     def front(*arguments: Any, **named: Any) -> Any:
@@ -195,7 +195,7 @@ def call_of(read: Sequence[Any], values: Sequence[Any], result: Any) -> Call:
 def remembering_operator(slow: Front, by_value: bool) -> Front:
     """A binary operator's front with a memory: as `remembering`, and twice as fast."""
     calls: dict[tuple[Any, ...], Call] = {}
-    products.REMEMBERED.append(calls)
+    dtypes.REMEMBERED.append(calls)
 
     @wraps(slow)
     def front(self: Tensor, other: Any) -> Any:

@@ -171,6 +171,8 @@ def atan2(input, other):
 def hypot(input, other):
     """`sqrt(input² + other²)`."""
     input, other = _ordered("hypot", input, other)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise not_implemented("hypot", input)
     return jnp.hypot(input, other)
 
 
@@ -411,6 +413,8 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
 @op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)))
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:
+        raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
             kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]
