@@ -14,8 +14,9 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (2e-2, 2e-2),
         "bfloat16": (1e-1, 5e-2),
     },
+    # Of these two torch's own rounding is up to 14 times the common tolerance, measured against float64; ours is not.
     "linalg.householder_product": {"float32": (1e-3, 1e-4)},
-    "matrix_exp": {"float32": (1e-3, 1e-3)},  # large powers, summed in another order
+    "matrix_exp": {"float32": (1e-3, 1e-3)},
     "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
     "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
     "grid_sampler_2d": {"float32": (1e-4, 1e-4)},
