@@ -138,12 +138,19 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
     _seed(0)
     dtype = getattr(torch, name)
     drawn = [each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not _foreign(each)]
+    drawn = [each.transform(_leaf_of_its_own) for each in drawn]
     if op.name in COSTLY and count is not None:
         count = 1
     numbered = [(f"sample {number}: {_described(each)}", each) for number, each in enumerate(drawn)]
     if count is None or len(numbered) <= count:
         return numbered
     return [numbered[round(place * (len(numbered) - 1) / max(count - 1, 1))] for place in range(count)]
+
+
+def _leaf_of_its_own(value: Any) -> Any:
+    """`value`; for a view of a leaf a leaf, for a view that was made without recording gets no gradient in torch."""
+    lost = _is_tensor(value) and value.requires_grad and value._is_view()
+    return value.detach().requires_grad_() if lost else value
 
 
 def _described(sample: Any) -> str:

@@ -69,7 +69,6 @@ OTHER_WORDS: dict[str, str] = {
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {
-    "istft": "in one of these samples torch finds no gradient of the window, though it does of such windows elsewhere",
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
 }
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
