@@ -21,6 +21,9 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
     "grid_sampler_2d": {"float32": (1e-4, 1e-4)},
     "svd_lowrank": {"complex128": (1e-6, 1e-8)},  # second derivatives of five decompositions one after the other
+    # torch's own are exact to but seven digits near their zeros; ours to twelve, as a test against SciPy's tells.
+    **{f"special.{name}": {"float64": (1e-5, 2e-6)} for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
+    "special.airy_ai": {"float64": (1e-5, 1e-5)},
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
     "nn.functional.layer_norm": {"float32": (1e-4, 5e-4)},
@@ -78,9 +81,6 @@ NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
 
 WHAT_IT_TAKES: dict[str, str] = {
     "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
-    "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
-    "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
-    "special.airy_ai": "as the Bessel functions",
     "linalg.ldl_*": "LAPACK's factors L and D with pivots of two rows, which JAX has not; torch has no gradient either",
     "ldl_*": "as linalg.ldl_factor",
     "sparse.*": "sparse tensors",
