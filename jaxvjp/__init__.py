@@ -9,6 +9,10 @@ are the public names and nothing else. The rooms in reading order: `devices`, `d
 from __future__ import annotations
 
 from importlib import import_module
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import Any
 
 from jaxvjp import (
@@ -22,6 +26,7 @@ from jaxvjp import (
     fft,
     func,
     functions,
+    histograms,  # noqa: F401 - for what it publishes
     indexing,
     linalg,
     lowrank,  # noqa: F401
@@ -67,6 +72,7 @@ from jaxvjp.size import Size
 from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Tensor
 
+newaxis = None
 __version__ = "0.1.0"
 
 functions.attach_methods()

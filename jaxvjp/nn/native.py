@@ -12,8 +12,9 @@ from typing import Any
 from jaxvjp.application import apply
 from jaxvjp.dtypes import bool_, uint8
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.nn.drawn import kept_with
-from jaxvjp.nn.running import batch_norm, update
+from jaxvjp.nn.drawn import dropout, kept_with
+from jaxvjp.nn.running import batch_norm, instance_norm, update
+from jaxvjp.nn.tables import embedding
 from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
 from jaxvjp.ops.neural.resampling import affine_grid, grid_sample
 from jaxvjp.publishing import public
@@ -123,6 +124,66 @@ def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_
     total = grad_output.mul(output).sum(dim, keepdim=True)
     gradient: Tensor = grad_output.sub(total).mul(output).to(input_dtype)
     return gradient
+
+
+@public("function", name="batch_norm")
+def batch_norm_kernel(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.batch_norm`, its arguments in another order. Counterpart of `torch.batch_norm`."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@public("function", name="instance_norm")
+def instance_norm_kernel(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.instance_norm`, its arguments in another order. Counterpart of `torch.instance_norm`."""
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@public("function", name="dropout")
+def dropout_kernel(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.dropout`. Counterpart of `torch.dropout`."""
+    return dropout(input, p, train)
+
+
+@public("function", name="embedding")
+def embedding_kernel(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """`nn.functional.embedding`, its arguments in another order. Counterpart of `torch.embedding`."""
+    padding = None if padding_idx == -1 else padding_idx
+    rows: Tensor = embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    return rows
+
+
+@public("function")
+def detach(input: Tensor) -> Tensor:
+    """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
+    return input.detach()
+
+
+@public()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
+    return bool(input.shape == other.shape)
 
 
 MODES = ("bilinear", "nearest", "bicubic")

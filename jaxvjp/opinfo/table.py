@@ -84,7 +84,11 @@ WHAT_IT_TAKES: dict[str, str] = {
     "linalg.ldl_*": "LAPACK's factors L and D with pivots of two rows, which JAX has not; torch has no gradient either",
     "ldl_*": "as linalg.ldl_factor",
     "sparse.*": "sparse tensors",
+    "hash_tensor": "integers of 64 bits without sign, which the library has not",
+    "max_pool2d_with_indices_backward": "torch's samples call `torch.ops.aten`; here: the gradient of `max_pool2d`",
+    "jiterator*": "CUDA kernels given as text",
+    "to_sparse": "sparse tensors",
+    "torch.*": "torch's samples call `torch.ops.aten`: kernels of its compiler, and of 8-bit types",
     "chalf": "a complex type of 32 bits, which JAX has not",
-    "histogram*": "edges found from values, as `histc` does, for each dimension",
 }
 """For ops that are missing and take more than a row: what."""

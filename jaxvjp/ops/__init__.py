@@ -23,6 +23,7 @@ from jaxvjp.ops import (  # noqa: F401
     rearrangement,
     reduction,
     scattering,
+    segments,
     solving,
     sorting,
     spectrograms,
