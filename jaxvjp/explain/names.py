@@ -40,10 +40,16 @@ class Statement(NamedTuple):
     @property
     def text(self) -> str:
         """The statement on one line, as it was written; of a compound statement its head."""
-        last = getattr(self.tree, "body", None)
-        end = last[0].lineno - 1 if last else self.tree.end_lineno or self.line
-        lines = linecache.getlines(self.filename)[self.line - 1 : max(end, self.line)]
-        return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+        body = getattr(self.tree, "body", None)
+        if body and body[0].lineno > self.line:
+            lines = linecache.getlines(self.filename)[self.line - 1 : body[0].lineno - 1]
+            return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+        return _piece(self.filename, self.tree)
+
+    @property
+    def expression_text(self) -> str:
+        """The expression on one line, as it was written; empty where it is not known which one it was."""
+        return "" if self.expression is None or self.expression is self.tree else _piece(self.filename, self.expression)
 
 
 def statement(where: Where) -> Statement | None:
@@ -70,7 +76,7 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
     tree, expression = found.tree, found.expression
     if isinstance(tree, ast.Assign):
         if expression in tree.targets:  # `y[0] = 1`, which writes
-            return _root(expression)
+            return None if kind == "view" else _root(expression)
         if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
             key = tree.value.keys[tree.value.values.index(expression)]
             outer = _plain(tree.targets[0])
@@ -183,6 +189,14 @@ def _enclosing(filename: str, known: dict[Span, Statement], span: Span) -> State
         return None
     _, smallest = min(inside, key=lambda pair: pair[0][1] - pair[0][0])
     return Statement(filename, smallest.tree, None)
+
+
+def _piece(filename: str, tree: Any) -> str:
+    """What stands in a file where `tree` was read, on one line."""
+    lines = [each.encode() for each in linecache.getlines(filename)[tree.lineno - 1 : tree.end_lineno]]
+    lines[-1] = lines[-1][: tree.end_col_offset]  # columns are bytes, and a comment may follow
+    lines[0] = lines[0][tree.col_offset :]
+    return " ".join(each.decode().strip() for each in lines)
 
 
 def _plain(target: ast.expr) -> str | None:

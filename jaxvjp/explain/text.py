@@ -1,6 +1,7 @@
 """What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
 
-In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`). `story` comes before it.
+In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
+user does not (`label_of`). `story` comes before it.
 """
 
 from __future__ import annotations
@@ -9,14 +10,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.graph import Node, Number
-from jaxvjp.explain.names import assigned, numbered, safe, within_builtin
+from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import item, variable
+from jaxvjp.ops.identity import item, outcome, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that no line of the user's recorded."""
+
+
+LABEL = 32
+"""A piece of the user's text that is longer than this does not do as a label."""
 
 
 class Text:
@@ -30,6 +35,7 @@ class Text:
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
         self.inner: set[Node] = set()
+        self.parts: set[Node] = set()
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
@@ -43,8 +49,11 @@ class Text:
         and what Python's own functions, such as `sum`, made on the way."""
         first: dict[int, Node] = {}
         for node in nodes:
-            if within_builtin(node.where):
-                self.inner.update(each for each in node.inputs if type(each) is Node and each.where == node.where)
+            parts = [each for each in node.inputs if type(each) is Node and each.where == node.where]
+            if node.operation is not put:  # of `y[0] = x` what is put is y[0]
+                self.parts.update(parts)
+            if parts and within_builtin(node.where):
+                self.inner.update(parts)
             if type(node.aval) is tuple or node.value is None:
                 continue
             other = first.setdefault(id(node.value), node)
@@ -87,6 +96,21 @@ class Text:
                 index //= node.static[1]
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
         return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
+
+    def label_of(self, node: Node) -> str:
+        """What to call a node in a table: its name; what stands in the user's line, `2 * b`; or its operation."""
+        name = self.name_of(node)
+        if name is not None:
+            return name
+        source = None if node in self.parts else statement(node.where)
+        text = "" if source is None else source.expression_text
+        if 0 < len(text) <= LABEL:
+            return text
+        if node.operation is None:
+            return "a constant"
+        if node.operation is outcome and node.python is not None:
+            return node.python.name.removesuffix("Backward")
+        return node.operation.torch_name
 
 
 def wide(aval: Aval | tuple[Aval, ...]) -> bool:
