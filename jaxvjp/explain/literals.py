@@ -50,7 +50,7 @@ def literal(value: Any) -> ast.expr:
         return _number(value)
     if isinstance(value, slice):
         return ast.Slice(*[None if each is None else literal(each) for each in (value.start, value.stop, value.step)])
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | range):
         return ast.Tuple([literal(each) for each in value], ast.Load())
     if isinstance(value, list):
         return ast.List([literal(each) for each in value], ast.Load())

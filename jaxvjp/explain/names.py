@@ -12,7 +12,7 @@ import ast
 import builtins
 import keyword
 import linecache
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -103,6 +103,22 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
     return None
 
 
+def loop_variables(filename: str, line: int, depth: int) -> list[str]:
+    """The names that a `for` around a line gives to what it goes through, which has `depth` loops between itself and
+    the line; none where there is no such loop."""
+    tree = _parsed(filename, tuple(linecache.getlines(filename)))
+    loops = [
+        each.tree
+        for each in (tree or {}).values()
+        if isinstance(each.expression, ast.For) and each.line < line <= (each.tree.end_lineno or 0)
+    ]
+    if depth >= len(loops):
+        return []
+    loop: Any = sorted(loops, key=lambda each: each.lineno)[-1 - depth]
+    parts = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    return [each.id for each in parts if isinstance(each, ast.Name) and each.id != "_"]
+
+
 def within_builtin(where: Where) -> bool:
     """Whether an operation was recorded by a function of Python's own, such as `sum(x)`, which makes several."""
     found = statement(where)
@@ -127,7 +143,7 @@ def names_in(variables: Mapping[str, Any]) -> dict[Node, str]:
     found: dict[Node, str] = {}
     inner: dict[Node, str] = {}
     for name, value in variables.items():
-        if name.startswith("_"):
+        if name.startswith("_") or not name.isidentifier():  # pytest has variables that no program could
             continue
         if isinstance(value, Tensor):
             found.setdefault(value.node, name)
@@ -237,11 +253,11 @@ def safe(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) or name in TAKEN else name
 
 
-TAKEN = frozenset(["jax", "jnp", "range"])
+TAKEN = frozenset(["jax", "jnp", "range", "enumerate"])
 """What printed programs use themselves."""
 
 
-def numbered(name: str, taken: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
+def numbered(name: str, taken: Collection[str]) -> str:
     """`name`, or with the first number that is free: `y`, `y_2`, `y_3`."""
     candidate, number = name, 2
     while candidate in taken:

@@ -84,7 +84,7 @@ def transformed(scope: Scope, node: Node) -> Any:
             return call("jax.vjp", part, *chosen)
 
         vjp = Step(leaves, taken, [*[None] * outputs, "pullback"], order, where, unpacked=True)
-        vjp.grouped = None if outputs == 1 else (0, outputs)
+        vjp.grouped = [] if outputs == 1 else [(0, outputs)]
         scope.add(vjp)
 
         def pulled(e: Sequence[Expression]) -> Expression:
@@ -92,7 +92,7 @@ def transformed(scope: Scope, node: Node) -> Any:
                 call("jnp.conj", each) if aval.dtype.is_complex else each
                 for each, aval in zip(e[1:], [each.aval for each in node.inputs[count:]], strict=True)
             ]
-            v = given[0] if vjp.grouped is None else ast.Tuple(given, ast.Load())
+            v = given[0] if not vjp.grouped else ast.Tuple(given, ast.Load())
             callee = call("jax.vmap", e[0]) if static[2] else e[0]
             return call(callee, v)
 

@@ -17,7 +17,6 @@ from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
-from jaxvjp.explain.fallback import primitives
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
@@ -127,10 +126,10 @@ class Scope:
             return self._alias(node, self.values[self.text.twins[node]])
         if operation is None:
             return self._leaf(node)
-        if operation is variable:
-            return self._alias(node, self.values[node.inputs[0]])
         if not node.inputs and node.value is not None:  # its history was given up
             return self._leaf(node)
+        if operation is variable:
+            return self._alias(node, self.values[node.inputs[0]])
         if operation is item:
             return self._item(node)
         if operation is detach and not node.inputs[0].requires_grad:
@@ -198,8 +197,6 @@ class Scope:
 
     def _operation(self, node: Node) -> Any:
         how = written_node(node)
-        if how is None:
-            return self._fallback(node)
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             place = how.given.index(how.results[0])
             return self._alias(node, self.value(node.inputs[place]))
@@ -218,7 +215,7 @@ class Scope:
         else:
             inputs = [self.value(each) for each in node.inputs]
             assert node.operation is not None
-            wanted = node.operation.function.__name__.lstrip("_")
+            wanted = node.operation.torch_name
             called = self.text.define(wanted, definition(node.operation, how, {*self.text.taken}))
 
             def write(expressions: Sequence[Expression]) -> Expression:
@@ -259,18 +256,6 @@ class Scope:
             return False
         return node.operation is not detach and any(each.requires_grad for each in self.text.inputs(node))
 
-    def _fallback(self, node: Node) -> Any:
-        assert node.operation is not None
-        several = type(node.aval) is tuple
-        if not self.text.wide:
-            raise NeedsWide  # primitives name every dtype as it was traced, those of positions too, which are int64
-        self.text.imports["import jax.extend"] = None
-        text = primitives(node.operation, node.static, tuple([each.aval for each in node.inputs]))
-        called = self.text.define(node.operation.function.__name__.lstrip("_"), text)
-        inputs = [self.value(each) for each in node.inputs]
-        names = [None] * len(node.aval) if several else [self._wanted(node)]
-        return self._finished(node, inputs, lambda e: call(called, *e), names, several)
-
     def _indexed(self, node: Node) -> Value | None:
         """One index for a chain of cuts; None where there is no chain."""
         chain = chain_of(node)
@@ -306,9 +291,9 @@ def function(
     """Defines a function whose statements are those of `scope`; `outside` has what it reaches out for. Its name."""
     names = [numbered(safe(each.wanted or "x"), []) for each in params] if param_names is None else list(param_names)
     for place, each in enumerate(names):
-        names[place] = numbered(each, names[:place])
+        names[place] = numbered(each, [*names[:place], *scope.text.held])
     given: dict[Value, Expression] = {value: parsed(each) for value, each in zip(params, names, strict=True)}
-    reserved: set[str] = {"jax", "jnp"}
+    reserved: set[str] = {"jax", "jnp", *scope.text.held}
     for outer, inner in scope.reached.items():
         if outer not in outside:
             continue  # nothing reads it after all
@@ -325,8 +310,8 @@ def function(
     return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
 
 
-def written_node(node: Node) -> Written | None:
-    """How a node's op is written; None where it can only be told in JAX's primitives."""
+def written_node(node: Node) -> Written:
+    """How a node's op is written; Unwritable, with the reason, where it cannot be."""
     operation = node.operation
     assert operation is not None
     givens = []
@@ -338,5 +323,8 @@ def written_node(node: Node) -> Written | None:
             givens.append(Given(each.aval))
     try:
         return written(operation, node.static, tuple(givens))
-    except Unwritable:
-        return None
+    except Unwritable as error:
+        raise Unwritable(
+            f"the op {operation.name} cannot be written as JAX source: {error}\n"
+            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it."
+        ) from error

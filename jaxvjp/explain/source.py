@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +20,7 @@ import jaxvjp.explain.programs  # noqa: F401 - both say how their nodes are writ
 from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
-from jaxvjp.explain.layout import laid_out
+from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.literals import Unwritable, call, literal, name
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
@@ -68,18 +69,24 @@ def write(story: Story, style: str = "vjp") -> Program:
 
 
 def executed(program: Program) -> dict[str, Any]:
-    """The variables that a program leaves, run in a fresh namespace; JAX's settings stay what they were."""
+    """The variables that a program leaves, run in a fresh namespace."""
     namespace: dict[str, Any] = {"__name__": "explained", **program.held}
-    settings = ("jax_enable_x64", "jax_default_matmul_precision")
-    before = {each: getattr(jax.config, each) for each in settings}
-    try:
-        with jax.enable_x64("jax_enable_x64" in program.source):
-            exec(compile(program.source, "<explained>", "exec"), namespace)
-    finally:
-        update: Any = jax.config.update
-        for each, value in before.items():
-            update(each, value)
+    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
+    with configured(program):
+        exec(compile("\n".join(lines), "<explained>", "exec"), namespace)
     return namespace
+
+
+@contextmanager
+def configured(program: Program) -> Iterator[None]:
+    """JAX's settings as a program wants them, in this thread alone and for a while: the text itself, run by hand, sets
+    them for good."""
+    lines = program.source.splitlines()
+    with ExitStack() as stack:
+        stack.enter_context(jax.enable_x64(WIDE_TYPES in lines))
+        if EXACT_PRODUCTS in lines:
+            stack.enter_context(jax.default_matmul_precision("highest"))
+        yield
 
 
 class _Function(NamedTuple):
@@ -218,7 +225,7 @@ class _Writer:
             return call("jax.vjp", name(called), *given)
 
         step = self.top.add(Step(made.inputs, written, [*made.wanted, "pullback"], order, event.where, stays=True))
-        step.grouped = None if len(outputs) == 1 else (0, len(outputs))
+        step.grouped = [] if len(outputs) == 1 else [(0, len(outputs))]
         self.pullbacks[key] = (step.outputs[:-1], step.outputs[-1])
         for node, value in zip(outputs, step.outputs, strict=False):
             self.top.values.setdefault(node, value)
@@ -244,7 +251,7 @@ class _Writer:
                 return call(call("jax.value_and_grad", name(called), **argnums), *given)
 
             step = Step(made.inputs, both, [*made.wanted, *names], order, event.where, stays=True)
-            step.grouped = (1, 1 + len(params)) if len(params) > 1 else None
+            step.grouped = [(1, 1 + len(params))] if len(params) > 1 else []
             self.top.values.setdefault(root, self.top.add(step).outputs[0])
             return step.outputs[1:]
         if self.style != "jacrev" or complex_ or walked.batched:

@@ -48,7 +48,13 @@ class Text:
         """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
         and what Python's own functions, such as `sum`, made on the way."""
         first: dict[int, Node] = {}
+        last: dict[Any, Node] = {}
         for node in nodes:
+            if node.where not in last or node.serial > last[node.where].serial:
+                last[node.where] = node
+        for node in nodes:
+            if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
+                self.inner.add(node)  # `x.masked_select(m)` records two, of which the last is what it returns
             parts = [each for each in node.inputs if type(each) is Node and each.where == node.where]
             if node.operation is not put:  # of `y[0] = x` what is put is y[0]
                 self.parts.update(parts)
@@ -81,10 +87,10 @@ class Text:
         if tensor is not None and self.first[tensor] is not node:  # what it was called before it was written
             return self.name_of(self.first[tensor])
         own = self.story.names.get(node)
+        if own is None and node in self.inner:
+            return None
         if node.operation is None or node.operation is variable:
-            if own is not None:
-                return own
-            return assigned(node.where)
+            return own or assigned(node.where)
         if node.holder is None or node in self.inner:
             return own
         index = None

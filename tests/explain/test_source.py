@@ -255,6 +255,102 @@ def test_loops_are_rolled_as_far_as_they_repeat():
     assert "    for _ in range(8):\n        y = y * 2" in printed
 
 
+def body(lines):
+    """The body of the function that is printed of the y that lines come to, without comments."""
+    start = "x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)\n"
+    printed = shown(f"{start}{textwrap.dedent(lines)}\ne = explain(y)")
+    inside = printed.partition("def f(x):\n")[2].partition("    return")[0]
+    return textwrap.dedent("\n".join(line.partition("  #")[0].rstrip() for line in inside.splitlines())).strip()
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (
+            "y = x\nfor i in range(4):\n    y = y * x[i] + i",
+            "y = x\nfor i in range(4):\n    y = y * x[i] + i",
+        ),
+        (
+            "y = x.sum()\nfor k in range(1, 4):\n    y = (y + x[k] * (k + 1)).sin()",
+            "y = jnp.sum(x)\nfor k in range(1, 4):\n    y = jnp.sin(y + x[k] * (k + 1))",
+        ),
+        (
+            "y = torch.zeros(4)\nfor i in range(4):\n    y[i] = x[3 - i] * 2.0",
+            "y = jnp.zeros(4)\nfor i in range(4):\n    y = y.at[i].set(x[3 - i] * 2.0)",
+        ),
+        (
+            "y = x\nfor scale in (0.1, 0.5, 0.25):\n    y = y * scale + x",
+            "y = x\nfor scale in (0.1, 0.5, 0.25):\n    y = y * scale + x",
+        ),
+        (
+            "y = x\nfor i, w in enumerate([0.1, 0.5, 0.25]):\n    y = y * w - x[i]",
+            "y = x\nfor i, w in enumerate((0.1, 0.5, 0.25)):\n    y = y * w - x[i]",
+        ),
+        (
+            "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
+            "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
+        ),
+        (  # the name of the loop's variable is another value's here
+            "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
+            "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
+        ),
+        (  # what a person has written line by line stays so
+            "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
+            "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
+        ),
+        (
+            "y = x\nfor i in range(2):\n    y = y * x[i]",
+            "y = x * x[0]\ny = y * x[1]",
+        ),
+    ],
+)
+def test_rounds_that_differ_in_numbers_are_a_loop_as_a_person_would_write_it(lines, wanted):
+    assert body(lines) == wanted
+
+
+def test_gradients_of_a_loop_are_rolled_after_the_first():
+    printed = shown("""
+        x = torch.tensor(1.0, requires_grad=True)
+        with explain.recording() as story:
+            y = x ** 2
+            for v in (1.0, 10.0, 100.0, 1000.0):
+                y.backward(torch.tensor(v), retain_graph=True)
+    """)
+    lines = [line.partition("  #")[0].rstrip() for line in printed.splitlines()]
+    assert lines[-5:] == [
+        "y, pullback = jax.vjp(f, x)",
+        "(x_grad,) = pullback(jnp.array(1.0))",
+        "for v in (10.0, 100.0, 1000.0):",
+        "    (dx,) = pullback(jnp.array(v))",
+        "    x_grad = x_grad + dx",
+    ]
+
+
+def test_functions_within_an_operation_are_functions_and_the_fastest_way_is_not_said():
+    torch = jaxvjp
+    x = torch.randn(3, 4, requires_grad=True)
+    scores = torch.randn(5, 2, 4, requires_grad=True)
+    image, weight = torch.randn(1, 4, 5, 5), torch.randn(4, 1, 3, 3, requires_grad=True)
+    spelled = torch.tensor([[1, 2], [2, 1]])
+    for result, parts in (
+        (x.mode(1)[0], ["jnp.vectorize(lambda row: jnp.searchsorted(row, row), signature='(n)->(n)')(values)"]),
+        (x.cummax(1)[0], ["\n    def later(a, b):\n", "jax.lax.associative_scan(later, ("]),
+        (
+            torch.nn.functional.ctc_loss(scores.log_softmax(-1), spelled, (5, 4), (2, 1)),
+            ["\n    def step(alpha, frame):\n        time, scores = frame\n", "final, _ = jax.lax.scan(step, start"],
+        ),
+        (
+            torch.nn.functional.conv2d(image, weight, groups=4),
+            ["jax.lax.conv_general_dilated(image, weight, ", "feature_group_count=4)"],
+        ),
+        (torch.nn.functional.conv_transpose2d(image, weight, groups=2), ["feature_group_count=2)"]),
+    ):
+        explanation = result.explain()
+        explanation.check(rtol=1e-4)
+        for each in parts:
+            assert each in explanation.source
+
+
 def test_names_that_are_still_needed_are_not_taken():
     printed = shown("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -277,6 +373,20 @@ def test_64_bit_types_are_said_and_leave_nothing_behind():
     assert 'jax.config.update("jax_enable_x64", True)' in printed
     assert "dtype=jnp.float64" in printed
     assert jax.config.jax_enable_x64 == before
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_running_sets_nothing_of_jax_for_other_threads_or_for_good(wide, monkeypatch):
+    """Neither within a thread's own setting, which is not the process's, nor without."""
+    said, kept = [], dict(jax.config.values)
+    monkeypatch.setattr(jax.config, "update", lambda *setting: said.append(setting))
+    x = jaxvjp.tensor([1.0, 2.0], dtype=jaxvjp.float64, requires_grad=True)
+    with jax.enable_x64(wide):
+        found = (x * x).sum().explain().check()
+        assert jnp.arange(2.0).dtype == (jnp.float64 if wide else jnp.float32)
+    assert found["x_grad"].dtype == jnp.float64
+    assert not said
+    assert dict(jax.config.values) == kept
 
 
 @pytest.mark.parametrize("style", ["grad", "jacrev"])
