@@ -36,8 +36,8 @@ READING_ORDER = """
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.rolling explain.symbols explain.nesting explain.respelling
-    explain.writing explain.wording explain.cuts explain.story explain.text explain.layout
-    explain.notebook explain.scope explain.functions explain.programs explain.source explain.jacobian explain.chain
+    explain.writing explain.wording explain.cuts explain.story explain.text explain.layout explain.notebook
+    explain.scope explain.functions explain.programs explain.residuals explain.source explain.jacobian explain.chain
     explain.picture explain.explanation explain.page explain
     __init__
     scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command

@@ -22,7 +22,7 @@ def executed(script: Path) -> Any:
     """The notebook that a script is, executed in a kernel of its own on the CPU, with nothing in it that changes from
     one execution to the next."""
     notebook = jupytext.read(script)
-    client = NotebookClient(notebook, timeout=600, kernel_name=KERNEL["name"])
+    client = NotebookClient(notebook, timeout=600, kernel_name=KERNEL["name"], coalesce_streams=True)
     client.execute(env={**os.environ, "JAX_PLATFORMS": "cpu"})
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"

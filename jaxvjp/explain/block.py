@@ -99,7 +99,7 @@ class Block:
         reserved: Collection[str] = (),
         final: bool = True,
     ) -> None:
-        self.steps = _live(sorted(steps, key=lambda step: step.order), results)
+        self.steps = _live(_in_order(steps), results)
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
@@ -186,6 +186,21 @@ class Block:
         while busy(candidate):
             candidate, number = f"{name}_{number}", number + 1
         return candidate
+
+
+def _in_order(steps: Iterable[Step]) -> list[Step]:
+    """The steps in the order of time, but none before what it reads: what a hook gives back in a backward pass is read
+    by the step of the forward pass that saved it."""
+    ordered = sorted(steps, key=lambda step: step.order)
+    while True:
+        moved = False
+        for step in ordered:
+            latest = max([each.step.order for each in step.inputs if each.step is not None], default=step.order)
+            if latest > step.order:
+                step.order, moved = latest + 1e-6, True
+        if not moved:
+            return ordered
+        ordered.sort(key=lambda step: step.order)
 
 
 def _live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:

@@ -30,7 +30,8 @@ POSITIONED = frozenset([*CUTS, put, full])
 
 
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
-"""What writes nodes that need functions of their own: a custom "function", a transform of a "program"."""
+"""What writes nodes that need functions of their own: a custom "function", a transform of a "program", an operation
+whose "saved" operands were changed."""
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
@@ -138,6 +139,8 @@ class Scope:
             return WRITERS["function"](self, node)
         if operation is put and writes_back(node):
             return self.values[node.inputs[0]]
+        if self.differentiated and node in self.text.changed:
+            return WRITERS["saved"](self, node)
         if operation in CUTS or operation is put:
             found = self._indexed(node)
             if found is not None:
@@ -289,18 +292,14 @@ def function(
     param_names: Sequence[str] | None = None,
 ) -> str:
     """Defines a function whose statements are those of `scope`; `outside` has what it reaches out for. Its name."""
-    names = [numbered(safe(each.wanted or "x"), []) for each in params] if param_names is None else list(param_names)
+    # What nothing reads after all is not in `outside`.
+    given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
+    reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
+    names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
     for place, each in enumerate(names):
-        names[place] = numbered(each, [*names[:place], *scope.text.held])
-    given: dict[Value, Expression] = {value: parsed(each) for value, each in zip(params, names, strict=True)}
-    reserved: set[str] = {"jax", "jnp", *scope.text.held}
-    for outer, inner in scope.reached.items():
-        if outer not in outside:
-            continue  # nothing reads it after all
-        given[inner] = outside[outer]
-        reserved |= {each.id for each in ast.walk(outside[outer]) if isinstance(each, ast.Name)}
-    reserved -= set(names)
-    block = Block(scope.steps, results, given, reserved)
+        names[place] = numbered(each, {*names[:place], *reserved})
+    given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
+    block = Block(scope.steps, results, given, {"jax", "jnp", *reserved, *scope.text.held} - {*names})
     returned = ", ".join(ast.unparse(each) for each in block.results)
     if not single:
         returned = f"({returned},)" if len(results) == 1 else returned

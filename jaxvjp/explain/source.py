@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import jax
 
 import jaxvjp.explain.functions
-import jaxvjp.explain.programs  # noqa: F401 - both say how their nodes are written
+import jaxvjp.explain.programs
+import jaxvjp.explain.residuals  # noqa: F401 - all three say how their nodes are written
 from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
@@ -428,6 +429,7 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
     roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
+    roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 
 

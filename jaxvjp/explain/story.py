@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.engine import freed_error
 from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
 from jaxvjp.core.modes import transforming
-from jaxvjp.core.observers import Hooked, Pulled, Released, Walked, observers
+from jaxvjp.core.observers import Hooked, Pulled, Released, Unpacked, Walked, observers
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor import Tensor
@@ -46,6 +46,7 @@ class Story(NamedTuple):
         shown: the nodes that the user's variables show at the end, which a program without a backward computes.
         owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
         pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
+        unpacked: for each node whose saved operands went through hooks, what these gave back for them.
         kept: what the nodes were computed from, to be put back where the graph was freed since.
         hypothetical: whether no backward took place: the one of the story is the one that could.
     """
@@ -55,6 +56,7 @@ class Story(NamedTuple):
     shown: list[Node]
     owners: dict[Node, Tensor]
     pulled: dict[Node, Sequence[Node]]
+    unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
     hypothetical: bool = False
 
@@ -86,6 +88,7 @@ class Recorder:
         self.events: list[Event] = []
         self.owners: dict[Node, Tensor] = {}
         self.pulled: dict[Node, Sequence[Node]] = {}
+        self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
         self.story: Story | None = None
 
@@ -97,6 +100,9 @@ class Recorder:
         if isinstance(what, Pulled):
             for each in what.results:
                 self.pulled[each.inputs[0]] = what.outputs
+            return
+        if isinstance(what, Unpacked):
+            self.unpacked.setdefault(what.node, what.nodes)
             return
         self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
@@ -115,9 +121,10 @@ class Recorder:
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
                 starts += [each for each in event.what.cotangents if each is not None]
         starts += [tensor._grad.node for tensor in self.owners.values() if tensor._grad is not None]
+        starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
-        self.story = Story(self.events, names, shown, self.owners, self.pulled, kept)
+        self.story = Story(self.events, names, shown, self.owners, self.pulled, self.unpacked, kept)
         return self.story
 
 
@@ -153,7 +160,8 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
-    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, [], True)
+    unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
+    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, unpacked, [], True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

@@ -6,9 +6,12 @@ user does not (`label_of`). `story` comes before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
@@ -34,6 +37,7 @@ class Text:
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
+        self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
         self.definitions: dict[str, str] = {}
@@ -67,9 +71,11 @@ class Text:
                 self.twins[node] = other
 
     def inputs(self, node: Node) -> Sequence[Any]:
-        """What a node was computed from; a detached leaf from the node that it is the value of."""
+        """What a node was computed from, and is differentiated at; a detached leaf from what it is the value of."""
         twin = self.twins.get(node)
-        return node.inputs if twin is None else (twin,)
+        if twin is not None:
+            return (twin,)
+        return (*node.inputs, *self.changed[node].values()) if node in self.changed else node.inputs
 
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
         """The name of the function whose text, with NAME for its name, is `text`; a new one if there is none yet."""
@@ -117,6 +123,16 @@ class Text:
         if node.operation is outcome and node.python is not None:
             return node.python.name.removesuffix("Backward")
         return node.operation.torch_name
+
+
+def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:
+    """Of what saved-tensor hooks gave back that which is not what was saved."""
+    evaluate([each for pair in unpacked.items() for each in pair])
+    return {
+        saved: given
+        for saved, given in unpacked.items()
+        if given is not saved and not np.array_equal(np.asarray(saved.value), np.asarray(given.value))
+    }
 
 
 def wide(aval: Aval | tuple[Aval, ...]) -> bool:
