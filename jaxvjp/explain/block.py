@@ -220,8 +220,21 @@ def _tuple(targets: Sequence[str]) -> str:
 
 def spelled(expression: Expression) -> str:
     """An expression as text; the definition of a function as several lines."""
-    text = ast.unparse(ast.fix_missing_locations(expression))
+    text = ast.unparse(ast.fix_missing_locations(_Signs().visit(expression)))
     return f"\n{text}\n" if isinstance(expression, ast.FunctionDef) else text
+
+
+class _Signs(ast.NodeTransformer):
+    """`w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
+            factor = node.right.left
+            if isinstance(factor, ast.UnaryOp) and isinstance(factor.op, ast.USub):
+                product = ast.BinOp(factor.operand, ast.Mult(), node.right.right)
+                return ast.BinOp(node.left, ast.Sub(), product)
+        return node
 
 
 def _lines_of(places: Sequence[Where]) -> tuple[tuple[str, int, str], ...]:

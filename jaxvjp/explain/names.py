@@ -16,13 +16,14 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node
 from jaxvjp.core.places import Where
 from jaxvjp.tensor import Tensor
 
 Span = tuple[int, int, int, int]
 """First line, last line, first column, last column."""
 FILES = 64
+DEEP = 3
+"""How far into lists, dicts and attributes tensors are looked for."""
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -135,24 +136,27 @@ def variables_of(frame: Any) -> dict[str, Any]:
     return variables
 
 
-def names_in(variables: Mapping[str, Any]) -> dict[Node, str]:
-    """What tensors among `variables` show, and what they are called: items of lists and dicts and attributes too.
+def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
+    """The tensors among `variables`, and what they are called: items of lists and dicts and attributes too.
 
-    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`.
+    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`; and
+    this before `optimizer.momenta[0]`, `optimizer_momenta_0`.
     """
-    found: dict[Node, str] = {}
-    inner: dict[Node, str] = {}
-    for name, value in variables.items():
-        if name.startswith("_") or not name.isidentifier():  # pytest has variables that no program could
-            continue
-        if isinstance(value, Tensor):
-            found.setdefault(value.node, name)
-            continue
-        for part, each in _parts(value):
-            if isinstance(each, Tensor):
-                label = "".join(c if c.isalnum() else "_" for c in f"{name}_{part}")
-                inner.setdefault(each.node, label)
-    return {**inner, **found}
+    found: dict[Tensor, str] = {}
+    # pytest has variables that no program could.
+    level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
+    for _ in range(DEEP):
+        inner: list[tuple[str, Any]] = []
+        for name, value in level:
+            if isinstance(value, Tensor):
+                found.setdefault(value, name)
+                continue
+            own = "" if name == "self" else f"{name}_"
+            inner += [
+                ("".join(c if c.isalnum() else "_" for c in f"{own}{part}"), each) for part, each in _parts(value)
+            ]
+        level = inner
+    return found
 
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -160,8 +164,9 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from list(value.items())[:100]
     elif isinstance(value, list | tuple):
         yield from list(enumerate(value))[:100]
-    elif not isinstance(value, type) and type(value).__module__ not in ("builtins", "numpy", "jax"):
-        yield from list(getattr(value, "__dict__", {}).items())[:100]
+    elif type(value).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib", "jaxvjp"):
+        attributes = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+        yield from [(name, each) for name, each in attributes.items() if not name.startswith("_")][:100]
 
 
 @lru_cache(maxsize=FILES * 16)
@@ -223,6 +228,8 @@ def _plain(target: ast.expr) -> str | None:
 
 def _written(target: ast.expr, kind: str) -> str | None:
     """What an operation that changes `target` makes: the variable, or only the part of it that is to be written."""
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+        target = target.func.value  # `m.mul_(0.9).add_(1)` changes m
     part = any(isinstance(each, ast.Subscript | ast.Call) for each in ast.walk(target))
     return _root(target) if kind == "write" or not (part or kind) else None
 

@@ -352,11 +352,17 @@ class _Writer:
         return found, max(order, hook.after.serial + 0.5)
 
     def clear(self, event: Event) -> None:
-        """`x.grad = None`."""
-        if event.what.tensor in self.gradients:
-            target, value = self.gradients[event.what.tensor]
-            step = Step([], lambda e: ast.Constant(None), [value.wanted], event.order, event.where, stays=True)
-            self.gradients[event.what.tensor] = (target, self.top.add(step).outputs[0])
+        """`x.grad = None`, be it before there is one."""
+        tensor = event.what.tensor
+        target, value = self.gradients.get(tensor, (None, None))
+        first = self.text.first.get(tensor)
+        if first is None:
+            return
+        name = f"{self.text.name_of(first) or 'x'}_grad" if value is None else value.wanted
+        step = Step([], lambda e: ast.Constant(None), [name], event.order, event.where, stays=True)
+        cleared = self.top.add(step).outputs[0]
+        if target is not None:
+            self.gradients[tensor] = (target, cleared)
 
     def drop(self, pullback: Value, order: float, event: Event) -> None:
         """The pullback goes out of scope: without `retain_graph` the graph was freed."""

@@ -42,7 +42,8 @@ class Story(NamedTuple):
 
     Attributes:
         events: backward passes, hooks and the like, in order.
-        names: what the user's variables are called.
+        names: what the nodes are called that the user's variables show.
+        tensors: what the user's variables are called.
         shown: the nodes that the user's variables show at the end, which a program without a backward computes.
         owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
         pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
@@ -53,6 +54,7 @@ class Story(NamedTuple):
 
     events: list[Event]
     names: dict[Node, str]
+    tensors: dict[Tensor, str]
     shown: list[Node]
     owners: dict[Node, Tensor]
     pulled: dict[Node, Sequence[Node]]
@@ -111,7 +113,7 @@ class Recorder:
     def stop(self, variables: Mapping[str, Any]) -> Story:
         transforming.forward -= 1
         observers.listening.remove(self.note)
-        names = names_in(variables)
+        tensors, names = _named(variables)
         shown = [node for node in names if node.serial > self.first]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.node, tensor)
@@ -124,8 +126,17 @@ class Recorder:
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
-        self.story = Story(self.events, names, shown, self.owners, self.pulled, self.unpacked, kept)
+        self.story = Story(self.events, names, tensors, shown, self.owners, self.pulled, self.unpacked, kept)
         return self.story
+
+
+def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:
+    """What tensors among `variables` are called, and what the nodes are that they show now."""
+    tensors = names_in(variables)
+    names: dict[Node, str] = {}
+    for tensor, name in tensors.items():
+        names.setdefault(tensor.node, name)
+    return tensors, names
 
 
 def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
@@ -156,12 +167,12 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
         if each.freed:
             raise freed_error(each)
     leaves = [each for each in nodes if each.is_leaf]
-    names = {} if frame is None else names_in(variables_of(frame))
+    tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
     unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
-    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, unpacked, [], True)
+    return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, unpacked, [], True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

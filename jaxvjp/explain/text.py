@@ -96,7 +96,8 @@ class Text:
         if own is None and node in self.inner:
             return None
         if node.operation is None or node.operation is variable:
-            return own or assigned(node.where)
+            name = None if node.tensor is None else self.story.tensors.get(node.tensor)
+            return own or name or assigned(node.where)
         if node.holder is None or node in self.inner:
             return own
         index = None
@@ -107,7 +108,11 @@ class Text:
             if node.operation is split_one and node.static[1]:
                 index //= node.static[1]
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
-        return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
+        name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
+        written = node.tensor
+        if name is not None and written is not None and written.versions.count:  # `m` of `for m in momenta`
+            return self.story.tensors.get(written, name)
+        return name or own
 
     def label_of(self, node: Node) -> str:
         """What to call a node in a table: its name; what stands in the user's line, `2 * b`; or its operation."""

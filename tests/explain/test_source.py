@@ -26,7 +26,7 @@ def run_lines(text, **variables):
     name = f"<lines {next(files)}>"
     text = textwrap.dedent(text).strip("\n") + "\n"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace = {"torch": jaxvjp, "explain": jaxvjp.explain, **variables}
+    namespace = {"__name__": "lines", "torch": jaxvjp, "explain": jaxvjp.explain, **variables}
     exec(compile(text, name, "exec"), namespace)
     return namespace
 
@@ -109,6 +109,60 @@ def test_a_training_loop_is_a_loop():
             (w_grad,) = pullback(jnp.ones_like(loss))  # line 5
             w = w - 0.2 * w_grad  # line 7: w -= 0.2 * w.grad
             w_grad = None  # line 8: w.grad = None
+        """,
+    )
+
+
+def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop():
+    printed = shown("""
+        class SGD:
+            def __init__(self, params):
+                self.params = params
+                self.momenta = [torch.zeros_like(each) for each in params]
+
+            def zero_grad(self):
+                for each in self.params:
+                    each.grad = None
+
+            @torch.no_grad()
+            def step(self):
+                for p, m in zip(self.params, self.momenta):
+                    m.mul_(0.9).add_(p.grad)
+                    p.add_(m, alpha=-0.1)
+
+        params = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(0.0, requires_grad=True)}
+        opt = SGD([*params.values()])
+        with explain.recording() as story:
+            for epoch in range(4):
+                opt.zero_grad()
+                loss = (params["w"] ** 2).sum() + params["b"]  # what is behind the line is not of it
+                loss.backward()
+                opt.step()
+    """)
+    assert_shows(
+        printed,
+        """
+        params_w = jnp.array([1.0, 2.0])  # line 16
+        params_b = jnp.array(0.0)  # line 16
+        opt_momenta_0 = jnp.array([0.0, 0.0])  # line 4
+        opt_momenta_1 = jnp.array(0.0)  # line 4
+
+
+        def f(params_w, params_b):
+            # line 21: loss = (params["w"] ** 2).sum() + params["b"]
+            loss = jnp.sum(params_w ** 2) + params_b
+            return loss
+
+
+        for _ in range(4):
+            params_w_grad = None  # line 8: each.grad = None
+            params_b_grad = None  # line 8
+            loss, pullback = jax.vjp(f, params_w, params_b)  # line 22: loss.backward()
+            params_w_grad, params_b_grad = pullback(jnp.ones_like(loss))  # line 22
+            opt_momenta_0 = opt_momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_w = params_w - 0.1 * opt_momenta_0  # line 14: p.add_(m, alpha=-0.1)
+            opt_momenta_1 = opt_momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_b = params_b - 0.1 * opt_momenta_1  # line 14: p.add_(m, alpha=-0.1)
         """,
     )
 
