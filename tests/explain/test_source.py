@@ -149,8 +149,7 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
 
 
         def f(params_w, params_b):
-            # line 21: loss = (params["w"] ** 2).sum() + params["b"]
-            loss = jnp.sum(params_w ** 2) + params_b
+            loss = jnp.sum(params_w ** 2) + params_b  # line 21: loss = (params["w"] ** 2).sum() + params["b"]
             return loss
 
 
