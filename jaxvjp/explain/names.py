@@ -87,6 +87,10 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
             return _element(tree.targets[0], tree.value.elts.index(expression))
         if expression is tree.value:
             return _plain(tree.targets[0]) if index is None else _element(tree.targets[0], index)
+        if isinstance(tree.value, ast.Subscript) and expression is tree.value.value:  # `g = grad(y, x)[0]`
+            picked = tree.value.slice
+            here = isinstance(picked, ast.Constant) and index is not None and picked.value == index
+            return _plain(tree.targets[0]) if here else None
     elif isinstance(tree, ast.AnnAssign):
         if expression is tree.value:
             return _plain(tree.target)

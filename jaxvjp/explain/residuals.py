@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 
-from jaxvjp.core.graph import Node
+from jaxvjp.core.graph import Node, gradient_edges, reachable
+from jaxvjp.core.observers import Walked
 from jaxvjp.explain.block import Block, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
@@ -19,7 +20,8 @@ def changed(scope: Scope, node: Node) -> Value | list[Value]:
     """The value of an operation, written as a call of a `jax.custom_vjp`."""
     operation, given_back = node.operation, scope.text.changed[node]
     assert operation is not None
-    if any(event.what.create_graph for event in scope.text.story.events if hasattr(event.what, "create_graph")):
+    walks = [event.what for event in scope.text.story.events if isinstance(event.what, Walked)]
+    if any(each.create_graph and node in reachable(each.roots, gradient_edges) for each in walks):
         raise Unwritable(
             f"a saved-tensor hook changed what {node.gradient_name} is differentiated at, and so the gradient's own "
             "gradient, which cannot be written\nWithout create_graph=True it can."

@@ -185,7 +185,8 @@ class Scope:
                 f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
             )
             return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
-        step = Step([], lambda inputs: text, [wanted], node.serial, node.where)
+        free = wanted is None and not values.ndim
+        step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
         step.note = "leaf"
         return self.add(step).outputs[0]
 
@@ -235,7 +236,8 @@ class Scope:
             def write(expressions: Sequence[Expression]) -> Expression:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
-        step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
+        free = not inputs and names == [None] and not (several or node.aval.shape)
+        step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several, free=free))
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.engine import freed_error
 from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
 from jaxvjp.core.modes import transforming
-from jaxvjp.core.observers import Hooked, Pulled, Released, Unpacked, Walked, observers
+from jaxvjp.core.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor import Tensor
@@ -46,6 +46,7 @@ class Story(NamedTuple):
         tensors: what the user's variables are called.
         shown: the nodes that the user's variables show at the end, which a program without a backward computes.
         owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
+        gradients: for each tensor that was some tensor's `grad`, that one.
         pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
         unpacked: for each node whose saved operands went through hooks, what these gave back for them.
         kept: what the nodes were computed from, to be put back where the graph was freed since.
@@ -57,6 +58,7 @@ class Story(NamedTuple):
     tensors: dict[Tensor, str]
     shown: list[Node]
     owners: dict[Node, Tensor]
+    gradients: dict[Tensor, Tensor]
     pulled: dict[Node, Sequence[Node]]
     unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
@@ -89,6 +91,7 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.owners: dict[Node, Tensor] = {}
+        self.gradients: dict[Tensor, Tensor] = {}
         self.pulled: dict[Node, Sequence[Node]] = {}
         self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
@@ -109,12 +112,16 @@ class Recorder:
         self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
             self.owners.update((node, node.tensor) for node in what.after)
+        if isinstance(what, Cleared) and what.tensor._grad is not None:
+            self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
         transforming.forward -= 1
         observers.listening.remove(self.note)
+        last = next_serial()
         tensors, names = _named(variables)
-        shown = [node for node in names if node.serial > self.first]
+        # A view of what was written is recorded anew when it is looked at, which is no step of the user's.
+        shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.node, tensor)
         starts = [*shown, *self.owners]
@@ -126,7 +133,8 @@ class Recorder:
         starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
-        self.story = Story(self.events, names, tensors, shown, self.owners, self.pulled, self.unpacked, kept)
+        told = (self.owners, self.gradients, self.pulled, self.unpacked)
+        self.story = Story(self.events, names, tensors, shown, *told, kept)
         return self.story
 
 
@@ -172,7 +180,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
     unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
-    return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, unpacked, [], True)
+    return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, {}, unpacked, [], True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

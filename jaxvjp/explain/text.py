@@ -18,6 +18,7 @@ from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import item, outcome, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
+from jaxvjp.tensor import Tensor
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that no line of the user's recorded."""
@@ -40,6 +41,7 @@ class Text:
         self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
         self.parts: set[Node] = set()
+        self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
@@ -54,6 +56,8 @@ class Text:
         first: dict[int, Node] = {}
         last: dict[Any, Node] = {}
         for node in nodes:
+            if node.tensor is not None:
+                self.begun.setdefault(node.tensor, node)
             if node.where not in last or node.serial > last[node.where].serial:
                 last[node.where] = node
         for node in nodes:
@@ -110,9 +114,19 @@ class Text:
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
         name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
         written = node.tensor
-        if name is not None and written is not None and written.versions.count:  # `m` of `for m in momenta`
-            return self.story.tensors.get(written, name)
+        if name is not None and written is not None and written.versions.count:
+            return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
         return name or own
+
+    def _lasting(self, tensor: Tensor, node: Node) -> str | None:
+        """The name of a tensor that is written: a variable's, its leaf's `x_grad`, or that which it began with."""
+        leaf = self.story.gradients.get(tensor)
+        begun = self.begun.get(tensor, node)
+        if tensor in self.story.tensors:
+            return self.story.tensors[tensor]
+        if leaf in self.first:
+            return f"{self.name_of(self.first[leaf]) or 'x'}_grad"
+        return None if begun is node else self.name_of(begun)
 
     def label_of(self, node: Node) -> str:
         """What to call a node in a table: its name; what stands in the user's line, `2 * b`; or its operation."""

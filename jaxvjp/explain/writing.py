@@ -140,9 +140,10 @@ def definition(operation: Op, how: Written, taken: set[str]) -> str:
     """The text of a function for an op that is not compact, called NAME."""
     names = {each: safe(each.wanted or "x") for each in how.given}
     block = Block(how.steps, how.results, {each: parsed(name) for each, name in names.items()}, taken)
-    lines = re.sub("\n\n+", "\n\n", "\n".join([textwrap.indent(each.text, "    ") for each in block.lines])).split("\n")
     returned = ", ".join(ast.unparse(each) for each in block.results) + (
         "," if how.several and len(block.results) == 1 else ""
     )
+    body = "\n".join([each.text for each in block.lines] + [f"return {returned}"])
     head = ", ".join(names.values())
-    return "\n".join([f"def NAME({head}):", *lines, f"    return {returned}"])
+    body = re.sub("\n\n+", "\n\n", body)
+    return f"def NAME({head}):\n{textwrap.indent(body, '    ')}"

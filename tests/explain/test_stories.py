@@ -6,6 +6,9 @@ import inspect
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from programs import STORY, stories
+from test_source import run_lines
 
 import jaxvjp
 from jaxvjp import explain
@@ -150,6 +153,14 @@ def test_a_story(program):
     story.check(rtol=1e-4)
     assert story.program.results
     assert "jaxvjp" not in story.source.replace("import jaxvjp", "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories())
+def test_any_story(lines):
+    """Prints, runs and checks a recording made at random, of all that may happen in one."""
+    recorded = "\n".join(f"    {line}" for line in lines.splitlines())
+    run_lines(f"{STORY}with explain.recording() as story:\n{recorded}")["story"].check(rtol=1e-3, atol=1e-4)
 
 
 def test_what_was_saved_and_came_back_changed_is_shown():
