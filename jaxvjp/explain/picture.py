@@ -220,7 +220,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
             if node.operation is outcome and node.python
             else node.operation.torch_name
         )
-        if name != own or numbers:
+        if kind != "leaf" and (name != own or numbers):
             details.append(" ".join([own, *numbers]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)
     details.append(", ".join(f"{each.dtype.name}{list(each.shape)}" for each in avals))
