@@ -12,7 +12,7 @@ import ast
 import builtins
 import keyword
 import linecache
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -146,21 +146,34 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
     A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`; and
     this before `optimizer.momenta[0]`, `optimizer_momenta_0`.
     """
-    found: dict[Tensor, str] = {}
+    found: dict[Tensor, list[str]] = {}
     # pytest has variables that no program could.
     level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
     for _ in range(DEEP):
         inner: list[tuple[str, Any]] = []
         for name, value in level:
             if isinstance(value, Tensor):
-                found.setdefault(value, name)
+                found.setdefault(value, []).append(name)
                 continue
             own = "" if name == "self" else f"{name}_"
             inner += [
                 ("".join(c if c.isalnum() else "_" for c in f"{own}{part}"), each) for part, each in _parts(value)
             ]
         level = inner
-    return found
+    return {tensor: _lasting(names, tensor) for tensor, names in found.items()}
+
+
+def _lasting(names: Sequence[str], tensor: Tensor) -> str:
+    """Of several names of a tensor the first that is not just what a loop goes by, as `p` of `for p in parameters`."""
+    passing = frozenset() if tensor.node.where is None else _loop_names(tensor.node.where[0].co_filename)
+    return next((each for each in names if each not in passing), names[0])
+
+
+def _loop_names(filename: str) -> frozenset[str]:
+    """The variables of a file's `for` statements."""
+    tree = _parsed(filename, tuple(linecache.getlines(filename))) or {}
+    loops = [each.expression.target for each in tree.values() if isinstance(each.expression, ast.For)]
+    return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:

@@ -29,6 +29,8 @@ POSITIONED = frozenset([*CUTS, put, full])
 """Ops whose Python numbers are positions and the like, which are part of the text."""
 
 
+SHORT = 12
+"""A constant of more elements than this is not written in the middle of an expression."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
 """What writes nodes that need functions of their own: a custom "function", a transform of a "program", an operation
 whose "saved" operands were changed."""
@@ -173,7 +175,7 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        wanted = self.text.name_of(node) or ("x" if node.requires_grad else "data" if values.size > SHORT else None)
         try:
             text = array(values, explicit=self.text.wide)
         except Unwritable:

@@ -256,6 +256,8 @@ class _At:
 
 
 def _goes_without_saying(key: str, value: Any) -> bool:
+    if key in ("lhs_dilation", "rhs_dilation") and value is not None and set(value) <= {1}:
+        return True
     return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # of positions that were checked
 
 

@@ -128,8 +128,11 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
                     m.mul_(0.9).add_(p.grad)
                     p.add_(m, alpha=-0.1)
 
+        # What a loop has left behind is no name: `each` is the last of the params.
         params = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(0.0, requires_grad=True)}
-        opt = SGD([*params.values()])
+        opt = SGD([each for each in params.values()])
+        for each in params.values():
+            each.retain_grad()
         with explain.recording() as story:
             for epoch in range(4):
                 opt.zero_grad()
@@ -140,22 +143,22 @@ def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop()
     assert_shows(
         printed,
         """
-        params_w = jnp.array([1.0, 2.0])  # line 16
-        params_b = jnp.array(0.0)  # line 16
+        params_w = jnp.array([1.0, 2.0])  # line 17
+        params_b = jnp.array(0.0)  # line 17
         opt_momenta_0 = jnp.array([0.0, 0.0])  # line 4
         opt_momenta_1 = jnp.array(0.0)  # line 4
 
 
         def f(params_w, params_b):
-            loss = jnp.sum(params_w ** 2) + params_b  # line 21: loss = (params["w"] ** 2).sum() + params["b"]
+            loss = jnp.sum(params_w ** 2) + params_b  # line 24: loss = (params["w"] ** 2).sum() + params["b"]
             return loss
 
 
         for _ in range(4):
             params_w_grad = None  # line 8: each.grad = None
             params_b_grad = None  # line 8
-            loss, pullback = jax.vjp(f, params_w, params_b)  # line 22: loss.backward()
-            params_w_grad, params_b_grad = pullback(jnp.ones_like(loss))  # line 22
+            loss, pullback = jax.vjp(f, params_w, params_b)  # line 25: loss.backward()
+            params_w_grad, params_b_grad = pullback(jnp.ones_like(loss))  # line 25
             opt_momenta_0 = opt_momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
             params_w = params_w - 0.1 * opt_momenta_0  # line 14: p.add_(m, alpha=-0.1)
             opt_momenta_1 = opt_momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
