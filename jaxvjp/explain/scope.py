@@ -25,7 +25,7 @@ from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, outcome, variable
 from jaxvjp.ops.view import put
 
-POSITIONED = frozenset([*CUTS, put, full])
+POSITIONED = frozenset([*CUTS, put])
 """Ops whose Python numbers are positions and the like, which are part of the text."""
 
 
@@ -133,6 +133,8 @@ class Scope:
             return self._leaf(node)
         if operation is variable:
             return self._alias(node, self.values[node.inputs[0]])
+        if operation is full and type(node.inputs[0]) is Number:
+            return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
         if operation is item:
             return self._item(node)
         if operation is detach and not node.inputs[0].requires_grad:
@@ -192,6 +194,12 @@ class Scope:
         step.note = "leaf"
         return self.add(step).outputs[0]
 
+    def _constant(self, node: Node, values: Any) -> Value:
+        text = array(values, explicit=self.text.wide)
+        wanted = self._wanted(node)
+        free = wanted is None and not values.ndim
+        return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)).outputs[0]
+
     def _item(self, node: Node) -> Value:
         found: Value = self.values[node.inputs[0]][node.static[0]]
         if found.wanted is None:
@@ -238,8 +246,7 @@ class Scope:
             def write(expressions: Sequence[Expression]) -> Expression:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
-        free = not inputs and names == [None] and not (several or node.aval.shape)
-        step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several, free=free))
+        step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
@@ -313,6 +320,11 @@ def function(
     return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
 
 
+def _number_of(number: Number) -> Any:
+    """A Python number as it takes part: in its type."""
+    return number.aval.dtype.numpy.type(number.value)
+
+
 def written_node(node: Node) -> Written:
     """How a node's op is written; Unwritable, with the reason, where it cannot be."""
     operation = node.operation
@@ -320,7 +332,7 @@ def written_node(node: Node) -> Written:
     givens = []
     for each in node.inputs:
         if type(each) is Number:
-            position = each.aval.dtype.numpy.type(each.value).item() if operation in POSITIONED else None
+            position = _number_of(each).item() if operation in POSITIONED else None
             givens.append(Given(each.aval, type(each.value), position))
         else:
             givens.append(Given(each.aval))

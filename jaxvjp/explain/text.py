@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number
+from jaxvjp.core.program import Program
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import item, outcome, variable
@@ -106,6 +107,9 @@ class Text:
             return own
         index = None
         if node.operation is item:
+            source = node.inputs[0]
+            if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
+                return own or assigned(node.where)  # of `value, slope = jvp(...)` it may be either
             index = node.static[0]
         elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
             index = int(node.inputs[1].value.real)

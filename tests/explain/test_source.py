@@ -405,6 +405,18 @@ def test_functions_within_an_operation_are_functions_and_the_fastest_way_is_not_
             assert each in explanation.source
 
 
+def test_what_a_transform_returns_has_the_name_that_it_was_given():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            value, slope = torch.func.jvp(lambda a: a.sin() * a, (x,), (torch.ones(2),))
+            first = torch.autograd.grad(value.sum(), [x], create_graph=True)[0]
+            first.sum().backward()
+    """)
+    assert "slope = jax.jvp(" in printed
+    assert "    (first,) = pullback(" in printed
+
+
 def test_names_that_are_still_needed_are_not_taken():
     printed = shown("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
