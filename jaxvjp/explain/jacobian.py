@@ -112,7 +112,7 @@ class Jacobian:
         for matrix in self.matrices:
             j, v, product = [_table(*part) for part in self.parts(matrix)]
             said = "<br>".join(html.escape(each) for each in self.sentences(matrix))
-            blocks.append(f"<p>{said}</p>{side_by_side(v, '·', j, '=', product)}")
+            blocks.append(f"<p>{said}</p>{side_by_side({'': v, '·': j, '=': product})}")
         return "".join(blocks)
 
     def _repr_latex_(self) -> str | None:

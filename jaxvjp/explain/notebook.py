@@ -7,14 +7,15 @@ a notebook's output brings no style sheet along.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 LOOK = (
     "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:var(--jp-code-font-size,13px);"
-    "margin:.3em 0;line-height:1.35;overflow-x:auto;white-space:pre"
+    "margin:.3em 0;line-height:1.35;overflow-x:auto;"
 )
+UNBROKEN = "white-space:pre;word-break:normal;overflow-wrap:normal"
 COLOURS = {"Keyword": "bold #3a78d0", "Comment": "#7a7a7a", "Number": "#2e8555", "String": "#2e8555"}
 
 
@@ -28,7 +29,7 @@ def coloured(text: str) -> str:
         from pygments.lexers import PythonLexer
 
         shown = pygments.highlight(text, PythonLexer(), formatter)
-    return f'<pre style="{LOOK}"><code>{shown}</code></pre>'
+    return f'<pre style="{LOOK}{UNBROKEN}"><code style="{UNBROKEN}">{shown}</code></pre>'
 
 
 @cache
@@ -58,7 +59,11 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], a
     return f'<table style="margin:0">{said}<tr>{head}</tr>{body}</table>'
 
 
-def side_by_side(*parts: str) -> str:
-    """Parts side by side as far as there is room."""
-    cells = "".join(f"<div>{each}</div>" for each in parts)
-    return f'<div style="display:flex;flex-wrap:wrap;align-items:center;gap:.4em 1.2em;margin:.4em 0">{cells}</div>'
+def side_by_side(parts: Mapping[str, str]) -> str:
+    """Parts side by side as far as there is room, each behind its sign."""
+    flex = "display:flex;align-items:center;gap:.4em 1.2em"
+    cells = [
+        f'<div style="{flex}"><span>{sign}</span>{part}</div>' if sign else f"<div>{part}</div>"
+        for sign, part in parts.items()
+    ]
+    return f'<div style="{flex};flex-wrap:wrap;margin:.4em 0">{"".join(cells)}</div>'

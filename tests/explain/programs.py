@@ -71,11 +71,11 @@ m = torch.zeros(2, 3)
 """What the programs of `stories` begin with, before the recording."""
 EPISODES = (
     """
-y = {a} * {b}.sin()
+y = {a} * {b}.sin() * x
 y.sum().backward()
     """,
     """
-y = ({a} * {b}).tanh()
+y = ({a} * {b} * x).tanh()
 y.sum().backward(retain_graph=True)
 y.backward(torch.full((2, 3), {n}))
     """,
