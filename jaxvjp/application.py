@@ -109,7 +109,8 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
     """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
     assert operation.inspects is not None
     name, check = operation.inspects
-    values = known_values(nodes[operation.operands.index(name)])
+    node = nodes[operation.operands.index(name)]
+    values = None if node is None else known_values(node)
     if values is not None:
         shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
         check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))
@@ -145,12 +146,19 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
+    recorded_in_place(operation, target, operands, static)
+    return target
+
+
+def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """`apply_in_place`; returns the node of `operation` on `target` as it was, and `operands`."""
     if operation is not assigned:  # of which torch first looks at the shapes
         check_writable(operation, target, operands)
     result = recorded(operation, (target, *operands), static)
     if operation is assigned:
         check_writable(operation, target, operands)
-    return written(operation, target, operands, result)
+    written(operation, target, operands, result)
+    return result
 
 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:

@@ -27,6 +27,8 @@ from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
 
 Compiled = Callable[..., Sequence[Any]]
+Compiler = Callable[..., Compiled]
+"""`jax.jit`, or what takes a function and options as it does."""
 TRIALS = 3
 """How often a way is timed; the fastest run counts."""
 HOT = 8
@@ -44,11 +46,13 @@ GAIN = 0.8
 
 
 class Counters:
-    """What has been done since the start: programs compiled, and calls of compiled programs."""
+    """What has been done since the start: programs compiled, calls of compiled programs, and arrays that those calls
+    were given to overwrite."""
 
     def __init__(self) -> None:
         self.compiles = 0
         self.dispatches = 0
+        self.donated = 0
 
     def __repr__(self) -> str:
         return f"{self.compiles} compiles, {self.dispatches} dispatches"
@@ -78,13 +82,16 @@ class Split(NamedTuple):
     others: tuple[int, ...]
 
 
+NOT_SPLIT = Split((), ())
+
+
 class Apart:
     """Two programs for one: what a pullback shows in a second, which computes again what it needs of the first."""
 
-    def __init__(self, run: Compiled, split: Split) -> None:
+    def __init__(self, run: Compiled, split: Split, compiler: Compiler) -> None:
         self.split = split
-        self.others = jax.jit(partial(run, outputs=split.others))
-        self.shown = jax.jit(partial(run, outputs=split.shown))
+        self.others = compiler(partial(run, outputs=split.others))
+        self.shown = compiler(partial(run, outputs=split.shown))
 
     def __call__(self, *operands: Any) -> list[Any]:
         results = self.without_shown(*operands)
@@ -100,22 +107,22 @@ class Apart:
         return results
 
 
-def together(run: Compiled, split: Split | None = None) -> Compiled:
+def together(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
     """All outputs in one program."""
-    return jax.jit(run)
+    return compiler(run)
 
 
-def unfused(run: Compiled, split: Split) -> Compiled:
+def unfused(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
     """All outputs in one program, each operation of it for itself, with an array for each of their results."""
-    return jax.jit(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
+    return compiler(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
 
 
-def apart(run: Compiled, split: Split) -> Compiled | None:
+def apart(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled | None:
     """Gradients in one program, the values shown beside them in another; None if there are not both."""
-    return Apart(run, split) if all(split) else None
+    return Apart(run, split, compiler) if all(split) else None
 
 
-Way = Callable[[Compiled, Split], Compiled | None]
+Way = Callable[..., Compiled | None]
 WAYS: dict[str, tuple[Way, ...]] = {"cpu": (apart, unfused)}
 """The ways to try besides `together`, for each of JAX's platforms; none where that one is not known to go wrong."""
 
@@ -125,6 +132,19 @@ class Choice(NamedTuple):
 
     way: str
     seconds: dict[str, float]
+
+
+COMPLEX = frozenset([np.dtype(np.complex64), np.dtype(np.complex128)])
+
+
+def packed_numbers(numbers: list[Any], own: Any) -> Any:
+    """An array of Python numbers. Of integers that take 64 bits without a sign the bits count."""
+    try:
+        return np.array(numbers, own)
+    except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
+        return np.array([float(each) for each in numbers], own)
+    except OverflowError:
+        return np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
 
 
 class Executable:
@@ -140,7 +160,7 @@ class Executable:
         known: whether `history` has been told of it.
         device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
-        repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
+        repeated: for each pack what was in the last one and, once that came twice, the array of it on the device.
     """
 
     def __init__(self, program: Program) -> None:
@@ -150,9 +170,9 @@ class Executable:
         for position, aval in enumerate(program.leaves):
             if aval.number:
                 self.packs.setdefault(aval.dtype, []).append(position)
-        self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
+        self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
-        usual = together(self.traced)
+        usual = together(self.traced, NOT_SPLIT)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
         self.device: Any = None
         place = next((each.device for each in program.leaves if each.device is not None), None)
@@ -178,6 +198,30 @@ class Executable:
                 leaves[position] = pack[index]
         return replay(self.program, leaves)
 
+    @property
+    def settled(self) -> bool:
+        """Whether it is known how to compile it."""
+        return not isinstance(self.compiled, _Trial)
+
+    def for_always(self, arrays: Sequence[Any], packs: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
+        """A function of the arrays alone, for arrays like `arrays` and always the same `packs`, compiled here and now.
+
+        The numbers become constants, which XLA computes with, and calls of it need no `enable_x64` around them. The
+        arrays at the places `donated` may be overwritten by a call. Two programs for one have no use for that.
+        """
+
+        def run(*operands: Any, outputs: tuple[int, ...] | None = None) -> Any:
+            return self.traced(*operands, *packs, outputs=outputs)
+
+        def compiler(function: Compiled, **options: Any) -> Compiled:
+            return jax.jit(function, donate_argnums=donated, **options).lower(*arrays).compile()
+
+        way = next(each for each in (together, *WAYS.get("cpu", ())) if each.__name__ == self.choice.way)
+        with jax.enable_x64(True):
+            compiled = way(run, split(self.program), compiler)
+        assert compiled is not None
+        return compiled
+
     def may_run_eagerly(self) -> None:
         """Lets the first call go without a compile, unless that is quick: it may be the only one."""
         if isinstance(self.compiled, _Trial) and self.compiled.eager is None and self.program.weight > QUICK:
@@ -185,21 +229,19 @@ class Executable:
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
-        try:
-            pack = np.array(numbers, own)
-        except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
-            pack = np.array([float(each) for each in numbers], own)
-        except OverflowError:  # of 2**63, beside 64-bit integers, the bits count
-            pack = np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
-        data = pack.tobytes()  # to the bit: -0.0 == 0.0
         known, array = self.repeated[place]
-        if known != data:
-            self.repeated[place] = (data, None)
-            return pack
+        pack = None
+        told: Any = numbers
+        if 0 in numbers or own in COMPLEX:  # zeros of either sign are equal, and not the same: compared bit by bit
+            pack = packed_numbers(numbers, own)
+            told = pack.tobytes()
+        if known != told:
+            self.repeated[place] = (told, None)
+            return packed_numbers(numbers, own) if pack is None else pack
         if array is None:
             with jax.enable_x64(True):
-                array = jax.device_put(pack, self.device)
-            self.repeated[place] = (data, array)
+                array = jax.device_put(packed_numbers(numbers, own), self.device)
+            self.repeated[place] = (told, array)
         return array
 
     def settle(self, compiled: Compiled, choice: Choice) -> None:

@@ -36,7 +36,7 @@ from jaxvjp.core.graph import (
     recording_order,
 )
 from jaxvjp.core.modes import grad_mode, recording, transforming
-from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, observers, tell
+from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -328,6 +328,8 @@ class _Sweep:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+            if unpacked and observers.listening:
+                tell(Unpacked(node, unpacked))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
             if arrived:  # a hook may have put None there, which goes on as None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
@@ -402,7 +404,7 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
 
 def freed_error(node: Node) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead."""
-    loop = loop_around(user_line(sys._getframe(1)), node.where)
+    loop = loop_around(user_line(sys._getframe()), node.where)
     if loop is not None:
         advice = (
             f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "

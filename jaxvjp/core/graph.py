@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
@@ -30,7 +31,6 @@ Hook = Callable[["Node"], "Node | None"]
 class Number:
     """A Python number as an operand: no node, for its value is handed over at each call."""
 
-    __slots__ = ("aval", "value")
     requires_grad = False
     inference = False
     holder = None
@@ -101,24 +101,33 @@ class Versions:
     Attributes:
         count: the number of writes so far.
         where: the line of the last write.
+        shown: the nodes that show the contents as they are now, weakly.
     """
 
-    __slots__ = ("_shown", "count", "where")
+    __slots__ = ("count", "shown", "where")
     last_write = -1
     """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
 
     def __init__(self) -> None:
         self.count = 0
         self.where: Where = None
-        self._shown: list[ref[Node]] = []
+        self.shown: list[ref[Node]] = []
 
     def show(self, node: Node) -> None:
         """Notes that `node` shows the contents as they are now."""
-        self._shown.append(ref(node))
+        self.shown.append(ref(node))
+
+    def return_to(self, count: int, nodes: Iterable[Node]) -> None:
+        """Takes back the writes since there were `count`: what of `nodes` they replaced is the contents again."""
+        self.count = count
+        for node in nodes:
+            if node.overwritten is not None and node.overwritten.versions is self and node.overwritten.version >= count:
+                node.overwritten = None
+                self.show(node)
 
     def current(self) -> list[Node]:
         """The nodes that show the contents as they are now."""
-        return [node for reference in self._shown if (node := reference()) is not None]
+        return [node for reference in self.shown if (node := reference()) is not None]
 
     def written(self, where: Where) -> None:
         """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
@@ -126,7 +135,7 @@ class Versions:
         for node in self.current():
             node.overwritten = Overwritten(self, self.count, self.where)
         self.count += 1
-        self._shown = []
+        self.shown = []
         Versions.last_write = next_serial()
 
 
@@ -139,27 +148,21 @@ class Overwritten(NamedTuple):
 
 
 class Rare(property):
-    """An attribute that few nodes have. To set it makes a node `special`: what is remembered of graphs of the same
-    structure does not apply to it."""
+    """An attribute that few nodes have, kept under the name `hidden`. To set it makes a node `special`: what is
+    remembered of graphs of the same structure does not apply to it."""
 
-    def __init__(self, default: Any) -> None:
-        self.default = default
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        hidden = f"_{name}"
-
+    def __init__(self, hidden: str, default: Any) -> None:
         def assign(node: Node, value: Any) -> None:
-            if value is not self.default:
+            if value is not default:
                 node.special = True
             setattr(node, hidden, value)
 
-        setattr(owner, hidden, self.default)
         super().__init__(attrgetter(hidden), assign)
 
 
-def rare(default: Any = None) -> Any:
+def rare(hidden: str, default: Any = None) -> Any:
     """`Rare`, for the eyes of a type checker of the attribute's own type."""
-    return Rare(default)
+    return Rare(hidden, default)
 
 
 class Node:
@@ -191,23 +194,23 @@ class Node:
         where: code object and instruction of the user's line that recorded it.
     """
 
-    # What few nodes have is looked up on the class: setting it on each would double what recording one costs.
-    edges: tuple[Node, ...] | None = rare()
-    python: PythonBackward | None = rare()
-    hooks: dict[int, Hook] | None = rare()
-    packed: Packed | None = rare()
-    step_hooks: StepHooks | None = rare()
-    retains: bool = rare(False)
-    special = False
-    freed = False
-    in_place = False
-    inference = False
-    holder: ref[Any] | None = None
-    passed: Passed | None = None
-    retaken = 0
-    stale = False
-    input_avals: tuple[Aval, ...] | None = None
-    overwritten: Overwritten | None = None
+    edges: tuple[Node, ...] | None = rare("_edges")
+    python: PythonBackward | None = rare("_python")
+    hooks: dict[int, Hook] | None = rare("_hooks")
+    packed: Packed | None = rare("_packed")
+    step_hooks: StepHooks | None = rare("_step_hooks")
+    retains: bool = rare("_retains", False)
+    # The rest of what few nodes have: see UNLESS_SET.
+    special: bool
+    freed: bool
+    in_place: bool
+    inference: bool
+    stale: bool
+    retaken: int
+    holder: ref[Any] | None
+    passed: Passed | None
+    input_avals: tuple[Aval, ...] | None
+    overwritten: Overwritten | None
 
     def __init__(
         self,
@@ -226,7 +229,7 @@ class Node:
         self.requires_grad = requires_grad
         self.value = value
         self.serial = next_serial()
-        self.where = user_line(sys._getframe(1)) if where is None else where
+        self.where = user_line(sys._getframe()) if where is None else where
         if grad_mode.inference:
             self.inference = True
 
@@ -363,6 +366,21 @@ class Node:
         return f"<Node {self.serial} {name} {self.aval}>"
 
 
+COMPILED = not isinstance(Node.forget, FunctionType)
+"""Whether this is the compiled form of the house: see `hatch_build.py`."""
+UNLESS_SET = {
+    **dict.fromkeys(("special", "freed", "in_place", "inference", "stale", "_retains"), False),
+    **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks")),
+    **dict.fromkeys(("holder", "passed", "input_avals", "overwritten")),
+    "retaken": 0,
+}
+"""What few nodes have, as the others have it. Python looks it up on the class, for to set it on each would double what
+recording one costs; C has it at its place in each node."""
+if not COMPILED:
+    for _name, _value in UNLESS_SET.items():
+        setattr(Node, _name, _value)
+
+
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
     aval = abstract(operation, static, tuple([each.aval for each in inputs]))
@@ -412,6 +430,8 @@ def known(number: complex, aval: Aval) -> Node:
 
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
+    if staging.journal is not None:  # at the next call it has another value
+        return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming.forward:
         return leaf(node.value, node.aval, True, node.where)
     return Node(variable, (), (node,), node.aval, True, node.value, node.where)
@@ -421,7 +441,7 @@ def detached(node: Node) -> Node:
     """`node`'s value, cut off from its gradient and its tangent."""
     if not node.requires_grad and not transforming.forward:
         return node
-    if node.value is not None:
+    if node.value is not None and staging.journal is None:
         return leaf(node.value, node.aval)
     return record(detach, (node,))
 

@@ -141,6 +141,13 @@ def float_power(input: Either, exponent: Either):
 # Extremes of two. Where the operands are equal each has half of the gradient, but for `fmax` and `fmin`.
 
 
+def _extreme(better, input, other):
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return better(input, other)
+    # Where one is NaN neither is less, and so torch gives either the whole gradient.
+    return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
+
+
 @op(promotion=ARITHMETIC, saves="input, other", aliases="max")
 def maximum(input, other):
     """The larger of two elements; NaN where one of them is."""
@@ -155,11 +162,6 @@ def minimum(input, other):
     if jnp.iscomplexobj(input):
         raise RuntimeError("minimum not implemented for complex tensors.")
     return _extreme(jnp.minimum, *broadcast(input, other))
-
-
-def _extreme(function, input, other):
-    # Of NaN, which is neither less nor more, torch passes the gradient to both.
-    return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, function(input, other))
 
 
 def _number_first(name, better, input, other):
@@ -449,6 +451,8 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
 @op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)), rounds_once=True)
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:
+        raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
             kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]

@@ -15,27 +15,28 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Dims, Flag, Index, axes, wrap
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
-from jaxvjp.ops.reduction import shared
-
-KERNELS = {"max": "max_all", "min": "min_all", "amax": "max_values", "amin": "min_values"}
-"""What torch calls the kernels that it has for no complex numbers, where that is not the op's name."""
+from jaxvjp.ops.reduction import EVENLY, shared
 
 
 def _check(name, input, dim=None):
-    places = name.startswith("arg")
-    if places and (jnp.iscomplexobj(input) or input.dtype == bool):
-        raise RuntimeError(f"{name}(): does not support {'bool' if input.dtype == bool else 'complex'} input")
+    """Errors for what has no extreme: nothing at all, and complex numbers, which are refused in torch's many ways."""
+    if jnp.iscomplexobj(input):
+        if name in ("amax", "amin"):
+            raise not_implemented(f"{name[1:]}_values", input)
+        if dim is None and not name.startswith("arg"):
+            raise not_implemented(f"{name}_all", input, device="")
+        raise RuntimeError(f"{name}(): does not support complex input\nComplex numbers have no order: `x.abs()`?")
+    if name.startswith("arg") and input.dtype == bool:
+        raise RuntimeError(f"{name}(): does not support bool input")
     dims = range(input.ndim) if dim is None else axes(dim, input.ndim)
     if dim is None and input.size == 0:
-        told = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
-        raise IndexError(told) if places else RuntimeError(f"{told} Specify the reduction dim with the 'dim' argument.")
+        sentence = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name.startswith("arg"):
+            raise IndexError(sentence)
+        raise RuntimeError(f"{sentence} Specify the reduction dim with the 'dim' argument.")
     for each in dims:
         if input.ndim and input.shape[each] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
-    if jnp.iscomplexobj(input):
-        if name in ("max", "min") and dim is not None:
-            raise RuntimeError(f"{name}(): does not support complex input")
-        raise not_implemented(KERNELS[name], input)
 
 
 def chosen(input, position, dim):
@@ -57,7 +58,7 @@ def _along(arg: Callable[..., Any], input, dim, keepdim):
 def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], what: str) -> None:
     def whole(input):
         _check(name, input)
-        return shared(input, extreme, tuple(range(input.ndim)))
+        return shared(input, extreme, tuple(range(input.ndim)), of_nan=EVENLY)
 
     def along(input, dim: Index, keepdim: Flag = False):
         _check(name, input, dim)
@@ -68,7 +69,9 @@ def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], wh
         return shared(input, extreme, axes(dim, input.ndim), keepdim)
 
     def position(input, dim: Index | None = None, keepdim: Flag = False):
-        _check("arg" + name, input, dim)
+        _check(f"arg{name}", input, dim)
+        if input.dtype == bool:
+            raise RuntimeError(f"arg{name}(): does not support bool input\nConvert it first, such as by `x.int()`.")
         if input.ndim == 0:
             axes(dim, 0)
             return jnp.zeros((), "int64")
@@ -94,6 +97,8 @@ _declare("min", jnp.min, jnp.argmin, "smallest")
 @op(returns=("min", "max"), saves="input, result")
 def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
     """The smallest and the largest element, over `dim` or all."""
+    if jnp.iscomplexobj(input):
+        raise not_implemented("aminmax", input)
     if dim is None and input.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."

@@ -296,8 +296,8 @@ class Op:
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
         if self.rounds_once and any(each.dtype in SHORT for each in operands):
-            return rounded_once(lambda *wide: self._call(static, wide), operands)
-        return self._call(static, operands)
+            return rounded_once(lambda *wide: Op._call(self, static, wide), operands)
+        return Op._call(self, static, operands)  # of this class, also where `self` only plays a row
 
     def _call(self, static: tuple[Any, ...], operands: Any) -> Any:
         if not self.by_name:
