@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.writing import WORDED
 from jaxvjp.ops.arguments import axes, wrap
+from jaxvjp.ops.arithmetic import maximum, minimum
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
@@ -47,6 +48,16 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     if dtype is None and input.dtype.kind in "biu":
         return jnp.sum(input, axis=axes(dim, input.ndim), dtype=jnp.int64, keepdims=keepdim)
     return jnp.sum(input, axis=axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
+
+
+@worded(maximum)
+def _maximum(input: Any, other: Any) -> Any:  # but for its gradient at NaN
+    return jnp.maximum(input, other)
+
+
+@worded(minimum)
+def _minimum(input: Any, other: Any) -> Any:
+    return jnp.minimum(input, other)
 
 
 @worded(fill)
