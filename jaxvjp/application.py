@@ -145,12 +145,19 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
     RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
     `target` is a leaf that requires a gradient.
     """
+    recorded_in_place(operation, target, operands, static)
+    return target
+
+
+def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """`apply_in_place`; returns the node of `operation` on `target` as it was, and `operands`."""
     if operation is not assigned:  # of which torch first looks at the shapes
         check_writable(operation, target, operands)
     result = recorded(operation, (target, *operands), static)
     if operation is assigned:
         check_writable(operation, target, operands)
-    return written(operation, target, operands, result)
+    written(operation, target, operands, result)
+    return result
 
 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:

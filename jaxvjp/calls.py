@@ -11,17 +11,18 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 from weakref import ref
 
-from jaxvjp.application import keep_flat
+from jaxvjp.application import check_writable, keep_flat, written
 from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops import products
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import Aval, Op
 from jaxvjp.size import Size
 from jaxvjp.tensor import Tensor
 
@@ -41,21 +42,22 @@ class Call:
         inputs: for each input the place of the argument that it is and, for a number, its dtype.
         differentiable: whether a gradient can flow through it.
         saves: whether the op keeps anything for that.
+        row: the row that was called, which may have been rewritten as another op.
     """
 
-    __slots__ = ("aval", "differentiable", "inputs", "operation", "saves", "static")
+    __slots__ = ("aval", "differentiable", "inputs", "operation", "row", "saves", "static")
 
     def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
         assert node.operation is not None
-        self.operation = node.operation
+        self.operation = self.row = node.operation
         self.static = node.static
         self.aval = node.aval
         self.inputs = inputs
         self.differentiable = node.operation.differentiable and node.aval.dtype.differentiable
         self.saves = bool(node.operation.saves)
 
-    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Tensor:
-        """A tensor of the node with these inputs: what `graph.record` and `tensor.wrap` make, at once."""
+    def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
+        """The node with these inputs: what `graph.record` makes."""
         tracked = False
         if self.differentiable and grad_mode.enabled:
             for each in inputs:
@@ -67,10 +69,15 @@ class Call:
             check_savable(inputs)
             if grad_mode.saving is not None:
                 node.packed = grad_mode.saving(node)
+        return node
+
+    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Tensor:
+        """The tensor of the node with these inputs: what `application.apply` gives."""
+        node = self.node(inputs, where)
         tensor: Tensor = object.__new__(Tensor)
         tensor._node = node
         node.holder = ref(tensor)
-        if not tracked:
+        if not node.requires_grad:
             keep_flat(node)
         return tensor
 
@@ -97,19 +104,32 @@ class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any
         self.always = always
 
 
-def remembering(slow: Front, by_value: bool) -> Front:
-    """`slow`, which takes any arguments, with a memory; `by_value` if what it records depends on what numbers say."""
-    kinds: dict[tuple[Any, ...], Kind | None] = {}
-    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
-    products.REMEMBERED += [kinds, alone]
+@dataclass(slots=True)
+class Seen:
+    """How a call was read that is not known yet.
 
-    @wraps(slow)
-    def front(*arguments: Any, **named: Any) -> Any:
-        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
-            node = arguments[0].node
-            call = alone.get(node.aval)
-            if call is not None:
-                return call.record((node,), user_line(sys._getframe(1)))
+    Attributes:
+        signature: the key of its kind.
+        read: its arguments, with nodes for tensors.
+        kind: what is known of calls of its kind.
+    """
+
+    signature: tuple[Any, ...]
+    read: list[Any]
+    kind: Kind
+
+
+class Calls:
+    """The calls of one front that were seen before; `by_value` if what they record depends on what numbers say."""
+
+    def __init__(self, by_value: bool) -> None:
+        self.by_value = by_value
+        self.kinds: dict[tuple[Any, ...], Kind | None] = {}
+        products.REMEMBERED.append(self.kinds)
+
+    def recalled(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Call, Any] | Seen | None:
+        """What a call like this recorded, with the inputs that it has this time; or how it was read, to `learn` what
+        it records; None if it cannot be learned."""
         values = (*arguments, *named.values()) if named else arguments
         key: list[Any] = [*named]
         read: list[Any] = []
@@ -123,36 +143,87 @@ def remembering(slow: Front, by_value: bool) -> Front:
             elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
                 key.append(tuple)
             else:
-                return slow(*arguments, **named)
+                return None
             read.append(each)
         signature = tuple(key)
-        known = kinds.get(signature, UNSEEN)
+        known = self.kinds.get(signature, UNSEEN)
         if known is None:
-            return slow(*arguments, **named)
+            return None
         if known is not UNSEEN:
             call = known.calls.get(tuple([read[place] for place in known.static]))
             if call is not None:
-                inputs = tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
-                return call.record(inputs, user_line(sys._getframe(1)))
-        result = slow(*arguments, **named)
+                return call, tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
+        return Seen(signature, read, known)
+
+    def learn(self, seen: Seen, node: Node | None) -> Call | None:
+        """Remembers that the call recorded `node`, if that is a pattern of its arguments."""
         try:
-            call = call_of(read, values, result)
+            call = call_of(seen.read, node)
         except Unlike as unlike:
             if unlike.always:
-                _remember(kinds, signature, None)
-            return result
-        if len(values) == len(call.inputs) == 1 and not named:
-            _remember(alone, read[0].aval, call)
-            return result
-        operands = () if by_value else [at for at, own in call.inputs if own is not None]
-        static = tuple(at for at, each in enumerate(read) if not isinstance(each, Node) and at not in operands)
+                _remember(self.kinds, seen.signature, None)
+            return None
+        operands = () if self.by_value else [at for at, own in call.inputs if own is not None]
+        static = tuple(at for at, each in enumerate(seen.read) if not isinstance(each, Node) and at not in operands)
+        known = seen.kind
         if known is UNSEEN:
             known = Kind(static)
-            _remember(kinds, signature, known)
+            _remember(self.kinds, seen.signature, known)
         # Zeros of either sign are equal, and not the same.
-        if known.static == static and not any(type(read[at]) is float and read[at] == 0 for at in static):
-            _remember(known.calls, tuple([read[at] for at in static]), call)
+        if known.static == static and not any(type(seen.read[at]) is float and seen.read[at] == 0 for at in static):
+            _remember(known.calls, tuple([seen.read[at] for at in static]), call)
+        return call
+
+
+def remembering(slow: Front, by_value: bool) -> Front:
+    """`slow`, which takes any arguments and returns what it recorded, with a memory; for `by_value` see `Calls`."""
+    calls = Calls(by_value)
+    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
+    products.REMEMBERED.append(alone)
+
+    @wraps(slow)
+    def front(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
+            node = arguments[0].node
+            call = alone.get(node.aval)
+            if call is not None:
+                return call.record((node,), user_line(sys._getframe()))
+        found = calls.recalled(arguments, named)
+        if isinstance(found, tuple):
+            call, inputs = found
+            return call.record(inputs, user_line(sys._getframe()))
+        result = slow(*arguments, **named)
+        if found is not None:
+            plain = type(result) is Tensor and result._base_tensor is None
+            call = calls.learn(found, result.node if plain else None)
+            if call is not None and len(arguments) == len(call.inputs) == 1 and not named:
+                _remember(alone, found.read[0].aval, call)
         return result
+
+    return front
+
+
+def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:
+    """The front of an in-place form, with a memory.
+
+    `slow` checks and writes; it returns its row and, where another call of the kind has nothing else to check than
+    that its first argument may be written, what it recorded.
+    """
+    calls = Calls(by_value)
+
+    @wraps(slow)
+    def front(*arguments: Any, **named: Any) -> Any:
+        found = calls.recalled(arguments, named)
+        if isinstance(found, tuple):
+            call, inputs = found
+            target, operands = arguments[0], arguments[1:]
+            check_writable(call.row, target, operands)
+            return written(call.row, target, operands, call.node(inputs, user_line(sys._getframe())))
+        row, node = slow(*arguments, **named)
+        learned = None if found is None else calls.learn(found, node)
+        if learned is not None:
+            learned.row = row
+        return arguments[0]
 
     return front
 
@@ -166,12 +237,9 @@ def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
     memory[key] = value
 
 
-def call_of(read: Sequence[Any], values: Sequence[Any], result: Any) -> Call:
-    """What a call of `values` (`read`: with nodes for tensors) recorded that gave `result`; Unlike, if no pattern."""
-    if type(result) is not Tensor or result._base_tensor is not None or any(each is result for each in values):
-        raise Unlike(always=True)
-    node = result.node
-    if node.operation is None or node.special or any(each is node for each in read):
+def call_of(read: Sequence[Any], node: Node | None) -> Call:
+    """What a call of arguments `read` as these, nodes for tensors, recorded that gave `node`; Unlike, if no pattern."""
+    if node is None or node.operation is None or node.special or any(each is node for each in read):
         raise Unlike(always=True)
     if node.operation.inspects is not None:  # it is to look at the values of every call
         raise Unlike(always=True)
@@ -206,7 +274,7 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             key: tuple[Any, ...] = (left.aval, right.aval)
             call = calls.get(key)
             if call is not None:
-                return call.record((left, right), user_line(sys._getframe(1)))
+                return call.record((left, right), user_line(sys._getframe()))
             result = slow(self, other)
             if result.node.inputs == (left, right) and not result.node.special:
                 _remember(calls, key, Call(result.node, ()))
@@ -218,13 +286,13 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
         if call is None:
             result = slow(self, other)
             with contextlib.suppress(Unlike):
-                _remember(calls, key, call_of((left, other), (self, other), result))
+                _remember(calls, key, call_of((left, other), result.node))
             return result
         if len(call.inputs) == 1:
-            return call.record((left,), user_line(sys._getframe(1)))
+            return call.record((left,), user_line(sys._getframe()))
         (_, first), (_, second) = call.inputs
         if first is None:
-            return call.record((left, Number(other, second)), user_line(sys._getframe(1)))
-        return call.record((Number(other, first), left), user_line(sys._getframe(1)))
+            return call.record((left, Number(other, second)), user_line(sys._getframe()))
+        return call.record((Number(other, first), left), user_line(sys._getframe()))
 
     return front

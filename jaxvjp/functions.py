@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place, castable, check_writable, written
-from jaxvjp.calls import remembering, remembering_operator
+from jaxvjp.application import apply, apply_in_place, castable, check_writable, recorded_in_place, written
+from jaxvjp.calls import remembering, remembering_in_place, remembering_operator
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
 from jaxvjp.ops.arguments import SCALAR
@@ -74,10 +75,12 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
     return _documented(_remembering(function, rows), rows[0], name, f"{module}.{name}")
 
 
-def _remembering(front: Callable[..., Any], rows: Sequence[Op]) -> Callable[..., Any]:
+def _remembering(
+    front: Callable[..., Any], rows: Sequence[Op], memory: Callable[..., Callable[..., Any]] = remembering
+) -> Callable[..., Any]:
     # A number of the user's that has the value of a default, `alpha=1`, must not be taken for it.
     defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
-    return remembering(front, by_value=defaults or any(row.rewrite is not None for row in rows))
+    return memory(front, by_value=defaults or any(row.rewrite is not None for row in rows))
 
 
 def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
@@ -108,11 +111,14 @@ def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
     """torch's in-place method for the rows that share a name: `x.mul_(2)`."""
     signatures = [Signature(row, name + "_", method=True) for row in rows]
 
-    def method(*arguments: Any, **named: Any) -> Tensor:
+    def method(*arguments: Any, **named: Any) -> tuple[Op, Node | None]:
         row, (operands, static) = chosen(signatures, arguments, named)
-        return apply_in_place(row, operands[0], operands[1:], static)
+        node = recorded_in_place(row, operands[0], operands[1:], static)
+        return row, None if row.promotion == COMPARE else node
 
-    return _documented(method, rows[0], name + "_", f"torch.Tensor.{name}_", "In place: ")
+    return _documented(
+        _remembering(method, rows, remembering_in_place), rows[0], name + "_", f"torch.Tensor.{name}_", "In place: "
+    )
 
 
 def operators_of(row: Op) -> dict[str, Callable[..., Any]]:

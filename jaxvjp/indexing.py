@@ -58,6 +58,10 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     A view for a key of integers, slices, None and `...`; a copy, through which gradients flow, where tensors or masks
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
+    if type(key) is int:  # as nearly always in a loop
+        shape = self.node.aval.shape
+        if shape and -shape[0] <= key < shape[0]:
+            return view(self, Step(select, (0,), (Number(key % shape[0], int32),)))
     parsed = _parse(self.shape, key)
     if isinstance(key, slice) and all(step.operation is alias for step in parsed.steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless

@@ -483,7 +483,12 @@ def view(source: Tensor, *steps: Step) -> Tensor:
 
     ValueError where torch cannot make it without a copy.
     """
-    if any(step.operation in WHERE_STRIDES_ALLOW for step in steps) and not source.is_contiguous():
+    # A tensor that is no view is contiguous.
+    if (
+        source._base_tensor is not None
+        and any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
+        and not source.is_contiguous()
+    ):
         layout = source._layout()
         for step in steps:
             layout = step.layout(layout)

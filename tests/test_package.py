@@ -30,7 +30,8 @@ READING_ORDER = """
     strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
     autograd.variable linalg fft special
     nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
-    autograd.modes autograd.saving autograd.graph autograd.backward autograd.context autograd.function_step
+    autograd.modes autograd.saving autograd.graph autograd.accumulation
+    autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func

@@ -23,6 +23,7 @@ import jaxvjp
 from jaxvjp import terminal
 from jaxvjp.bench.workloads import Step, Workload, workloads
 from jaxvjp.core.compilation import counters
+from jaxvjp.core.graph import COMPILED
 from jaxvjp.core.history import history
 
 ROUNDS = 15
@@ -154,11 +155,13 @@ def main(arguments: Sequence[str] = ()) -> int:
     device = jax.devices()[0]
     results = run(chosen, torch)
     if options.json:
-        print(json.dumps({"device": device.device_kind, "platform": device.platform, "results": results}))
+        about = {"device": device.device_kind, "platform": device.platform, "compiled": COMPILED}
+        print(json.dumps({**about, "results": results}))
         return 0
     if torch is None:
         print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
-    print(f"on {device.platform} ({device.device_kind})")
+    form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
+    print(f"on {device.platform} ({device.device_kind}), jaxvjp {form}")
     terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
     for each in results:
         if each["refused"]:

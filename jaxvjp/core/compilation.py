@@ -134,6 +134,9 @@ class Choice(NamedTuple):
     seconds: dict[str, float]
 
 
+COMPLEX = frozenset([np.dtype(np.complex64), np.dtype(np.complex128)])
+
+
 class Executable:
     """A program compiled for calling: its arrays as they are, its Python numbers packed into one array per dtype.
 
@@ -147,7 +150,7 @@ class Executable:
         known: whether `history` has been told of it.
         device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
-        repeated: for each pack the bytes of the last one and, once they came twice, the array of them on the device.
+        repeated: for each pack what was in the last one and, once that came twice, the array of it on the device.
     """
 
     def __init__(self, program: Program) -> None:
@@ -157,7 +160,7 @@ class Executable:
         for position, aval in enumerate(program.leaves):
             if aval.number:
                 self.packs.setdefault(aval.dtype, []).append(position)
-        self.repeated: list[tuple[bytes, Any]] = [(b"", None)] * len(self.packs)
+        self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, NOT_SPLIT)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
@@ -216,16 +219,19 @@ class Executable:
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
-        pack = np.array(numbers, own)
-        data = pack.tobytes()  # to the bit: -0.0 == 0.0
         known, array = self.repeated[place]
-        if known != data:
-            self.repeated[place] = (data, None)
-            return pack
+        pack = None
+        told: Any = numbers
+        if 0 in numbers or own in COMPLEX:  # zeros of either sign are equal, and not the same: compared bit by bit
+            pack = np.array(numbers, own)
+            told = pack.tobytes()
+        if known != told:
+            self.repeated[place] = (told, None)
+            return np.array(numbers, own) if pack is None else pack
         if array is None:
             with jax.enable_x64(True):
-                array = jax.device_put(pack, self.device)
-            self.repeated[place] = (data, array)
+                array = jax.device_put(np.array(numbers, own), self.device)
+            self.repeated[place] = (told, array)
         return array
 
     def settle(self, compiled: Compiled, choice: Choice) -> None:

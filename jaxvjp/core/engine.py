@@ -402,7 +402,7 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
 
 def freed_error(node: Node) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead."""
-    loop = loop_around(user_line(sys._getframe(1)), node.where)
+    loop = loop_around(user_line(sys._getframe()), node.where)
     if loop is not None:
         advice = (
             f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "

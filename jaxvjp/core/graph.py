@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter
+from types import FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
@@ -30,7 +31,6 @@ Hook = Callable[["Node"], "Node | None"]
 class Number:
     """A Python number as an operand: no node, for its value is handed over at each call."""
 
-    __slots__ = ("aval", "value")
     requires_grad = False
     inference = False
     holder = None
@@ -163,28 +163,22 @@ class Overwritten(NamedTuple):
 
 
 class Rare(property):
-    """An attribute that few nodes have. To set it makes a node `special`: what is remembered of graphs of the same
-    structure does not apply to it."""
+    """An attribute that few nodes have, kept under the name `hidden`. To set it makes a node `special`: what is
+    remembered of graphs of the same structure does not apply to it."""
 
-    def __init__(self, default: Any) -> None:
-        self.default = default
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        hidden = f"_{name}"
-
+    def __init__(self, hidden: str, default: Any) -> None:
         def assign(node: Node, value: Any) -> None:
-            if value is not self.default:
+            if value is not default:
                 node.special = True
             changes.count += 1
             setattr(node, hidden, value)
 
-        setattr(owner, hidden, self.default)
         super().__init__(attrgetter(hidden), assign)
 
 
-def rare(default: Any = None) -> Any:
+def rare(hidden: str, default: Any = None) -> Any:
     """`Rare`, for the eyes of a type checker of the attribute's own type."""
-    return Rare(default)
+    return Rare(hidden, default)
 
 
 class Node:
@@ -216,23 +210,23 @@ class Node:
         where: code object and instruction of the user's line that recorded it.
     """
 
-    # What few nodes have is looked up on the class: setting it on each would double what recording one costs.
-    edges: tuple[Node, ...] | None = rare()
-    python: PythonBackward | None = rare()
-    hooks: dict[int, Hook] | None = rare()
-    packed: Packed | None = rare()
-    step_hooks: StepHooks | None = rare()
-    retains: bool = rare(False)
-    special = False
-    freed = False
-    in_place = False
-    inference = False
-    holder: ref[Any] | None = None
-    passed: Passed | None = None
-    retaken = 0
-    stale = False
-    input_avals: tuple[Aval, ...] | None = None
-    overwritten: Overwritten | None = None
+    edges: tuple[Node, ...] | None = rare("_edges")
+    python: PythonBackward | None = rare("_python")
+    hooks: dict[int, Hook] | None = rare("_hooks")
+    packed: Packed | None = rare("_packed")
+    step_hooks: StepHooks | None = rare("_step_hooks")
+    retains: bool = rare("_retains", False)
+    # The rest of what few nodes have: see UNLESS_SET.
+    special: bool
+    freed: bool
+    in_place: bool
+    inference: bool
+    stale: bool
+    retaken: int
+    holder: ref[Any] | None
+    passed: Passed | None
+    input_avals: tuple[Aval, ...] | None
+    overwritten: Overwritten | None
 
     def __init__(
         self,
@@ -251,7 +245,7 @@ class Node:
         self.requires_grad = requires_grad
         self.value = value
         self.serial = next_serial()
-        self.where = user_line(sys._getframe(1)) if where is None else where
+        self.where = user_line(sys._getframe()) if where is None else where
         if grad_mode.inference:
             self.inference = True
 
@@ -386,6 +380,21 @@ class Node:
     def __repr__(self) -> str:
         name = "leaf" if self.operation is None else self.operation.name
         return f"<Node {self.serial} {name} {self.aval}>"
+
+
+COMPILED = not isinstance(Node.forget, FunctionType)
+"""Whether this is the compiled form of the house: see `hatch_build.py`."""
+UNLESS_SET = {
+    **dict.fromkeys(("special", "freed", "in_place", "inference", "stale", "_retains"), False),
+    **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks")),
+    **dict.fromkeys(("holder", "passed", "input_avals", "overwritten")),
+    "retaken": 0,
+}
+"""What few nodes have, as the others have it. Python looks it up on the class, for to set it on each would double what
+recording one costs; C has it at its place in each node."""
+if not COMPILED:
+    for _name, _value in UNLESS_SET.items():
+        setattr(Node, _name, _value)
 
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:

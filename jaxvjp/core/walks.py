@@ -109,7 +109,7 @@ class Question:
             else:
                 node.value = values[place]
                 node.forget()
-        where = user_line(sys._getframe(1))
+        where = user_line(sys._getframe())
         gradients = []
         for number, place in remembered.gradients:
             node = nodes[number]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 from weakref import ref
 
 import numpy as np
@@ -11,14 +10,14 @@ import pytest
 
 import jaxvjp
 from jaxvjp import calls
+from jaxvjp.autograd import accumulation
 from jaxvjp.core import compilation, plan, walks
 from jaxvjp.core.compilation import counters
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import known
+from jaxvjp.ops import products
 from jaxvjp.ops.op import Aval
 from tests.oracle import agreement_of, programs_of
-
-BACKWARD = sys.modules["jaxvjp.autograd.backward"]
 
 
 def leaf(*numbers):
@@ -125,7 +124,7 @@ def test_a_walk_is_recorded_once(monkeypatch):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(BACKWARD, "pull_back", refused)
+    monkeypatch.setattr(accumulation, "pull_back", refused)
     step()
     with pytest.raises(AssertionError, match="walked again"):
         (w * w * w).sum().backward()
@@ -206,8 +205,39 @@ def test_a_front_remembers_and_forgets(monkeypatch):
     assert len(slow) == 3
     for size in range(1, 40):
         remembering(jaxvjp.ones(size))
-    memory = next(each.cell_contents for each in remembering.__closure__ if isinstance(each.cell_contents, dict))
-    assert len(memory) <= 4
+    assert all(len(memory) <= 4 for memory in products.REMEMBERED[-2:])
+
+
+def writes_in_place(torch):
+    """In-place forms, each three times: the second call of a kind is remembered, and must check as the first did."""
+    seen = []
+    for factor in (2.0, 3.0, -0.0):
+        w = torch.tensor([1.0, -2.0], requires_grad=True)
+        plain, whole = torch.ones(2), torch.tensor([1, 2])
+        h = w * 1.0
+        for write in (
+            lambda h=h, factor=factor: h.mul_(factor),
+            lambda h=h: h.add_(torch.ones(2), alpha=2),
+            lambda h=h: h[1].sub_(5.0),
+            lambda plain=plain, h=h: plain.mul_(h),  # from here on it requires a gradient
+            lambda whole=whole: whole.add_(1.5),
+            lambda whole=whole: whole.add_(3),
+            lambda whole=whole: whole.eq_(5),
+            lambda plain=plain: plain.add_(torch.ones(3, 2)),
+            lambda w=w: w.sub_(1.0),
+            lambda h=h: h.data.neg_(),
+        ):
+            try:
+                seen.append(write().clone())
+            except RuntimeError as error:
+                seen.append(str(error).split("\n")[0])
+        with torch.no_grad():
+            w.sub_(0.5)
+        seen += [h._version, w._version, h.clone(), h.is_leaf]
+        h = w * 2
+        (h.clamp_(max=0.5).sin_() * plain).sum().backward()
+        seen.append(w.grad)
+    return seen
 
 
 # Ways of compiling.

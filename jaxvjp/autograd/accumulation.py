@@ -1,0 +1,195 @@
+"""The gradients of roots, found and added to the `grad` of tensors. `core.walks` and `levels` come before this room.
+
+In this room one can have a graph walked back on nodes (`gradients_of`), and what that gives added to every leaf
+(`accumulated`). A walk that is remembered is one dispatch; any other is `engine.pull_back`, which is then remembered.
+Everything is computed before any `grad` changes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back
+from jaxvjp.core.evaluation import evaluate, watching
+from jaxvjp.core.graph import Cotangents, Node, known, record
+from jaxvjp.core.modes import recording, staging, transforming
+from jaxvjp.core.observers import Walked, observers, tell
+from jaxvjp.core.walks import Question
+from jaxvjp.levels import Batch
+from jaxvjp.ops.pointwise import add
+from jaxvjp.tensor import Tensor, wrap
+
+accumulation = threading.RLock()
+"""Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
+
+
+def accumulated(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
+) -> tuple[list[tuple[Tensor, Node]], list[Node], Iterable[Any]]:
+    """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
+    which no hook waits for, the sum), the operations walked through, and all that was met."""
+    with accumulation:
+        question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
+        answer = None if question is None else question.recalled()
+        if answer is not None:
+            receivers, waiting = [], []
+            for node, sum_ in answer.gradients:
+                if node.special and node.hooks:
+                    waiting.append((node, sum_))
+                    continue
+                receiver = node.tensor
+                _receive(receiver, sum_, False)
+                receivers.append((receiver, sum_))
+    if answer is not None:
+        if waiting:
+            receivers += _hooked_leaves(waiting, answer.met)
+        return receivers, answer.walked, answer.met
+    unseen = question is not None and question.unseen()
+    # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
+    later = question is not None and question.regular
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen, leaf_hooks=not later)
+    with accumulation, recording(create_graph):
+        gradients = _before_accumulation({**found.gradients, **found.retained})
+        waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
+        sums = _summed(gradients)
+        _compute(question, found, {**sums, **dict(waiting)}, unseen)
+        receivers = [(node.tensor, gradients[node]) for node in sums]
+        if observers.listening:
+            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), False, create_graph))
+        for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
+            _receive(receiver, sum_, create_graph)
+    return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
+
+
+def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> list[tuple[Tensor, Node]]:
+    """Calls the hooks of leaves with their gradients, and adds what they make of those to the `grad` of the tensors."""
+    receivers: list[tuple[Tensor, Node]] = []
+    walk = Reached(met if gradients else ())
+    for node, gradient in gradients:
+        with recording(False):
+            gradient = hooked(node, gradient, walk)
+            with accumulation:
+                for leaf, sum_ in _summed({node: gradient}).items():
+                    _receive(leaf.tensor, sum_, False)
+                    receivers.append((leaf.tensor, gradient))
+    return receivers
+
+
+def _shown_grads(nodes: Iterable[Node]) -> dict[Node, Node | None]:
+    """What the `grad` of the tensor of each node shows; None where it has none."""
+    grads = {node: node.tensor._grad for node in nodes}
+    return {node: None if grad is None else grad.node for node, grad in grads.items()}
+
+
+def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the hooks before each leaf's `AccumulateGrad` step make of its gradient; absent where they make it None."""
+    replaced: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        given: Cotangents = [gradient]
+        if node.is_leaf and node.step_hooks is not None:
+            for hook in list(node.step_hooks.before.values()):
+                given = node.step_hooks.call(hook, given, None)
+        if given[0] is not None:
+            replaced[node] = given[0]
+    return replaced
+
+
+FRESH, NOBODY = "fresh", "nobody"
+
+
+def _added_to(node: Node) -> Node | str:
+    """What the gradient of a leaf is added to: its tensor's `grad`, nothing (FRESH), or no tensor is left (NOBODY)."""
+    tensor = node.tensor
+    if tensor is None:
+        return NOBODY
+    return FRESH if tensor._grad is None else tensor._grad.node
+
+
+def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
+    """What the `grad` of each node's tensor will be, of those that still have one."""
+    sums: dict[Node, Node] = {}
+    for node, gradient in gradients.items():
+        into = _added_to(node)
+        if isinstance(into, Node):
+            sums[node] = record(add, (into, gradient))
+        elif into == FRESH:
+            sums[node] = gradient
+    return sums
+
+
+def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
+    if receiver._grad is None or create_graph:
+        receiver._take_grad(wrap(gradient))
+    else:
+        receiver._grad.write(gradient)
+
+
+def _compute(
+    question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool, retained: Iterable[Node] = ()
+) -> None:
+    """One dispatch for the results, what is retained and, as the same program has them, the values of roots not yet
+    known.
+
+    Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
+    """
+    if question is None:
+        if staging.journal is not None:
+            staging.journal.values.update(found.values)
+        return
+    shown = {root: value for root, value in found.values.items() if root.held}
+    with watching() as computed:
+        evaluate([*results.values(), *retained, *shown.values()], unseen)
+    for root, value in shown.items():
+        root.value = value.value
+    question.learn(found, results, computed)
+
+
+def gradients_of(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
+    if batch is not None and calls_python(roots, targets):
+        return _one_by_one(roots, cotangents, targets, create_graph, batch)
+    question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
+    answer = None if question is None else question.recalled()
+    if answer is not None:
+        return dict(answer.gradients), answer.walked, answer.met
+    unseen = question is not None and question.unseen()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
+    with accumulation, recording(create_graph):
+        retained = {} if batch is not None else _summed(found.retained)
+        _compute(question, found, found.gradients, unseen, retained.values())
+        if observers.listening:
+            gradients = {**found.gradients, **found.retained}
+            tell(
+                Walked(roots, cotangents, gradients, _shown_grads(retained), retained, batch is not None, create_graph)
+            )
+        for node, sum_ in retained.items():
+            _receive(node.tensor, sum_, create_graph)
+    return found.gradients, found.operations, found.met
+
+
+def _no_question(create_graph: bool) -> bool:
+    """Whether what is to be walked back is of no use to remember, or must not be computed now."""
+    return create_graph or bool(transforming.batches) or staging.journal is not None
+
+
+def _one_by_one(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """`gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
+    with Batch(batch, "error", None, of_function=False) as level:
+        examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
+        found = pull_back(roots, examples, targets, create_graph)
+        with recording(create_graph):
+            gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
+    if not (create_graph or staging.journal is not None):
+        evaluate(gradients)
+    return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
+
+
+def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
+    """The cotangents, 1 where there is none."""
+    return [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
