@@ -58,7 +58,7 @@ def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 def fresh(value: Any, aval: Any, where: Any) -> Tensor:
     """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
-    node: Node = object.__new__(Node)
+    node = Node.__new__(Node)
     node.operation = None
     node.static = node.inputs = ()
     node.aval = aval
