@@ -9,6 +9,10 @@ are the public names and nothing else. The rooms in reading order: `devices`, `d
 from __future__ import annotations
 
 from importlib import import_module
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
 from typing import Any
 
 from jaxvjp import (
@@ -22,14 +26,18 @@ from jaxvjp import (
     fft,
     func,
     functions,
+    histograms,  # noqa: F401 - for what it publishes
     indexing,
     linalg,
+    lowrank,  # noqa: F401
+    masked,
     nn,
     parts,  # noqa: F401 - publishes its functions, as `sampling` does
     properties,  # noqa: F401
     random,
     sampling,  # noqa: F401
     selection,  # noqa: F401 - for what it publishes
+    signal,
     special,
     splitting,  # noqa: F401
     strides,  # noqa: F401
@@ -64,6 +72,7 @@ from jaxvjp.size import Size
 from jaxvjp.staging import UnstageableError, compile, jit
 from jaxvjp.tensor import Tensor
 
+newaxis = None
 __version__ = "0.1.0"
 
 functions.attach_methods()
@@ -109,6 +118,7 @@ __all__ = [
     "jit",
     "linalg",
     "manual_seed",
+    "masked",
     "nn",
     "no_grad",
     "ones",
@@ -125,6 +135,7 @@ __all__ = [
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",
+    "signal",
     "special",
     "tensor",
     "testing",

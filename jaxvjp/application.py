@@ -109,7 +109,8 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
     """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
     assert operation.inspects is not None
     name, check = operation.inspects
-    values = known_values(nodes[operation.operands.index(name)])
+    node = nodes[operation.operands.index(name)]
+    values = None if node is None else known_values(node)
     if values is not None:
         shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
         check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))

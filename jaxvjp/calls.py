@@ -16,12 +16,12 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from jaxvjp import dtypes
 from jaxvjp.application import check_writable, keep_flat, written
 from jaxvjp.core.graph import Node, Number, check_savable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
-from jaxvjp.ops import products
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.size import Size
 from jaxvjp.tensor import Tensor
@@ -125,7 +125,7 @@ class Calls:
     def __init__(self, by_value: bool) -> None:
         self.by_value = by_value
         self.kinds: dict[tuple[Any, ...], Kind | None] = {}
-        products.REMEMBERED.append(self.kinds)
+        dtypes.REMEMBERED.append(self.kinds)
 
     def recalled(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Call, Any] | Seen | None:
         """What a call like this recorded, with the inputs that it has this time; or how it was read, to `learn` what
@@ -179,7 +179,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
     """`slow`, which takes any arguments and returns what it recorded, with a memory; for `by_value` see `Calls`."""
     calls = Calls(by_value)
     alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
-    products.REMEMBERED.append(alone)
+    dtypes.REMEMBERED.append(alone)
 
     @wraps(slow)
     def front(*arguments: Any, **named: Any) -> Any:
@@ -263,7 +263,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
 def remembering_operator(slow: Front, by_value: bool) -> Front:
     """A binary operator's front with a memory: as `remembering`, and twice as fast."""
     calls: dict[tuple[Any, ...], Call] = {}
-    products.REMEMBERED.append(calls)
+    dtypes.REMEMBERED.append(calls)
 
     @wraps(slow)
     def front(self: Tensor, other: Any) -> Any:

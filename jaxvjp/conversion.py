@@ -13,7 +13,7 @@ from jaxvjp.core.graph import record
 from jaxvjp.core.transfer import moved
 from jaxvjp.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.devices import place
-from jaxvjp.dtypes import ALIASES, bfloat16, bool_
+from jaxvjp.dtypes import ALIASES, bfloat16, bool_, int8, uint8
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor import Tensor, wrap
@@ -87,5 +87,5 @@ def conversion_to(name: str, target: Dtype) -> Callable[[Tensor], Tensor]:
 def attach_methods() -> None:
     """Hangs `to`, `cpu`, `cuda` and a method for every dtype on `Tensor`."""
     Tensor.to, Tensor.cpu, Tensor.cuda = to, cpu, cuda
-    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16}.items():
+    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16, "byte": uint8, "char": int8}.items():
         setattr(Tensor, name, conversion_to(name, target))

@@ -156,7 +156,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         return made if out is None else write_out(out, made)
 
     create.__name__ = create.__qualname__ = make.__name__
-    create.__doc__ = f"{make.__doc__}\n\nCounterpart of `torch.{make.__name__}`."
+    module = "torch" if place == "function" else f"torch.{place}"
+    create.__doc__ = f"{make.__doc__}\n\nCounterpart of `{module}.{make.__name__}`."
     return public(place, make.__name__)(create)
 
 

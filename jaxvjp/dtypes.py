@@ -117,6 +117,17 @@ def set_default_dtype(d: dtype) -> None:
         kind = "" if isinstance(d, dtype) else "invalid dtype object: "
         raise TypeError(f"{kind}only floating-point types are supported as the default type\nThat was {d!r}.")
     _default = d
+    forget_calls()
+
+
+REMEMBERED: list[dict[Any, Any]] = []
+"""Memories of what calls recorded, which another setting, such as the default dtype, makes untrue."""
+
+
+def forget_calls() -> None:
+    """Empties all memories of calls: `torch.where(mask, 1.0, 0.0)` gives another dtype than before."""
+    for memory in REMEMBERED:
+        memory.clear()
 
 
 def of_number(value: complex) -> dtype:

@@ -145,6 +145,8 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         return written(row, self, (other,), remembered(self, other).node)
 
     methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
+    if row.operator == "r/":
+        methods["__rdiv__"] = remembered  # Python 2's, which torch keeps
     if row.operator in REFLECTED:
         methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
+from jaxvjp.core.graph import Node, changes, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.devices import device, of
@@ -218,6 +218,8 @@ class Tensor(Stored):
                 UserWarning,
                 stacklevel=2,
             )
+        if staging.journal is not None:
+            staging.journal.asks(self)
         return self._grad
 
     @grad.setter
@@ -257,6 +259,7 @@ class Tensor(Stored):
         if staging.journal is not None:
             staging.journal.takes(self)
         self._grad = value
+        changes.count += 1
         if observers.listening:
             tell(Cleared(self, None if value is None else value.node))
 
@@ -274,7 +277,8 @@ class Tensor(Stored):
         node = value._alias(counted=False).node
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
-        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
+        known = node.value is not None and staging.journal is None
+        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if known else node)
         self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:
@@ -333,6 +337,7 @@ class Tensor(Stored):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulation is None:
             self._after_accumulation = {}
+            changes.count += 1
         return RemovableHandle(self._after_accumulation, hook)
 
     def retain_grad(self) -> None:

@@ -57,12 +57,19 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequenc
         print("  ".join(each.ljust(width) for each, width in zip(row, widths, strict=True)).rstrip())
 
 
-def progress(items: Sequence[T], name: str) -> Iterator[T]:
-    """`items` one by one, with a bar on a terminal while they last."""
+def progress(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T]:
+    """`items` one by one, with a bar on a terminal while they last.
+
+    With their `total` given, which says that they take long, there is also a line at each tenth of them where there is
+    no terminal; on standard error, as it is no result.
+    """
     if _fancy():
-        yield from rich.progress.track(items, name, transient=True)
-    else:
-        yield from items
+        yield from rich.progress.track(items, name, total, transient=True)
+        return
+    for number, each in enumerate(items, 1):
+        yield each
+        if total is not None and number * 10 // total > (number - 1) * 10 // total:
+            print(f"{name}: {number} of {total}", file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

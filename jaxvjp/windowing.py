@@ -36,19 +36,20 @@ def _window(name: str, shape: Callable[..., Array], defaults: dict[str, float], 
     factory(make)
 
 
-def _cosines(places: Array, *weights: float) -> Array:
+def cosines(places: Array, *weights: float) -> Array:
+    """The alternating sum of cosines of 0, 1, 2, … periods with these weights."""
     return sum(((-1) ** k * weight * np.cos(2 * np.pi * k * places) for k, weight in enumerate(weights)), 0 * places)
 
 
 _window("bartlett_window", lambda x: 1 - np.abs(2 * x - 1), {}, "A triangle")
-_window("hann_window", lambda x: _cosines(x, 0.5, 0.5), {}, "One period of a cosine, raised to start from 0")
+_window("hann_window", lambda x: cosines(x, 0.5, 0.5), {}, "One period of a cosine, raised to start from 0")
 _window(
     "hamming_window",
-    lambda x, alpha, beta: _cosines(x, alpha, beta),
+    lambda x, alpha, beta: cosines(x, alpha, beta),
     {"alpha": 0.54, "beta": 0.46},
     "`alpha` minus a period of a cosine times `beta`",
 )
-_window("blackman_window", lambda x: _cosines(x, 0.42, 0.5, 0.08), {}, "A sum of two cosines that starts from 0")
+_window("blackman_window", lambda x: cosines(x, 0.42, 0.5, 0.08), {}, "A sum of two cosines that starts from 0")
 _window(
     "kaiser_window",
     lambda x, beta: np.i0(beta * np.sqrt(np.maximum(1 - (2 * x - 1) ** 2, 0))) / np.i0(beta),

@@ -9,6 +9,7 @@ import pytest
 
 from jaxvjp import lessons, terminal
 from jaxvjp.__main__ import main
+from jaxvjp.opinfo import report
 
 
 def test_the_table_holds_every_answer(capsys):
@@ -60,6 +61,23 @@ def test_as_a_process_elsewhere(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "agree" in done.stdout
+
+
+def test_the_report_runs_the_ops_named(capsys):
+    pytest.importorskip("expecttest")
+    assert report.main(["masked.argm", "fft.*shift"]) == 0
+    assert "4 passed, 0 FAILED" in capsys.readouterr().out
+    assert report.main(["masked.argmux"]) == 2
+    assert "Like it: masked.argmax" in capsys.readouterr().out
+
+
+def test_the_report_gathers_what_processes_find(monkeypatch, capsys):
+    pytest.importorskip("expecttest")
+    monkeypatch.setattr(report, "WORTH_A_PROCESS", 1)
+    assert report.main(["masked.argm", "--processes", "2"]) == 0
+    told = capsys.readouterr()
+    assert "2 passed, 0 FAILED" in told.out
+    assert "torch's samples: 2 of 2" in told.err
 
 
 @pytest.mark.parametrize("fancy", [False, True])

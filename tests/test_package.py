@@ -18,7 +18,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
-    ops.pointwise ops.elementary ops.reduction ops.extremes ops.cumulative ops.arithmetic ops.logic ops.complex
+    ops.pointwise ops.elementary ops.bessel ops.polynomials ops.reduction ops.extremes ops.segments ops.cumulative
+    ops.arithmetic ops.logic ops.complex
     ops.statistics ops.matrices ops.products ops.contractions ops.solving
     ops.decompositions ops.norms ops.fft ops.spectrograms ops.view ops.strided ops.rearrangement
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
@@ -28,13 +29,15 @@ READING_ORDER = """
     core.evaluation core.promotion core.pullback core.engine core.walks core.transforms core.transfer core
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
     strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
-    autograd.variable linalg fft special
-    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.composed nn.functional
+    histograms masked signal.windows signal
+    autograd.variable linalg lowrank fft special
+    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.native nn.composed nn.functional
     autograd.modes autograd.saving autograd.graph autograd.accumulation
     autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
-    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
+    staging.graphs staging.journal staging.surroundings staging.results staging.variant staging.warm staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.rolling explain.symbols explain.nesting explain.respelling
     explain.writing explain.wording explain.cuts explain.story explain.text explain.layout explain.notebook

@@ -98,13 +98,13 @@ def test_what_was_there_comes_back_after_an_error():
 
 
 REFUSED = {
-    "import torch; torch.histogramdd": (AttributeError, "module 'torch' has no attribute 'histogramdd'"),
-    "import torch; torch.ones(2).histogram()": (AttributeError, "'Tensor' object has no attribute 'histogram'"),
-    "from torch import histogramdd": (ImportError, "cannot import name 'histogramdd' from 'torch'"),
+    "import torch; torch.hash_tensor": (AttributeError, "module 'torch' has no attribute 'hash_tensor'"),
+    "import torch; torch.ones(2).hash_tensor()": (AttributeError, "'Tensor' object has no attribute 'hash_tensor'"),
+    "from torch import hash_tensor": (ImportError, "cannot import name 'hash_tensor' from 'torch'"),
     "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
-    "import jaxvjp; jaxvjp.histogramdd": (AttributeError, "module 'jaxvjp' has no attribute 'histogramdd'"),
+    "import jaxvjp; jaxvjp.hash_tensor": (AttributeError, "module 'jaxvjp' has no attribute 'hash_tensor'"),
 }
 NOT_TORCHS = {
     "import torch; torch.nonsense": (AttributeError, "module 'torch' has no attribute 'nonsense'"),
@@ -141,12 +141,12 @@ def test_check_follows_imports_and_assignments():
 import numpy as np, torch
 import torch.onnx as onnx
 from torch.autograd import Function, Variable as V
-from torch.histogramming import x
+from torch.hashing import x
 sine = torch.sin
 y = sine(V(torch.ones(2)))
 y.sum().backward()
-y.histogram(); np.histogram(y); "a".split(); self.histogram()
-torch.Tensor.histogram(y); torch.nonsense
+y.hash_tensor(); np.hash_tensor(y); "a".split(); self.hash_tensor()
+torch.Tensor.hash_tensor(y); torch.nonsense
 def f(torch_free): return onnx.export(y)
 from torch import *
 tanh(y)
@@ -156,12 +156,12 @@ tanh(y)
         "torch.onnx": ((3,), "NO"),
         "torch.autograd.Function": ((4,), "yes"),
         "torch.autograd.Variable": ((4, 7), "yes"),
-        "torch.histogramming.x": ((5,), "NO"),
+        "torch.hashing.x": ((5,), "NO"),
         "torch.sin": ((6, 7), "yes"),
         "torch.ones": ((7,), "yes"),
         "torch.Tensor.sum": ((8,), "yes"),
         "torch.Tensor.backward": ((8,), "yes"),
-        "torch.Tensor.histogram": ((9, 10), "NO"),
+        "torch.Tensor.hash_tensor": ((9, 10), "NO"),
         "torch.nonsense": ((10,), "NO"),
         "torch.onnx.export": ((11,), "NO"),
         "torch.tanh": ((13,), "yes"),
@@ -173,7 +173,7 @@ def test_the_command_checks_a_script(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "torch.autograd.function.once_differentiable" in out
     assert "0 not covered" in out
-    assert main(["run", "--check", write(tmp_path, SCRIPT + "    torch.histogramdd(x)\n")]) == 1
+    assert main(["run", "--check", write(tmp_path, SCRIPT + "    torch.hash_tensor(x)\n")]) == 1
     assert "1 not covered" in capsys.readouterr().out
     assert main(["run", "--check", write(tmp_path, "import torch\nx = (")]) == 2
     assert "line 2: SyntaxError: '(' was never closed" in capsys.readouterr().err

@@ -55,7 +55,7 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
                         return first, second
                 elif type(second) is float or type(second) is int:
                     return first, Number(second, own)
-        elif type(first) is float or type(first) is int:
+        elif type(second) is Node and (type(first) is float or type(first) is int):
             own = second.aval.dtype
             if own.category >= FLOATING:
                 return Number(first, own), second

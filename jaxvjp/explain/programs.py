@@ -21,7 +21,11 @@ from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import abstract
+from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed
+
+CALLS = {checkpointed: "jax.checkpoint", compiled_function: "jax.jit"}
+"""What a call of a program as it is, is written as."""
 
 
 def transformed(scope: Scope, node: Node) -> Any:
@@ -34,10 +38,11 @@ def transformed(scope: Scope, node: Node) -> Any:
     leaves = [scope.value(node.inputs[place]) for place in places]
     rest = [scope.value(each) for each in node.inputs[count:]]
     order, where = node.serial, node.where
-    if operation is checkpointed:
+    if operation in CALLS:
+        wrapper = CALLS[operation]
         result = Step(
             leaves,
-            lambda e: call(call("jax.checkpoint", name(function)), *e),
+            lambda e: call(call(wrapper, name(function)), *e),
             [None] * len(node.aval),
             order,
             where,

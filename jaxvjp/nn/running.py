@@ -1,10 +1,8 @@
-"""Normalizations that keep or hand out statistics; running ones change in place. `functions` comes before this room."""
+"""Normalizations with running statistics, which change in place. `functions` comes before this room."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 from jaxvjp.application import apply, apply_in_place
 from jaxvjp.ops.neural.normalization import (
@@ -12,7 +10,6 @@ from jaxvjp.ops.neural.normalization import (
     normalized_batch,
     standardized_batch,
     standardized_instances,
-    standardized_layer,
 )
 from jaxvjp.publishing import public
 from jaxvjp.tensor import Tensor
@@ -53,7 +50,7 @@ def batch_norm(
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     if training:
         result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
-        _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+        update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     else:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
@@ -62,9 +59,10 @@ def batch_norm(
     return normalized
 
 
-def _update(
+def update(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
 ) -> None:
+    """Moves running statistics a step nearer to those of a batch of `count` numbers per channel."""
     _move(running_mean, mean, momentum, 1.0)
     _move(running_var, variance, momentum, count / max(count - 1, 1))
 
@@ -93,44 +91,6 @@ def instance_norm(
     if count == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     result, mean, variance = apply(standardized_instances, (input, weight, bias), (float(eps),))
-    _update(running_mean, running_var, mean, variance, count, momentum)
+    update(running_mean, running_var, mean, variance, count, momentum)
     normalized: Tensor = result
     return normalized
-
-
-@public("function")
-def native_batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """What `batch_norm` gives, and the means and reciprocal deviations of the batch that it used.
-
-    When not training these are empty. Counterpart of `torch.native_batch_norm`.
-    """
-    if not training:
-        result = batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
-        nothing: Any = input.detach()
-        nothing = nothing.reshape(-1)[:0]
-        return result, nothing, nothing
-    result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
-    _update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
-    return result, mean.detach(), (variance.detach() + eps) ** -0.5
-
-
-@public("function")
-def native_layer_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants.
-
-    Counterpart of `torch.native_layer_norm`.
-    """
-    static = (tuple(normalized_shape), float(eps))
-    result, mean, scale = apply(standardized_layer, (input, weight, bias), static)
-    return result, mean.detach(), scale.detach()

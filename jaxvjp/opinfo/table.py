@@ -14,10 +14,16 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (2e-2, 2e-2),
         "bfloat16": (1e-1, 5e-2),
     },
+    # Of these two torch's own rounding is up to 14 times the common tolerance, measured against float64; ours is not.
     "linalg.householder_product": {"float32": (1e-3, 1e-4)},
-    "matrix_exp": {"float32": (1e-3, 1e-3)},  # large powers, summed in another order
+    "matrix_exp": {"float32": (1e-3, 1e-3)},
     "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
     "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
+    "grid_sampler_2d": {"float32": (1e-4, 1e-4)},
+    "svd_lowrank": {"complex128": (1e-6, 1e-8)},  # second derivatives of five decompositions one after the other
+    # torch's own are exact to but seven digits near their zeros; ours to twelve, as a test against SciPy's tells.
+    **{f"special.{name}": {"float64": (1e-5, 2e-6)} for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
+    "special.airy_ai": {"float64": (1e-5, 1e-5)},
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
     "nn.functional.layer_norm": {"float32": (1e-4, 5e-4)},
@@ -26,6 +32,9 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     "logcumsumexp": {"float32": (1e-3, 1e-4)},  # torch's own running sum
 }
 """Relative and absolute, by op and dtype; integers and truth values have to be equal."""
+
+COSTLY = frozenset(["grid_sampler_3d", "pca_lowrank", "svd_lowrank"])
+"""Those that take seconds to compile: of each type one sample, unless all are asked for."""
 
 UNDEFINED_VALUES = frozenset(
     ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
@@ -45,6 +54,9 @@ ANY_OF_EQUAL: dict[str, int | None] = {
 """Those whose indices torch leaves open where elements are equal, as they are in the smaller types: with the place of
 the result that is nevertheless determined."""
 
+NO_GRADIENT = frozenset(["linalg.norm", "linalg.vector_norm", "masked.norm", "masked.normalize", "norm"])
+"""Those of which torch leaves a gradient out that is zero, as that of a norm of order 0; here it is zeros."""
+
 OTHER_WORDS: dict[str, str] = {
     "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
     "amin": "as for amax",
@@ -52,6 +64,7 @@ OTHER_WORDS: dict[str, str] = {
     "complex": "as for amax",
     "cov": "whether weights are negative would have to be read",
     "arange": "torch looks at the step before the dtype of `out`",
+    "__rdiv__": "torch tells which method of a number it looked for",
     "narrow_copy": "torch gives the text of an assertion in its source",
     "multinomial": "torch looks at a row's entries in another order",
     "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
@@ -59,7 +72,6 @@ OTHER_WORDS: dict[str, str] = {
 """The ops, by name, of whose errors for bad input the words are not torch's, and why."""
 
 DIFFERS: dict[str, str] = {
-    "istft": "in one of these samples torch finds no gradient of the window, though it does of such windows elsewhere",
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
 }
 """The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
@@ -69,19 +81,14 @@ NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
 
 WHAT_IT_TAKES: dict[str, str] = {
     "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
-    "_chunk_cat": "an inner function of torch's distributed training: `cat` of `chunk`",
-    "_unsafe_masked_index*": "an inner function of torch's compiler: `where` and `index`",
-    "masked.*": "the namespace torch.masked: each a fill by the mask and then an op that is here",
-    "special.*_polynomial_*": "a recurrence up to the largest order; torch has no gradient either",
-    "special.*bessel*": "a rational approximation for each range, which JAX has not; torch has no gradient either",
-    "special.airy_ai": "as the Bessel functions",
-    "signal.windows.*": "the namespace torch.signal.windows: closed formulas",
     "linalg.ldl_*": "LAPACK's factors L and D with pivots of two rows, which JAX has not; torch has no gradient either",
     "ldl_*": "as linalg.ldl_factor",
-    "*_lowrank": "random projections, `qr` and `svd` of them",
-    "lobpcg": "an iteration with a derivative of its own in torch",
     "sparse.*": "sparse tensors",
+    "hash_tensor": "integers of 64 bits without sign, which the library has not",
+    "max_pool2d_with_indices_backward": "torch's samples call `torch.ops.aten`; here: the gradient of `max_pool2d`",
+    "jiterator*": "CUDA kernels given as text",
+    "to_sparse": "sparse tensors",
+    "torch.*": "torch's samples call `torch.ops.aten`: kernels of its compiler, and of 8-bit types",
     "chalf": "a complex type of 32 bits, which JAX has not",
-    "histogram*": "edges found from values, as `histc` does, for each dimension",
 }
 """For ops that are missing and take more than a row: what."""

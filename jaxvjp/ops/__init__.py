@@ -2,6 +2,7 @@
 
 from jaxvjp.ops import (  # noqa: F401
     arithmetic,
+    bessel,
     complex,
     contractions,
     creation,
@@ -17,10 +18,12 @@ from jaxvjp.ops import (  # noqa: F401
     neural,
     norms,
     pointwise,
+    polynomials,
     products,
     rearrangement,
     reduction,
     scattering,
+    segments,
     solving,
     sorting,
     spectrograms,

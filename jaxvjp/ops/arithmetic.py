@@ -115,12 +115,19 @@ def float_power(input: Either, exponent: Either):
 # Extremes of two. Where the operands are equal each has half of the gradient, but for `fmax` and `fmin`.
 
 
+def _extreme(better, input, other):
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return better(input, other)
+    # Where one is NaN neither is less, and so torch gives either the whole gradient.
+    return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
+
+
 @op(promotion=ARITHMETIC, saves="input, other", aliases="max")
 def maximum(input, other):
     """The larger of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("maximum not implemented for complex tensors.")
-    return jnp.maximum(*broadcast(input, other))
+    return _extreme(jnp.maximum, *broadcast(input, other))
 
 
 @op(promotion=ARITHMETIC, saves="input, other", aliases="min")
@@ -128,7 +135,7 @@ def minimum(input, other):
     """The smaller of two elements; NaN where one of them is."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("minimum not implemented for complex tensors.")
-    return jnp.minimum(*broadcast(input, other))
+    return _extreme(jnp.minimum, *broadcast(input, other))
 
 
 def _number_first(better, input, other):
@@ -164,6 +171,8 @@ def atan2(input, other):
 def hypot(input, other):
     """`sqrt(input² + other²)`."""
     input, other = _ordered("hypot", input, other)
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        raise not_implemented("hypot", input)
     return jnp.hypot(input, other)
 
 
@@ -404,6 +413,8 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
 @op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)))
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
+    if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:
+        raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
             kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]

@@ -15,18 +15,23 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Dims, Flag, Index, axes, wrap
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
-from jaxvjp.ops.reduction import shared
+from jaxvjp.ops.reduction import EVENLY, shared
 
 
 def _check(name, input, dim=None):
+    """Errors for what has no extreme: nothing at all, and complex numbers, which are refused in torch's many ways."""
     if jnp.iscomplexobj(input):
-        raise not_implemented(name, input)
+        if name in ("amax", "amin"):
+            raise not_implemented(f"{name[1:]}_values", input)
+        if dim is None and not name.startswith("arg"):
+            raise not_implemented(f"{name}_all", input, device="")
+        raise RuntimeError(f"{name}(): does not support complex input\nComplex numbers have no order: `x.abs()`?")
     dims = range(input.ndim) if dim is None else axes(dim, input.ndim)
     if dim is None and input.size == 0:
-        raise RuntimeError(
-            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-            "the 'dim' argument."
-        )
+        sentence = f"{name}(): Expected reduction dim to be specified for input.numel() == 0."
+        if name.startswith("arg"):
+            raise IndexError(sentence)
+        raise RuntimeError(f"{sentence} Specify the reduction dim with the 'dim' argument.")
     for each in dims:
         if input.ndim and input.shape[each] == 0:
             raise IndexError(f"{name}(): Expected reduction dim {each} to have non-zero size.")
@@ -51,18 +56,20 @@ def _along(arg: Callable[..., Any], input, dim, keepdim):
 def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], what: str) -> None:
     def whole(input):
         _check(name, input)
-        return shared(input, extreme, tuple(range(input.ndim)))
+        return shared(input, extreme, tuple(range(input.ndim)), of_nan=EVENLY)
 
     def along(input, dim: Index, keepdim: Flag = False):
         _check(name, input, dim)
         return _along(arg, input, dim, keepdim)
 
     def over(input, dim: Dims = (), keepdim: Flag = False):
-        _check("a" + name, input, dim or None)
+        _check("a" + name, input, None if dim == () else dim)
         return shared(input, extreme, axes(dim, input.ndim), keepdim)
 
     def position(input, dim: Index | None = None, keepdim: Flag = False):
-        _check("arg" + name, input, dim)
+        _check(f"arg{name}", input, dim)
+        if input.dtype == bool:
+            raise RuntimeError(f"arg{name}(): does not support bool input\nConvert it first, such as by `x.int()`.")
         if input.ndim == 0:
             axes(dim, 0)
             return jnp.zeros((), "int64")
@@ -88,6 +95,8 @@ _declare("min", jnp.min, jnp.argmin, "smallest")
 @op(returns=("min", "max"), saves="input, result")
 def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
     """The smallest and the largest element, over `dim` or all."""
+    if jnp.iscomplexobj(input):
+        raise not_implemented("aminmax", input)
     if dim is None and input.size == 0:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."

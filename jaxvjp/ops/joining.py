@@ -140,3 +140,29 @@ def combinations(input, r: Index = 2, with_replacement: Flag = False):
     choose = combinations_with_replacement if with_replacement else combinations_of
     chosen = np.array(list(choose(range(input.size), r)), np.int64).reshape(-1, r)
     return input[chosen]
+
+
+@op(public="function")
+def _chunk_cat(tensors: Tensors, dim: Index, num_chunks: Index):
+    """Each tensor cut along `dim` into chunks, the last of them filled up with zeros, and chunks beside chunks."""
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    first = tensors[0]
+    if any(not each.size for each in tensors):
+        raise RuntimeError("_chunk_cat expects non-empty tensor")
+    if dim < 0:
+        if any(each.ndim != first.ndim for each in tensors):
+            raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
+        dim = wrap(dim, first.ndim)
+    if any(dim >= each.ndim for each in tensors):
+        raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+    if any(each.shape[:dim] != first.shape[:dim] for each in tensors):
+        raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+    chunks = []
+    for each in tensors:
+        missing = -each.shape[dim] % num_chunks
+        filled = jnp.pad(each, [(0, missing if axis == dim else 0) for axis in range(each.ndim)])
+        chunks.append(filled.reshape(*first.shape[:dim], num_chunks, -1))
+    return jnp.concatenate(chunks, -1)

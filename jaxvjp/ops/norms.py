@@ -200,3 +200,20 @@ def linalg_vander(x, *, N: Index | None = None):
     one = jnp.ones((*x.shape, 1), x.dtype)
     powers = jnp.cumprod(jnp.broadcast_to(x[..., None], (*x.shape, max(count - 1, 0))), -1)
     return jnp.concatenate([one, powers], -1)[..., :count]
+
+
+@op(public="function", saves="x", grad_fn="FlipBackward0", out=False)
+def vander(x, N: Index | None = None, increasing: Flag = False):
+    """For each element of `x` a row of `N` of its powers, by default as many as elements, falling to 0."""
+    if x.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.size if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x = x.astype(jnp.int64)
+    powers = jnp.concatenate(
+        [jnp.ones((x.size, 1), x.dtype), jnp.broadcast_to(x[:, None], (x.size, max(count - 1, 0)))], 1
+    )
+    powers = jnp.cumprod(powers, 1)[:, :count]
+    return powers if increasing else powers[:, ::-1]

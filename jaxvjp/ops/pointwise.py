@@ -19,9 +19,9 @@ EITHER_OTHER = ((2, 3), (2, 3))
 """torch has one signature for a tensor as `other` and one for a number."""
 
 
-def not_implemented(name, array):
+def not_implemented(name, array, device="_cpu"):
     """torch's error for a type that an op has no kernel for."""
-    return NotImplementedError(f"\"{name}_cpu\" not implemented for '{from_numpy(array.dtype).legacy}'")
+    return NotImplementedError(f"\"{name}{device}\" not implemented for '{from_numpy(array.dtype).legacy}'")
 
 
 def broadcast(input, other):

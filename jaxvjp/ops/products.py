@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.dtypes import forget_calls
 from jaxvjp.ops.arguments import Scalar
 from jaxvjp.ops.matrices import ctype, legacy
 from jaxvjp.ops.op import ARITHMETIC, Op, op
@@ -29,8 +30,6 @@ PRECISIONS = {
 
 _asked: ContextVar[jax.lax.Precision] = ContextVar("_asked", default=PRECISIONS["highest"])
 _setting = "highest"
-REMEMBERED: list[dict[Any, Any]] = []
-"""Memories of what calls recorded, which another setting makes untrue."""
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -49,8 +48,7 @@ def set_float32_matmul_precision(precision: str) -> None:
         )
         return
     _setting = precision
-    for memory in REMEMBERED:
-        memory.clear()
+    forget_calls()
 
 
 def get_float32_matmul_precision() -> str:

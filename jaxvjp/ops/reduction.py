@@ -179,7 +179,7 @@ def vector_norm(input, order, reduced, keepdims=False):
     if order == 1:
         return jnp.sum(size, reduced, keepdims=keepdims)
     if math.isinf(order):
-        return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims)
+        return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims, NOWHERE)
     zero = size == 0
     powers = jnp.where(zero, 0.0 if order > 0 else jnp.inf, jnp.where(zero, 1, size) ** order).astype(size.dtype)
     total = jnp.sum(powers, reduced, keepdims=keepdims)
@@ -188,18 +188,27 @@ def vector_norm(input, order, reduced, keepdims=False):
     return jnp.where(nothing, constant, jnp.where(nothing, 1, total) ** (1 / order))
 
 
-def shared(input, extreme, reduced, keepdims=False):
+EVERYWHERE, EVENLY, NOWHERE = "everywhere", "evenly", "nowhere"
+"""Where the extreme is NaN: all elements have the gradient NaN, or those that are NaN share it, or all have 0."""
+
+
+def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
     """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
     constant = jax.lax.stop_gradient(input)
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return extreme(input, reduced, keepdims=keepdims)
     largest = extreme(constant, reduced, keepdims=True)
-    attaining = (constant == largest) | (jnp.isnan(constant) & jnp.isnan(largest))
+    attaining = constant == largest
+    if of_nan == EVENLY:
+        attaining |= jnp.isnan(constant) & jnp.isnan(largest)
     count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
+    if of_nan == NOWHERE:
+        count = jnp.maximum(count, 1)  # without which it is 0 / 0 that makes NaN everywhere
     # `input / count` is not rounded once more: all that are summed are equal, and so are exact for a power of two;
-    # for the other counts the extreme itself is shown, and the sum has but the gradient.
-    several = jnp.sum(jnp.where(attaining, (input - constant) / count, 0), reduced, keepdims=True)
-    result = largest + jnp.where(jnp.isfinite(largest), several, 0)
+    # for the other counts the extreme itself is shown, and the sum has but the gradient. Of infinities there is no
+    # difference, and nothing to round.
+    apart = jnp.where(jnp.isfinite(largest), input - constant, input)
+    result = largest + jnp.sum(jnp.where(attaining, apart / count, 0), reduced, keepdims=True)
     return result if keepdims else result.squeeze(reduced)
 
 

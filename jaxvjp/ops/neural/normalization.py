@@ -97,13 +97,10 @@ def _check_more_than_one(shape):
         )
 
 
-@op(public="nn.functional function", saves="input, weight", grad_fn="NativeGroupNormBackward0", out=False)
-def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
-    """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
+def _grouped(input, num_groups, weight, bias, eps):
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     batch, channels, *spatial = input.shape
-    _check_more_than_one((batch * channels // num_groups, num_groups, *spatial))
     if channels % num_groups:
         raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
@@ -116,8 +113,24 @@ def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-
                 f"shape {list(each.shape)} and input of shape {list(input.shape)}"
             )
     grouped = input.reshape(batch, num_groups, channels // num_groups, *spatial)
-    result = _standardized(grouped, tuple(range(2, grouped.ndim)), eps)[0].reshape(input.shape)
-    return _affine(result, weight, bias, (channels, *[1] * len(spatial)), input.dtype)
+    result, mean, _, scale = _standardized(grouped, tuple(range(2, grouped.ndim)), eps)
+    result = _affine(result.reshape(input.shape), weight, bias, (channels, *[1] * len(spatial)), input.dtype)
+    return result, *[each.reshape(batch, num_groups).astype(input.dtype) for each in (mean, scale)]
+
+
+@op(public="", saves="input, weight", grad_fn="NativeGroupNormBackward0")
+def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
+    """What `group_norm` gives, and the means and reciprocal deviations that it used: (batch, groups)."""
+    return _grouped(input, num_groups, weight, bias, eps)
+
+
+@op(public="nn.functional function", saves="input, weight", grad_fn="NativeGroupNormBackward0", out=False)
+def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
+    """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
+    if input.ndim >= 2:
+        batch, channels, *spatial = input.shape
+        _check_more_than_one((batch * channels // num_groups, num_groups, *spatial))
+    return _grouped(input, num_groups, weight, bias, eps)[0]
 
 
 def _per_channel(input, **vectors):

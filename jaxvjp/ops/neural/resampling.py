@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Flag, Kind, Shape, Text, real
+from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, real
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.op import op
@@ -146,6 +146,8 @@ def interpolate(
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    if antialias:
+        _no_integers(input)
     if mode == "lanczos":
         raise NotImplementedError("jaxvjp has no mode='lanczos'\n'bicubic' with antialias=True is close to it.")
     if (
@@ -173,6 +175,34 @@ def interpolate(
     for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
         wide = _resized(wide, axis, mode, count, factor, bool(align_corners), antialias)
     return wide.astype(input.dtype)
+
+
+@op(public="function", grad_fn="UpsampleBilinear2DAaBackward0", out=False)
+def _upsample_bilinear2d_aa(
+    input,
+    output_size: Shape | None = None,
+    align_corners: Flag = False,
+    scales_h: Real | None = None,
+    scales_w: Real | None = None,
+    *,
+    scale_factors: Factors | None = None,
+):
+    """`interpolate` with "bilinear" and `antialias`, of a size and of the factors that say where its entries are."""
+    counts, scale = _counts(input, 2, output_size, scale_factors, None)
+    if output_size is not None:
+        scale = (scales_h, scales_w)
+    _no_integers(input)
+    for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
+        input = _resized(input, axis, "bilinear", count, factor, align_corners, True)
+    return input
+
+
+def _no_integers(input):
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        raise NotImplementedError(
+            "jaxvjp has no antialiased interpolation of integers\ntorch's rounds several times on the way; convert "
+            "first, `x.float()`, and round the result."
+        )
 
 
 @op(public="nn.functional", grad_fn=lambda static, avals: f"UpsampleNearest{len(avals[0].shape) - 2}DBackward0")
@@ -357,11 +387,6 @@ def _check_grid(input, grid, mode):
             "grid_sampler(): expected input and grid to have same dtype, but input has "
             f"{from_numpy(input.dtype).legacy} and grid has {from_numpy(grid.dtype).legacy}"
         )
-    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
-            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
@@ -378,5 +403,10 @@ def _check_grid(input, grid, mode):
                 "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
                 f"{list(input.shape)} with dimension {dim} being empty"
             )
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if mode == "bicubic" and input.ndim != 4:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
