@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.application import apply_in_place
 from jaxvjp.core.graph import record
+from jaxvjp.core.modes import staging
 from jaxvjp.creation import like, new_leaf, sizes, tensor
 from jaxvjp.dtypes import BOOL, INTEGRAL, complex128, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -27,6 +29,18 @@ from jaxvjp.random import Generator, default_generator
 from jaxvjp.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
+
+
+def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int, ...]], Tensor]:
+    """What makes a leaf of random numbers of a shape, as `made` does; where a step is staged, at each of its calls."""
+
+    def make(shape: tuple[int, ...]) -> Tensor:
+        if staging.journal is None:
+            return made(shape)
+        drawn: Tensor = staging.journal.drawn(partial(made, shape))
+        return drawn
+
+    return make
 
 
 def _drawn(
@@ -44,7 +58,7 @@ def _drawn(
         numbers = draw(generator or default_generator, math.prod(shape))
         return new_leaf(numbers.reshape(shape), own, requires_grad, device)
 
-    result = per_example(shape, made, Batch.random_differs)
+    result = per_example(shape, drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
 
 
@@ -137,7 +151,7 @@ def randperm(
         shuffled = [source.permutation(n) for _ in range(math.prod(shape[:-1]))]
         return new_leaf(np.array(shuffled, np.int64).reshape(shape), dtype or int64, requires_grad, device)
 
-    result = per_example((n,), made, Batch.random_differs)
+    result = per_example((n,), drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
 
 

@@ -160,6 +160,8 @@ class Stored:
             new.retains, old.retains = old.retains and not new.is_leaf, False
             if new.value is None and new.operation is variable:
                 heavy.add(new)
+            if staging.journal is not None:
+                staging.journal.writes(self)
             self.versions.written(new.where)
             storage.node = new
             storage.version += 1

@@ -218,6 +218,8 @@ class Tensor(Stored):
                 UserWarning,
                 stacklevel=2,
             )
+        if staging.journal is not None:
+            staging.journal.asks(self)
         return self._grad
 
     @grad.setter
@@ -274,7 +276,8 @@ class Tensor(Stored):
         node = value._alias(counted=False).node
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
-        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if node.value is not None else node)
+        known = node.value is not None and staging.journal is None
+        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if known else node)
         self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
     def detach(self) -> Tensor:

@@ -36,12 +36,13 @@ READING_ORDER = """
     autograd.backward autograd.context autograd.function_step
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
-    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func staging
+    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
+    staging.graphs staging.journal staging.surroundings staging.results staging.variant staging.warm staging
     utils.checkpoint utils testing
-    explain.literals explain.names explain.block explain.symbols explain.respelling explain.writing explain.wording
-    explain.fallback explain.cuts explain.story explain.text explain.layout explain.scope explain.functions
-    explain.programs explain.source explain.jacobian explain.chain explain.picture explain.explanation explain.page
-    explain
+    explain.literals explain.names explain.block explain.rolling explain.symbols explain.nesting explain.respelling
+    explain.writing explain.wording explain.cuts explain.story explain.text explain.layout explain.notebook
+    explain.scope explain.functions explain.programs explain.residuals explain.source explain.jacobian explain.chain
+    explain.picture explain.explanation explain.page explain
     __init__
     scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process

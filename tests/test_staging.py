@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+import numpy as np
 import pytest
 
 import jaxvjp
@@ -95,6 +98,25 @@ def numbers_shapes_and_flags(torch):
     return [(each["y"], 1 / each["y"].sum(), each["scale"]) for each in calls]
 
 
+def arguments_in_containers(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(batch, *, scale, options=()):
+        w.grad = None
+        loss = ((w * batch["x"] - batch["y"]) ** 2).sum() * scale + sum(options)
+        loss.backward()
+        return {"loss": loss.detach(), "grad": w.grad}, batch["x"]
+
+    step = staged(torch, step)
+    results = []
+    for number in range(30):
+        batch = {"x": torch.tensor([1.0, number]), "y": torch.ones(2)}
+        given = {"scale": 2.0 if number < 20 else 3.0, "options": (1.0, 2.0) if 8 < number < 12 else ()}
+        named, x = step(batch, **given)
+        results.append((named, x is batch["x"], named["grad"] is w.grad))
+    return results
+
+
 def an_optimizer_with_momentum(torch):
     x, y, w = network(torch)
     velocity = torch.zeros_like(w)
@@ -173,11 +195,553 @@ def what_cannot_be_staged_falls_back(torch):
 
 def random_numbers_are_drawn_anew(torch):
     torch.manual_seed(3)
-    step = staged(torch, lambda x: x + torch.rand(2), fullgraph=False)
-    return [step(torch.zeros(2)) for _ in range(3)]
+    w = torch.ones(3, 2).requires_grad_()
+
+    def step(x):
+        torch.rand(3)  # which nobody uses, but the next numbers are others
+        loss = (torch.nn.functional.dropout(x * w, 0.4) + torch.randn(3, 2) * torch.randperm(2)).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+        w.grad = None
+        return loss.detach()
+
+    step = staged(torch, step)
+    drop = staged(torch, lambda x: torch.nn.functional.dropout(x * w, 0.5).sum())
+    results = []
+    for _ in range(14):
+        results.append(step(torch.full((3, 2), 2.0)))
+        drop(torch.ones(2)).backward()
+        results.append(w.grad.clone())
+        w.grad = None
+    return results, w
+
+
+def a_model_whose_result_is_differentiated_outside(torch):
+    class Model:
+        def __init__(self):
+            self.w = torch.tensor([[1.0, 2.0], [0.5, 1.0]], requires_grad=True)
+            self.b = torch.zeros(2, requires_grad=True)
+            self.unused = torch.ones(2, requires_grad=True)
+
+        def __call__(self, x):
+            return torch.tanh(x @ self.w + self.b)
+
+    model = Model()
+    compiled = staged(torch, model)
+    results = []
+    for number in range(5):
+        loss = (compiled(torch.tensor([[1.0, float(number)]])) ** 2).sum()
+        loss.backward()
+        results.append((loss.detach(), model.w.grad.clone(), model.b.grad.clone(), model.unused.grad))
+        with torch.no_grad():
+            for each in (model.w, model.b):
+                each -= 0.1 * each.grad
+                each.grad = None
+    return results, compiled.w is model.w
+
+
+def results_with_gradients_of_their_own(torch):
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    b = torch.tensor([3.0, 4.0], requires_grad=True)
+
+    def function(x):
+        hidden = b * x.exp()
+        return a * x, hidden, hidden.sum(), x.argmax(), a.detach() * b
+
+    function = staged(torch, function)
+    results = []
+    for number in range(4):
+        y, hidden, z, place, cut = function(torch.tensor([0.1, float(number)]))
+        results.append((place.item(), cut.requires_grad, y.requires_grad, place.requires_grad, hidden.detach()))
+        for each in (y.sum(), z, cut.sum()):
+            each.backward()
+            results.append([None if p.grad is None else p.grad.clone() for p in (a, b)])
+        a.grad = b.grad = None
+        try:
+            hidden.sum().backward()
+        except RuntimeError as error:
+            results.append(str(error)[:50])
+        a.grad = b.grad = None
+    return results
+
+
+def second_derivatives_and_second_calls(torch):
+    a = torch.tensor([1.0, 2.0], requires_grad=True)
+    function = staged(torch, lambda h: torch.sin(h) * a**3)
+    results = []
+    for number in range(4):
+        h = a * (number + 1.0)
+        (gradient,) = torch.autograd.grad(function(h).sum(), a, create_graph=True)
+        (gradient * gradient).sum().backward()
+        results.append(a.grad.clone())
+        y = function(h.detach()).sum()
+        y.backward()
+        try:
+            y.backward()
+        except RuntimeError as error:
+            results.append(str(error)[:60])
+        a.grad = None
+        with torch.no_grad():
+            results.append(function(a * 2))
+    return results
+
+
+def a_mean_that_runs_along(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    mean = torch.zeros(2)
+
+    def function(x):
+        y = x * w
+        with torch.no_grad():
+            mean.mul_(0.9).add_(0.1 * y)
+        return y - mean
+
+    function = staged(torch, function)
+    results = []
+    for number in range(5):
+        y = function(torch.tensor([1.0, float(number)]))
+        y.sum().backward()
+        results.append((y.detach(), w.grad.clone(), mean.clone(), mean._version, mean.requires_grad))
+        w.grad = None
+    return results
+
+
+def results_that_alias_what_is_outside(torch):
+    x = torch.zeros(2, 3)
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    function = staged(torch, lambda y: (x[1], x.detach(), x.t()[0], y, w, w[1:], y.view(-1)))
+    results = []
+    for number in MANY:
+        y = torch.tensor([[1.0, float(number)]])
+        row, alias, column, same, weight, part, flat = function(y)
+        row.add_(1)
+        alias[0, 0] = 5.0 + number
+        column.mul_(2)
+        flat.add_(1)
+        part.sum().backward()
+        results.append((x.tolist(), x._version, row._version, column.stride(), same is y, weight is w, y.tolist()))
+    return results, w.grad
+
+
+MANY = range(14)
+"""Calls after which a step has been run as Python, as a program, and in its warm path."""
+
+
+def data_that_is_written_past_the_graph(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * w).sum().backward()
+        w.data.sub_(0.1 * w.grad)
+        w.grad = None
+
+    step = staged(torch, step)
+    return [(step(), w.tolist(), w._version, w.requires_grad, w.is_leaf) for _ in MANY]
+
+
+def data_that_is_replaced(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * w).sum().backward()
+        w.data = w.data - 0.1 * w.grad
+        w.grad = None
+
+    step = staged(torch, step)
+    return [(step(), w.tolist(), w._version, w.requires_grad) for _ in MANY]
+
+
+def a_loss_returned_with_its_graph_gone(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        loss = (w * w.detach()).sum()
+        loss.backward()
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+            w.mul_(0.9)
+        w.grad = None
+        return loss
+
+    step = staged(torch, step)
+    results = [step() for _ in MANY]
+    return results, [(each.requires_grad, each.is_leaf, each.grad_fn.name()) for each in results], w, w._version
+
+
+def an_argument_that_comes_to_require_a_gradient(torch):
+    def step(x):
+        x.requires_grad_()
+        (x**2).sum().backward()
+        return x.grad
+
+    step = staged(torch, step)
+    results = []
+    for number in MANY:
+        x = torch.tensor([1.0, float(number)])
+        results.append((step(x) is x.grad, x.grad, x.requires_grad, x._version))
+    return results
+
+
+def arguments_that_alias_one_another(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(a, b):
+        with torch.no_grad():
+            a.mul_(2)
+            return a + b + w
+
+    step = staged(torch, step)
+    results = [step(torch.tensor([1.0, 1.0]), torch.tensor([3.0, float(number)])) for number in MANY]
+    a, b = torch.tensor([1.0, 1.0]), torch.tensor([1.0, 1.0])
+    results += [step(a, a), step(a, a.detach()), step(a[:], a), step(b[:], b), step(b, b[:])]
+    alias = w.detach()
+    results += [step(alias, b), step(b, alias), step(b, alias), step(a, b), step(b, w.detach()), step(alias, alias)]
+    return [each.detach() for each in results], a, b, w, a._version, b._version, w._version
+
+
+def hooks_that_come_and_go(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        w.grad = None
+        (w * w).sum().backward()
+        return w.grad
+
+    step = staged(torch, step)
+    results = [step() for _ in MANY]
+    handle = w.register_hook(lambda gradient: gradient * 3)
+    results += [step(), step()]
+    handle.remove()
+    after = w.register_post_accumulate_grad_hook(lambda tensor: tensor.grad.mul_(2))
+    results += [step(), step()]
+    after.remove()
+    return results + [step() for _ in MANY]
+
+
+def a_gradient_from_elsewhere(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def update():
+        with torch.no_grad():
+            w.sub_(0.1 * w.grad)
+
+    update = staged(torch, update)
+    results = []
+    for number in MANY:
+        w.grad = None
+        (w * w * (number + 1.0)).sum().backward()
+        results.append((update(), w.tolist()))
+    return results
+
+
+def a_graph_on_a_parameter_that_the_step_overwrites(torch):
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        (w * 3).sum().backward()
+        with torch.no_grad():
+            w.sub_(w.grad)
+        w.grad = None
+
+    step = staged(torch, step)
+    for _ in MANY:
+        step()
+    y = (w * w).sum()
+    z = (w.detach() * w).sum()
+    step()
+    refused = []
+    for each in (y, z):
+        try:
+            each.backward()
+        except RuntimeError as error:
+            refused.append(str(error)[:70])
+    return refused, w
+
+
+def the_gradient_of_a_function_inside(torch):
+    w = torch.tensor([1.0, 2.0])
+
+    def step():
+        gradient = torch.func.grad(lambda v: (v**3).sum())(w)
+        w.sub_(0.01 * gradient)
+        return gradient
+
+    step = staged(torch, step)
+    return [(step(), w.tolist()) for _ in MANY]
+
+
+class Settings:
+    rate = 0.5
+
+
+SETTINGS = Settings()
+
+
+def scaled(x):
+    return x * SETTINGS.rate * SETTINGS.table["deep"][0]
+
+
+def numbers_from_elsewhere(torch):
+    SETTINGS.rate, SETTINGS.table = 0.5, {"deep": [1.0]}
+    factor = 2.0
+    step = staged(torch, lambda x: scaled(x) + factor)
+    results = []
+    for number in range(40):
+        if number in (3, 12, 30):
+            SETTINGS.rate /= 2
+        if number == 20:
+            SETTINGS.table["deep"][0] = -0.0
+        if number == 25:
+            factor = -1.0
+        results.append(step(torch.tensor([1.0, 2.0])))
+    return results
+
+
+def a_tensor_from_elsewhere_that_is_another_each_time(torch):
+    x = torch.tensor([0.0, 1.0])
+    step = staged(torch, lambda: x * 2)
+    results = []
+    for number in range(30):
+        x = torch.tensor([float(number), 1.0])
+        results.append(step())
+        if number % 3 == 0:
+            x.add_(1)
+            results.append(step())
+    return results
+
+
+def a_model_and_its_optimizer(torch):
+    class Momentum:
+        def __init__(self, params, lr):
+            self.param_groups = [{"params": list(params), "lr": lr}]
+            self.state = {}
+
+        def step(self):
+            with torch.no_grad():
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        if p not in self.state:
+                            self.state[p] = torch.zeros_like(p)
+                        self.state[p].mul_(0.5).add_(p.grad)
+                        p.sub_(group["lr"] * self.state[p])
+                        p.grad = None
+
+    class Model:
+        def __init__(self):
+            self.training = True
+            self.w = torch.tensor([[1.0, 2.0], [0.5, 1.0]], requires_grad=True)
+            self.b = torch.zeros(2, requires_grad=True)
+
+        def __call__(self, x):
+            y = x @ self.w + self.b
+            return y * 2 if self.training else y
+
+    model = Model()
+    optimizer = Momentum([model.w, model.b], 0.01)
+
+    def step(x, y):
+        loss = ((model(x) - y) ** 2).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    step = staged(torch, step)
+    results = []
+    for number in range(50):
+        if number in (12, 31, 32):
+            optimizer.param_groups[0]["lr"] *= 0.5
+        if number == 22:
+            model.training = False
+        if number == 36:
+            optimizer.param_groups[0]["params"].pop(0)
+            model.w.requires_grad_(False)
+        results.append(step(torch.tensor([[1.0, 2.0]]), torch.tensor([[0.5, float(number % 2)]])))
+    return results, model.w, model.b, model.w._version, model.b._version
+
+
+def containers_from_elsewhere(torch):
+    few, many, names = [1.0, 2.0], [torch.ones(2)] * 1100, {"a": torch.ones(2)}
+    step = staged(torch, lambda x: x * len(few) + many[1050] * sum(few) + sum(names.values()))
+    results = []
+    for number in range(30):
+        if number in (3, 12):
+            few.append(3.0)
+        if number in (5, 15):
+            many[1050] = torch.ones(2) * number
+        if number in (7, 20):
+            names[str(number)] = torch.ones(2) * number
+        if number == 25:
+            names["a"] = torch.zeros(2)
+        results.append(step(torch.ones(2)))
+    return results
+
+
+def a_count_of_the_steps(torch):
+    settings = Settings()
+    settings.steps = 0
+
+    def step(x):
+        settings.steps += 1
+        return x * (1 - 0.5**settings.steps)
+
+    step = staged(torch, step)
+    return [step(torch.tensor(1.0)) for _ in range(6)], settings.steps
+
+
+def what_a_step_leaves_behind(torch):
+    losses, settings = [], Settings()
+    settings.hidden = torch.zeros(2)
+
+    def keeping(x):
+        losses.append(x * 2)
+        return x
+
+    def replacing(x):
+        settings.hidden = torch.tanh(settings.hidden + x)
+
+    keeping, replacing = staged(torch, keeping, fullgraph=False), staged(torch, replacing, fullgraph=False)
+    for number in range(5):
+        keeping(torch.tensor(float(number)))
+        replacing(torch.tensor([1.0, float(number)]))
+    return losses, settings.hidden
+
+
+def an_iterator(torch):
+    numbers = iter(range(9))
+    step = staged(torch, lambda x: x * next(numbers), fullgraph=False)
+    return [step(torch.tensor(2.0)) for _ in range(5)]
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals(), network))
+
+
+def large(elements=100_000):
+    """A parameter worth donating, and a step that overwrites it, warm."""
+    w = jaxvjp.zeros(elements, requires_grad=True)
+
+    @jaxvjp.jit
+    def step(target):
+        ((w - target) ** 2).sum().backward()
+        with jaxvjp.no_grad():
+            w.sub_(0.1 * w.grad)
+        w.grad = None
+
+    for _ in MANY:
+        step(jaxvjp.tensor(1.0))
+    return w, step
+
+
+def donated_by(call):
+    before = jaxvjp.counters.donated
+    call()
+    return jaxvjp.counters.donated - before
+
+
+def test_large_state_that_nobody_else_holds_is_donated():
+    w, step = large()
+    target = jaxvjp.tensor(1.0)
+    place = w.value.unsafe_buffer_pointer()
+    assert donated_by(lambda: [step(target) for _ in range(3)]) == 3
+    assert w.value.unsafe_buffer_pointer() == place
+    expected = 1.0
+    for _ in range(len(MANY) + 3):
+        expected *= 0.8
+    assert abs(1 - w[0].item() - expected) < 1e-5
+    _, step = large(10)
+    assert donated_by(lambda: step(target)) == 0
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        lambda w: w.value,
+        lambda w: w.detach().numpy(),
+        lambda w: np.asarray(w.detach()),
+        lambda w: np.asarray(w.value)[3:],
+        lambda w: w.clone().detach(),
+        lambda w: w.detach().numpy().reshape(2, -1),
+        lambda w: np.from_dlpack(w.detach()),
+    ],
+)
+def test_what_the_user_holds_is_never_overwritten(hold):
+    w, step = large()
+    held = hold(w)
+    before = np.array(held)
+    for _ in range(3):
+        step(jaxvjp.tensor(1.0))
+    assert np.array_equal(before, np.array(held))
+    assert not np.array_equal(before.ravel()[:3], w.tolist()[:3])
+
+
+@pytest.mark.parametrize("alias", [lambda w: w.detach(), lambda w: w.data, lambda w: w[3:], lambda w: w.view(2, -1)])
+def test_what_shares_the_storage_sees_the_new_contents(alias):
+    w, step = large()
+    other = alias(w)
+    before = other.detach().tolist()
+    for _ in range(3):
+        step(jaxvjp.tensor(1.0))
+    assert other.detach().tolist() == alias(w).detach().tolist() != before
+
+
+def test_steps_that_share_state_may_both_overwrite_it():
+    w, step = large()
+    double = jaxvjp.jit(lambda: w.data.mul_(2))
+    with jaxvjp.no_grad():
+        halve = jaxvjp.jit(w.mul_)
+    for _ in MANY:
+        step(jaxvjp.tensor(1.0))
+        double()
+        with jaxvjp.no_grad():
+            halve(0.5)
+    assert w.isfinite().all()
+
+
+def test_nothing_is_donated_while_another_thread_runs():
+    _, step = large()
+    target = jaxvjp.tensor(1.0)
+    ending = threading.Event()
+    other = threading.Thread(target=ending.wait)
+    other.start()
+    try:
+        assert donated_by(lambda: step(target)) == 0
+    finally:
+        ending.set()
+        other.join()
+    assert donated_by(lambda: step(target)) == 1
+
+
+def test_threads_may_share_a_step():
+    w = jaxvjp.zeros(3)
+    step = jaxvjp.jit(lambda x: (w + x) * 2)
+    results = {}
+
+    def work(number):
+        results[number] = [step(jaxvjp.full((3,), float(number))).tolist() for _ in range(40)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == {number: [[2.0 * number] * 3] * 40 for number in range(4)}
+
+
+def test_a_call_that_fails_leaves_everything_as_it_was(monkeypatch):
+    w, step = large()
+    before, version = w[:3].tolist(), w._version
+
+    def broken(*operands):
+        raise RuntimeError("out of memory")
+
+    for name in ("run", "run_over"):
+        monkeypatch.setitem(step._hot.__globals__, name, broken)
+    with pytest.raises(RuntimeError, match="out of memory"):
+        step(jaxvjp.tensor(1.0))
+    monkeypatch.undo()
+    assert (w[:3].tolist(), w._version, w.grad) == (before, version, None)
+    step(jaxvjp.tensor(1.0))
+    assert w._version == version + 1
 
 
 def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
@@ -198,6 +762,10 @@ def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
     def refused(*arguments):
         raise AssertionError("an operation was recorded")
 
+    for _ in range(10):  # from here on it is hot
+        losses.append(step().item())
+    before = jaxvjp.counters.compiles, jaxvjp.counters.dispatches
+
     monkeypatch.setattr(jaxvjp.core.graph, "abstract", refused)
     monkeypatch.setattr(jaxvjp.calls.Call, "record", refused)
     results = [step() for _ in range(5)]
@@ -207,12 +775,17 @@ def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
     assert losses == sorted(losses, reverse=True)
 
 
+BATCHES = iter([1.0])
+TABLE = np.zeros((200, 200))
+
+
 @pytest.mark.parametrize(
     ("step", "what"),
     [
         (lambda x: x.sum().item(), "reads the value of a tensor"),
-        (lambda x: x + jaxvjp.rand(2), "draws random numbers"),
-        (lambda x: x * 2, "whose gradient could still be asked for"),
+        (lambda x: x.sum().backward() or x * 2, "whose gradient could still be asked for"),
+        (lambda x: BATCHES and x.detach() * next(BATCHES), "names an iterator"),
+        (lambda x: x.detach() * TABLE.sum(), "names a NumPy array"),
     ],
 )
 def test_what_cannot_be_staged_names_the_line(step, what):
@@ -222,6 +795,33 @@ def test_what_cannot_be_staged_names_the_line(step, what):
     assert what in str(caught.value)
     assert "test_staging.py" in str(caught.value)
     assert "fullgraph=False" in str(caught.value)
+    with pytest.raises(jaxvjp.UnstageableError, match="takes a NumPy array"):
+        jaxvjp.jit(lambda x, array: x + jaxvjp.tensor(array))(x, np.ones(2))
+
+
+def test_a_graph_from_outside_is_not_there_again():
+    w = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    h = w * w
+    with pytest.raises(jaxvjp.UnstageableError, match="graph that was there before"):
+        jaxvjp.jit(lambda: (h * 2).sum().backward())()
+    h.sum().backward()
+    assert w.grad.tolist() == [2.0, 4.0]
+    assert jaxvjp.jit(lambda: h.detach() * 2)().tolist() == [2.0, 8.0]
+
+
+def test_a_compiled_function_is_one_node_and_one_dispatch_per_step():
+    w = jaxvjp.ones(3, requires_grad=True)
+    model = jaxvjp.compile(lambda x: jaxvjp.tanh(jaxvjp.sin(x) * w) + x)
+    assert jaxvjp.compile(model, disable=True) is model
+    for number in range(6):
+        before = jaxvjp.counters.compiles, jaxvjp.counters.dispatches
+        w.grad = None
+        y = model(jaxvjp.full((3,), float(number)))
+        y.sum().backward()
+        if number > 2:
+            assert y.grad_fn.name() == "CompiledFunctionBackward"
+            assert "jax.jit(" in str(jaxvjp.explain(model(jaxvjp.ones(3)).sum()))
+            assert (jaxvjp.counters.compiles, jaxvjp.counters.dispatches) == (before[0], before[1] + 1)
 
 
 def test_a_step_that_fails_changes_nothing():
@@ -234,10 +834,14 @@ def test_a_step_that_fails_changes_nothing():
         (w * x).sum().backward()
         return x.tolist()
 
+    y = (w * x * x).sum()
+    before, version = x.detach(), x._version
     with pytest.raises(jaxvjp.UnstageableError):
         step()
-    assert x.tolist() == [1.0, 2.0]
-    assert w.grad is None
+    assert x.tolist() == before.tolist() == [1.0, 2.0]
+    assert (x._version, w.grad) == (version, None)
+    y.backward()
+    assert w.grad.tolist() == [1.0, 4.0]
 
 
 def test_its_programs_are_bounded(monkeypatch):
@@ -245,4 +849,4 @@ def test_its_programs_are_bounded(monkeypatch):
     step = jaxvjp.jit(lambda x, number: x * number)
     for number in range(8):
         assert step(jaxvjp.tensor([2.0]), number).tolist() == [2.0 * number]
-        assert sum(len(each) for each in step.variants.values()) <= 3
+        assert sum(len(each) for each in step._variants.values()) <= 3

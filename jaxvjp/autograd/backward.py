@@ -15,7 +15,7 @@ from jaxvjp.autograd.accumulation import accumulated, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import release
 from jaxvjp.core.graph import Node, known, record
-from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.promotion import converted
 from jaxvjp.creation import tensor, zeros_like
 from jaxvjp.ops.pointwise import add
@@ -67,6 +67,8 @@ def backward(
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
+    if staging.journal is not None:
+        staging.journal.walks(walked)
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked, met)
     for receiver, gradient in receivers:
@@ -112,6 +114,8 @@ def grad(
     batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
+    if staging.journal is not None:
+        staging.journal.walks(walked)
     for position, node in enumerate(targets):
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""How long a warm step takes: torch eager, hand-written `jax.jit`, and jaxvjp, as ratios. Run by hand.
+"""How long a warm step takes: torch eager, hand-written `jax.jit`, jaxvjp and `jaxvjp.jit`, as ratios. Run by hand.
 
 `python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
 between them, and the medians are compared; seconds alone would tell about the machine. `bench.workloads` comes before
@@ -29,7 +29,7 @@ from jaxvjp.core.history import history
 ROUNDS = 15
 ROUND_SECONDS = 0.02
 
-TORCH, BY_HAND, OURS = "torch", "by hand", "jaxvjp"
+TORCH, BY_HAND, OURS, STAGED = "torch", "by hand", "jaxvjp", "jit"
 
 
 def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
@@ -47,6 +47,8 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
         first[name] = time.perf_counter() - start
         for _ in range(0 if fresh and name == BY_HAND else warm):
             _finish(step())
+        if name == OURS:
+            programs = [each for _, each in history.programs]
         if not fresh:
             start, calls = time.perf_counter(), 0
             while calls < warm and time.perf_counter() < start + ROUND_SECONDS:
@@ -54,22 +56,36 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
                 calls += 1
             repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
     seconds: dict[str, list[float]] = {name: [] for name in steps}
-    before = counters.compiles, counters.dispatches
+    compiles = dispatches = 0
     for _ in range(ROUNDS):
         for name, step in steps.items():
+            before = counters.compiles, counters.dispatches
             start = time.perf_counter()
             for _ in range(repeats[name]):
                 result = step()
             _finish(result)
             seconds[name].append((time.perf_counter() - start) / repeats[name])
+            if name == OURS:
+                compiles += counters.compiles - before[0]
+                dispatches += counters.dispatches - before[1]
     calls = ROUNDS * repeats[OURS]
     return {
         "first": first,
         "seconds": {name: statistics.median(each) for name, each in seconds.items()},
-        "way": max(history.programs, key=lambda each: each[1].program.weight)[1].choice.way if history.programs else "",
-        "compiles": (counters.compiles - before[0]) / calls,
-        "dispatches": (counters.dispatches - before[1]) / calls,
+        "way": max(programs, key=lambda each: each.program.weight).choice.way if programs else "",
+        "compiles": compiles / calls,
+        "dispatches": dispatches / calls,
     }
+
+
+def _staged(workload: Workload) -> tuple[Step | None, str]:
+    """The imperative step under `jaxvjp.jit`, or None and why it cannot be staged."""
+    step = jaxvjp.jit(workload.imperative(jaxvjp, *workload.data))
+    try:
+        step()
+    except jaxvjp.UnstageableError as error:
+        return None, str(error).partition("\n")[0]
+    return step, ""
 
 
 def _computing(step: Step) -> Step:
@@ -96,17 +112,22 @@ def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
         steps = {} if torch is None else {TORCH: workload.imperative(torch, *workload.data)}
         ours = _computing(workload.imperative(jaxvjp, *workload.data))
         steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: ours}
-        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+        staged, refused = _staged(workload)
+        if staged is not None:
+            steps[STAGED] = _computing(staged)
+        results.append({"workload": workload.name, "refused": refused, **measure(steps, workload.warm, workload.fresh)})
     return results
 
 
 def _row(result: dict[str, Any]) -> list[str]:
     seconds, first = result["seconds"], result["first"]
     ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
+    staged = f"{seconds[STAGED] / seconds[BY_HAND]:.2f}" if STAGED in seconds else "-"
     return [
         result["workload"],
-        *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS)],
+        *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS, STAGED)],
         *ratios,
+        staged,
         result["way"],
         f"{result['compiles']:g}",
         f"{result['dispatches']:g}",
@@ -114,7 +135,8 @@ def _row(result: dict[str, Any]) -> list[str]:
     ]
 
 
-COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "/ torch", "/ by hand", "way", "compiles", "dispatches"]
+COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "jit µs", "/ torch", "/ by hand", "jit / by hand", "way"]
+COUNTS = ["compiles", "dispatches"]
 FIRST = ["first by hand s", "first jaxvjp s"]
 
 
@@ -140,7 +162,10 @@ def main(arguments: Sequence[str] = ()) -> int:
         print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
     form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
     print(f"on {device.platform} ({device.device_kind}), jaxvjp {form}")
-    terminal.table(COLUMNS + FIRST, [_row(each) for each in results])
+    terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
+    for each in results:
+        if each["refused"]:
+            print(f"jit, {each['workload']}: {each['refused']}")
     if torch is not None and results:
         logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
         print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")

@@ -27,6 +27,8 @@ from jaxvjp.dtypes import dtype
 from jaxvjp.ops.identity import item
 
 Compiled = Callable[..., Sequence[Any]]
+Compiler = Callable[..., Compiled]
+"""`jax.jit`, or what takes a function and options as it does."""
 TRIALS = 3
 """How often a way is timed; the fastest run counts."""
 HOT = 8
@@ -44,11 +46,13 @@ GAIN = 0.8
 
 
 class Counters:
-    """What has been done since the start: programs compiled, and calls of compiled programs."""
+    """What has been done since the start: programs compiled, calls of compiled programs, and arrays that those calls
+    were given to overwrite."""
 
     def __init__(self) -> None:
         self.compiles = 0
         self.dispatches = 0
+        self.donated = 0
 
     def __repr__(self) -> str:
         return f"{self.compiles} compiles, {self.dispatches} dispatches"
@@ -78,13 +82,16 @@ class Split(NamedTuple):
     others: tuple[int, ...]
 
 
+NOT_SPLIT = Split((), ())
+
+
 class Apart:
     """Two programs for one: what a pullback shows in a second, which computes again what it needs of the first."""
 
-    def __init__(self, run: Compiled, split: Split) -> None:
+    def __init__(self, run: Compiled, split: Split, compiler: Compiler) -> None:
         self.split = split
-        self.others = jax.jit(partial(run, outputs=split.others))
-        self.shown = jax.jit(partial(run, outputs=split.shown))
+        self.others = compiler(partial(run, outputs=split.others))
+        self.shown = compiler(partial(run, outputs=split.shown))
 
     def __call__(self, *operands: Any) -> list[Any]:
         results = self.without_shown(*operands)
@@ -100,22 +107,22 @@ class Apart:
         return results
 
 
-def together(run: Compiled, split: Split | None = None) -> Compiled:
+def together(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
     """All outputs in one program."""
-    return jax.jit(run)
+    return compiler(run)
 
 
-def unfused(run: Compiled, split: Split) -> Compiled:
+def unfused(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
     """All outputs in one program, each operation of it for itself, with an array for each of their results."""
-    return jax.jit(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
+    return compiler(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
 
 
-def apart(run: Compiled, split: Split) -> Compiled | None:
+def apart(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled | None:
     """Gradients in one program, the values shown beside them in another; None if there are not both."""
-    return Apart(run, split) if all(split) else None
+    return Apart(run, split, compiler) if all(split) else None
 
 
-Way = Callable[[Compiled, Split], Compiled | None]
+Way = Callable[..., Compiled | None]
 WAYS: dict[str, tuple[Way, ...]] = {"cpu": (apart, unfused)}
 """The ways to try besides `together`, for each of JAX's platforms; none where that one is not known to go wrong."""
 
@@ -155,7 +162,7 @@ class Executable:
                 self.packs.setdefault(aval.dtype, []).append(position)
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
-        usual = together(self.traced)
+        usual = together(self.traced, NOT_SPLIT)
         self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
         self.device: Any = None
         place = next((each.device for each in program.leaves if each.device is not None), None)
@@ -180,6 +187,30 @@ class Executable:
             for index, position in enumerate(positions):
                 leaves[position] = pack[index]
         return replay(self.program, leaves)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known how to compile it."""
+        return not isinstance(self.compiled, _Trial)
+
+    def for_always(self, arrays: Sequence[Any], packs: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
+        """A function of the arrays alone, for arrays like `arrays` and always the same `packs`, compiled here and now.
+
+        The numbers become constants, which XLA computes with, and calls of it need no `enable_x64` around them. The
+        arrays at the places `donated` may be overwritten by a call. Two programs for one have no use for that.
+        """
+
+        def run(*operands: Any, outputs: tuple[int, ...] | None = None) -> Any:
+            return self.traced(*operands, *packs, outputs=outputs)
+
+        def compiler(function: Compiled, **options: Any) -> Compiled:
+            return jax.jit(function, donate_argnums=donated, **options).lower(*arrays).compile()
+
+        way = next(each for each in (together, *WAYS.get("cpu", ())) if each.__name__ == self.choice.way)
+        with jax.enable_x64(True):
+            compiled = way(run, split(self.program), compiler)
+        assert compiled is not None
+        return compiled
 
     def may_run_eagerly(self) -> None:
         """Lets the first call go without a compile, unless that is quick: it may be the only one."""

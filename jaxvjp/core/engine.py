@@ -36,7 +36,7 @@ from jaxvjp.core.graph import (
     recording_order,
 )
 from jaxvjp.core.modes import grad_mode, recording, transforming
-from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, observers, tell
+from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import freeze, runs
 from jaxvjp.core.pullback import record_pullback
@@ -328,6 +328,8 @@ class _Sweep:
             inputs = list(node.inputs)
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+            if unpacked and observers.listening:
+                tell(Unpacked(node, unpacked))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
             if arrived:  # a hook may have put None there, which goes on as None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)

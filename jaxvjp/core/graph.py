@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
@@ -101,24 +101,33 @@ class Versions:
     Attributes:
         count: the number of writes so far.
         where: the line of the last write.
+        shown: the nodes that show the contents as they are now, weakly.
     """
 
-    __slots__ = ("_shown", "count", "where")
+    __slots__ = ("count", "shown", "where")
     last_write = -1
     """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
 
     def __init__(self) -> None:
         self.count = 0
         self.where: Where = None
-        self._shown: list[ref[Node]] = []
+        self.shown: list[ref[Node]] = []
 
     def show(self, node: Node) -> None:
         """Notes that `node` shows the contents as they are now."""
-        self._shown.append(ref(node))
+        self.shown.append(ref(node))
+
+    def return_to(self, count: int, nodes: Iterable[Node]) -> None:
+        """Takes back the writes since there were `count`: what of `nodes` they replaced is the contents again."""
+        self.count = count
+        for node in nodes:
+            if node.overwritten is not None and node.overwritten.versions is self and node.overwritten.version >= count:
+                node.overwritten = None
+                self.show(node)
 
     def current(self) -> list[Node]:
         """The nodes that show the contents as they are now."""
-        return [node for reference in self._shown if (node := reference()) is not None]
+        return [node for reference in self.shown if (node := reference()) is not None]
 
     def written(self, where: Where) -> None:
         """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
@@ -126,7 +135,7 @@ class Versions:
         for node in self.current():
             node.overwritten = Overwritten(self, self.count, self.where)
         self.count += 1
-        self._shown = []
+        self.shown = []
         Versions.last_write = next_serial()
 
 
@@ -421,6 +430,8 @@ def known(number: complex, aval: Aval) -> Node:
 
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
+    if staging.journal is not None:  # at the next call it has another value
+        return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming.forward:
         return leaf(node.value, node.aval, True, node.where)
     return Node(variable, (), (node,), node.aval, True, node.value, node.where)
@@ -430,7 +441,7 @@ def detached(node: Node) -> Node:
     """`node`'s value, cut off from its gradient and its tangent."""
     if not node.requires_grad and not transforming.forward:
         return node
-    if node.value is not None:
+    if node.value is not None and staging.journal is None:
         return leaf(node.value, node.aval)
     return record(detach, (node,))
 

@@ -60,6 +60,13 @@ class Pulled(NamedTuple):
     results: Sequence[Any]
 
 
+class Unpacked(NamedTuple):
+    """Saved-tensor hooks gave `nodes` back in the place of operands that `node` had saved."""
+
+    node: Any
+    nodes: Mapping[Any, Any]
+
+
 class Cleared(NamedTuple):
     """The `grad` of a tensor was set: to a node, or to None."""
 

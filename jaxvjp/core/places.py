@@ -24,7 +24,7 @@ def user_line(frame: Any) -> Where:
         filename = frame.f_code.co_filename
         inside = _in_house.get(filename)
         if inside is None:
-            inside = _in_house[filename] = _is_in_house(filename)
+            inside = in_house(filename)
         if not inside:
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
@@ -70,5 +70,7 @@ def loop_around(inside: Where, outside: Where) -> int | None:
     return min((span.start for span in spans if here.number in span and there.number not in span), default=None)
 
 
-def _is_in_house(filename: str) -> bool:
-    return filename.startswith(HOUSE) and not filename.startswith(USERS)
+def in_house(filename: str) -> bool:
+    """Whether code from there is this package's own."""
+    inside = _in_house[filename] = filename.startswith(HOUSE) and not filename.startswith(USERS)
+    return inside

@@ -12,7 +12,7 @@ from weakref import ref
 
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, leaf
-from jaxvjp.core.modes import grad_mode, transforming
+from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.devices import device, put
 from jaxvjp.ops.identity import outcome
 
@@ -48,6 +48,8 @@ def moved(node: Node, place: device | None) -> Node:
     """`node`'s value on another device, through which gradients and tangents flow; itself where it is there."""
     if node.device is place:
         return node
+    if staging.journal is not None:
+        staging.journal.refuse("moves a tensor to another device")
     evaluate((node,))
     value = leaf(put(node.value, place), node.aval.on(place))
     tracked = grad_mode.enabled and node.requires_grad

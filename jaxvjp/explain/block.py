@@ -1,4 +1,4 @@
-"""Statements from steps: which expressions are folded into one line, which values get a name, which lines repeat.
+"""Statements from steps: which expressions are folded into one line, which values get a name.
 
 In this room one can turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
 says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX. `names` comes before it.
@@ -15,8 +15,6 @@ from jaxvjp.explain.names import safe, statement
 
 DEEP, WIDE = 6, 88
 """How many expressions are folded into one another, and how long a line gets, before a part of it gets a line."""
-PERIOD = 64
-"""The longest run of lines that is looked for again right below."""
 
 Expression = ast.expr
 Writer = Callable[[Sequence[Expression]], Expression]
@@ -72,7 +70,7 @@ class Step:
         self.free = free
         self.note = note
         self.form = "{targets} = {expression}"
-        self.grouped: tuple[int, int] | None = None  # from which to which output they come as one tuple
+        self.grouped: list[tuple[int, int]] = []  # from which to which output they come as one tuple
 
 
 class Line(NamedTuple):
@@ -82,13 +80,6 @@ class Line(NamedTuple):
     sources: tuple[tuple[str, int, str], ...]
     step: Any
     note: str = ""
-
-
-class Repeat(NamedTuple):
-    """Lines that come several times in a row."""
-
-    lines: tuple[Any, ...]
-    times: int
 
 
 class Block:
@@ -108,7 +99,7 @@ class Block:
         reserved: Collection[str] = (),
         final: bool = True,
     ) -> None:
-        self.steps = _live(sorted(steps, key=lambda step: step.order), results)
+        self.steps = _live(_in_order(steps), results)
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
@@ -172,10 +163,11 @@ class Block:
                 self.names[value] = name
                 self.expressions[value] = ast.Name(name, ast.Load())
                 targets.append(name)
-            if step.grouped:
-                first, last = step.grouped
+            for first, last in reversed(step.grouped):
                 targets = [*targets[:first], _tuple(targets[first:last]), *targets[last:]]
             left = _tuple(targets) if len(targets) == 1 and step.unpacked else ", ".join(targets)
+            if isinstance(written, ast.FunctionDef):
+                written.name = left
             text = step.form.format(targets=left, expression=spelled(written))
             self.lines.append(Line(text, _lines_of(sources[step]), step, step.note))
 
@@ -196,6 +188,21 @@ class Block:
         return candidate
 
 
+def _in_order(steps: Iterable[Step]) -> list[Step]:
+    """The steps in the order of time, but none before what it reads: what a hook gives back in a backward pass is read
+    by the step of the forward pass that saved it."""
+    ordered = sorted(steps, key=lambda step: step.order)
+    while True:
+        moved = False
+        for step in ordered:
+            latest = max([each.step.order for each in step.inputs if each.step is not None], default=step.order)
+            if latest > step.order:
+                step.order, moved = latest + 1e-6, True
+        if not moved:
+            return ordered
+        ordered.sort(key=lambda step: step.order)
+
+
 def _live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
     """Those of the steps that something comes of."""
     needed = set(results)
@@ -212,8 +219,22 @@ def _tuple(targets: Sequence[str]) -> str:
 
 
 def spelled(expression: Expression) -> str:
-    """An expression as text."""
-    return ast.unparse(expression)
+    """An expression as text; the definition of a function as several lines."""
+    text = ast.unparse(ast.fix_missing_locations(_Signs().visit(expression)))
+    return f"\n{text}\n" if isinstance(expression, ast.FunctionDef) else text
+
+
+class _Signs(ast.NodeTransformer):
+    """`w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Add) and isinstance(node.right, ast.BinOp) and isinstance(node.right.op, ast.Mult):
+            factor = node.right.left
+            if isinstance(factor, ast.UnaryOp) and isinstance(factor.op, ast.USub):
+                product = ast.BinOp(factor.operand, ast.Mult(), node.right.right)
+                return ast.BinOp(node.left, ast.Sub(), product)
+        return node
 
 
 def _lines_of(places: Sequence[Where]) -> tuple[tuple[str, int, str], ...]:
@@ -227,28 +248,3 @@ def _lines_of(places: Sequence[Where]) -> tuple[tuple[str, int, str], ...]:
             if line is not None:
                 found.setdefault((where[0].co_filename, line), "")
     return tuple((filename, line, text) for (filename, line), text in found.items())
-
-
-def rolled(lines: Sequence[Line | Repeat]) -> list[Line | Repeat]:
-    """The lines with those that repeat right below themselves written once, inside a `Repeat`."""
-    texts = [each.text if isinstance(each, Line) else repr(each) for each in lines]
-    result: list[Line | Repeat] = []
-    place = 0
-    while place < len(lines):
-        best, times = 0, 1
-        for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
-            if texts[place] != texts[place + period]:
-                continue
-            count, block = 1, texts[place : place + period]
-            while texts[place + count * period : place + (count + 1) * period] == block:
-                count += 1
-            if count > 1 and count * period > best * times:
-                best, times = period, count
-        if times > 1:
-            inner = rolled(lines[place : place + best]) if best > 3 else list(lines[place : place + best])
-            result.append(Repeat(tuple(inner), times))
-            place += best * times
-        else:
-            result.append(lines[place])
-            place += 1
-    return result

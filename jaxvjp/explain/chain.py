@@ -6,7 +6,6 @@ of its operation at the values that it had, taken by itself.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +19,13 @@ from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.observers import Walked
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
+from jaxvjp.explain.notebook import table
 from jaxvjp.ops.identity import item
+from jaxvjp.ops.pointwise import assigned
 
 Array = np.ndarray[Any, Any]
+LONG = 60
+"""A cotangent whose numbers make a longer text than this is shown by its shape."""
 LONGEST = 10_000
 """A backward pass of more steps than this is not taken one by one."""
 
@@ -32,7 +35,7 @@ class Link(NamedTuple):
 
     Attributes:
         node: what it goes back through.
-        name: what its result is called, or its operation where it has no name.
+        name: what its result is called, or the expression that it is, or its operation.
         operation: torch's name of the step, `MulBackward0`.
         line: the user's line, None where there is none.
         text: what stands there.
@@ -55,32 +58,35 @@ class Cotangents(list[Link]):
     """The steps of a backward pass in order; `print` shows the numbers."""
 
     def __str__(self) -> str:
-        blocks = []
-        for each in self:
-            place = f"line {each.line}: {each.text}" if each.line is not None else ""
-            head = f"{each.name}  ({each.operation}{', ' + place if place else ''})"
-            went = [f"    {name}_grad += {terminal.numbers(value)}" for name, value in each.leaves]
-            blocks.append("\n".join([head, f"    {each.name}_grad is {terminal.numbers(each.arrives)}", *went]))
-        return "\n".join(blocks)
+        return terminal.aligned(COLUMNS, [row for link in self for row in _rows(link)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><th scope="row">{html.escape(each.name)}</th><td><code>{html.escape(each.text)}</code></td>'
-            f"<td>{html.escape(terminal.numbers(each.arrives))}</td><td>"
-            + "<br>".join(f"{html.escape(name)}: {html.escape(terminal.numbers(value))}" for name, value in each.leaves)
-            + "</td></tr>"
-            for each in self
-        )
-        head = "".join(f'<th scope="col">{each}</th>' for each in ("step", "line", "arrives", "leaves"))
-        return f"<table><caption>the cotangents, backwards</caption><tr>{head}</tr>{rows}</table>"
+        return table("", COLUMNS, [row for link in self for row in _rows(link)], "left")
 
 
-def cotangents_of(walked: Walked, called: Callable[[Node], str | None], steps: dict[Any, Any]) -> Cotangents:
+COLUMNS = ["backwards through", "step", "arrives", "goes on to", "with", "line"]
+
+
+def _rows(link: Link) -> list[list[str]]:
+    """A step as rows of a table, one for each operand that gets a cotangent."""
+    place = "" if link.line is None else f"{link.line}"
+    first = [link.name, link.operation, shortened(link.arrives)]
+    went = [[name, shortened(value)] for name, value in link.leaves] or [["", ""]]
+    return [[*(["", "", ""] if number else first), *each, "" if number else place] for number, each in enumerate(went)]
+
+
+def shortened(value: Array) -> str:
+    """A cotangent as it stands in a table: its numbers, or its shape where they are many."""
+    text = terminal.numbers(value)
+    return text if len(text) <= LONG else f"{value.dtype.name}{list(value.shape)}"
+
+
+def cotangents_of(walked: Walked, called: Callable[[Node], str], steps: dict[Any, Any]) -> Cotangents:
     """The steps of a backward pass from one root.
 
-    `called` gives the user's name of a node; `steps` has what Python backward steps made, by the step.
+    `called` says what to call a node; `steps` has what Python backward steps made, by the step.
     ValueError for several roots, and for more than LONGEST steps.
     """
     root, v = single(walked)
@@ -104,12 +110,12 @@ def _chain(
     v: Array,
     order: Sequence[Node],
     way: set[Node],
-    called: Callable[[Node], str | None],
+    called: Callable[[Node], str],
     steps: dict[Any, Any],
 ) -> Cotangents:
     operands = [each for node in order if not node.is_leaf for each in node.inputs if type(each) is Node]
     evaluate([each for each in dict.fromkeys(operands) if type(each.aval) is not tuple])
-    names = {node: called(node) or _unnamed(node) for node in order}
+    names = {node: called(node) for node in order}
     arrived: dict[Node, Any] = {root: jnp.asarray(v)}
     parts: dict[Node, dict[int, Any]] = {}
     links = Cotangents()
@@ -151,10 +157,6 @@ def _chain(
     return links
 
 
-def _unnamed(node: Node) -> str:
-    return "x" if node.operation is None else node.operation.torch_name
-
-
 def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Node, Any]]:
     """The cotangents that one step hands to its operands."""
     if node.python is not None:
@@ -172,6 +174,8 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
         source = node.inputs[0]
         return [(source, cotangent)] if isinstance(source, Node) else []
     places = [place for place, each in enumerate(node.inputs) if isinstance(each, Node) and each.requires_grad]
+    if operation is assigned and len(places) > 1:
+        places = [1]  # nothing goes back to what was written over
     values = [
         jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else each.value
         for each in node.inputs

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.explain.explanation import Explanation, recording
-from jaxvjp.explain.source import STYLES, Program, executed
+from jaxvjp.explain.source import STYLES, Program, configured, executed
 from jaxvjp.scripts.stand_in import as_torch
 
 
@@ -109,7 +109,7 @@ def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
     """For each function that is pulled back its name, and the jaxpr of it with its pullback, or what XLA made of it."""
     found = []
     namespace = executed(program)
-    with jax.enable_x64("jax_enable_x64" in program.source):
+    with configured(program):
         for name, arguments in program.calls.items():
             function = namespace[name]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from jaxvjp.core.observers import Stepped, Walked
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
 from jaxvjp.explain.names import variables_of
+from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
@@ -116,8 +116,9 @@ class Explanation:
         for event in self.story.events:
             if isinstance(event.what, Stepped):
                 steps[event.what.step] = event.what.results
+        walked = self._walk(number)
         with self.story.told():
-            return cotangents_of(self._walk(number), self.called, steps)
+            return cotangents_of(walked, self._text(walked).label_of, steps)
 
     def picture(self, number: int = -1) -> Picture:
         """The recorded graph of a backward pass, with its cotangents on the edges.
@@ -125,9 +126,8 @@ class Explanation:
         ValueError for a graph of more than 300 nodes.
         """
         walked = self._walk(number)
-        with self.story.told() as story:
-            text = Text(story, False)
-            text.look_over(reachable(walked.roots, lambda node: node.inputs))
+        with self.story.told():
+            text = self._text(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
             except (ValueError, RuntimeError):  # of several roots, say; the picture goes without
@@ -136,7 +136,7 @@ class Explanation:
             def inputs(node: Node) -> Sequence[Any]:
                 return () if node.is_leaf and node.requires_grad else text.inputs(node)
 
-            return picture_of(list(walked.roots), inputs, text.name_of, numbers)
+            return picture_of(list(walked.roots), inputs, text.label_of, numbers)
 
     def save(self, path: str | Path) -> None:
         """Writes one self-contained page to `path`, to step through the backward pass and change v."""
@@ -145,7 +145,7 @@ class Explanation:
         Path(path).write_text(page_of(self), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        return f"<pre><code>{html.escape(str(self))}</code></pre>"
+        return coloured(str(self))
 
     def _walk(self, number: int) -> Walked:
         walks = self.walks
@@ -158,6 +158,12 @@ class Explanation:
     def called(self, node: Node) -> str | None:
         """What the user calls a node; None where it has no name."""
         return Text(self.story, False).name_of(node)
+
+    def _text(self, walked: Walked) -> Text:
+        """The names of everything that a backward pass goes through."""
+        text = Text(self.story, False)
+        text.look_over(reachable(walked.roots, lambda node: node.inputs))
+        return text
 
     def _expected(self) -> list[Any]:
         """The gradient that each result of the program shall be; None where there is none."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.graph import Node, known, reachable
 from jaxvjp.core.modes import recording
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
-from jaxvjp.explain.names import safe
+from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.scope import WRITERS, Scope
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import example
@@ -40,10 +40,9 @@ def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
     arguments = list(dict.fromkeys(arguments))
     outputs = list(step._values.values())
     cotangents, gradients = _backward(scope, step)
-    name = scope.text.define(
-        _lower(step.name.removesuffix("Backward")), _definition(scope, step, arguments, outputs, cotangents, gradients)
-    )
-    inputs = [scope.value(each) for each in arguments]
+    text, extra = _definition(scope, step, arguments, outputs, cotangents, gradients)
+    name = scope.text.define(_lower(step.name.removesuffix("Backward")), text)
+    inputs = [*[scope.value(each) for each in arguments], *extra]
     several = len(outputs) > 1
     made = Step(inputs, lambda e: call(name, *e), [None] * len(outputs), node.serial, node.where, unpacked=several)
     return scope.add(made)
@@ -75,15 +74,15 @@ def _definition(
     outputs: Sequence[Node],
     cotangents: Sequence[Node | None],
     gradients: Sequence[Node | None],
-) -> str:
-    """`@jax.custom_vjp` and the two functions of its derivative, NAME standing for its name."""
+) -> tuple[str, list[Value]]:
+    """`@jax.custom_vjp` and the two functions of its derivative, NAME standing for its name; and what they need beside
+    the arguments: what is computed outside, which no gradient goes to."""
     text = scope.text
     names = _argument_names(step, arguments)
     forward = Scope(text, scope, _within(outputs, arguments), False)
     given = [Value(each) for each in names]
     forward.values.update(zip(arguments, given, strict=True))
     results = [forward.value(each) for each in outputs]
-    primal = _body(forward, given, names, results, len(outputs) == 1)
 
     arrived = [each for each in cotangents if each is not None]
     before = {*arguments, *_computed(outputs, arguments)}
@@ -103,7 +102,6 @@ def _definition(
     saving = Scope(text, scope, _within([*outputs, *residuals], arguments), False)
     saving.values.update(zip(arguments, given, strict=True))
     both = [saving.value(each) for each in [*outputs, *residuals]]
-    saved = _body(saving, given, names, both, len(outputs) == 1, len(residuals))
 
     backward = Scope(text, scope, inside, False)
     own = [Value(each.wanted or f"saved_{place}") for place, each in enumerate(both[len(outputs) :])]
@@ -128,16 +126,29 @@ def _definition(
             source = backward.value(argument)
             total = backward.add(Step([source], lambda e: call("jnp.zeros_like", e[0]))).outputs[0]
         made.append(total)
-    local = [safe(each.wanted or "t") for each in own]
+    extra = list(dict.fromkeys(each for part in (forward, saving, backward) for each in part.reached if _varies(each)))
+    called = {
+        scope.values.get(edge): name for edge, name in zip(step.edges, _argument_names(step, step.edges), strict=True)
+    }
+    labels = list(names)
+    for each in extra:
+        labels.append(numbered(safe(each.wanted or called.get(each, "constant")), labels))
+    outside = dict(zip(extra, labels[len(names) :], strict=True))
+    primal = _body(forward, given, names, outside, results, len(outputs) == 1)
+    needed = [each for each in extra if each in backward.reached]
+    saved = _body(
+        saving, given, names, outside, both, len(outputs) == 1, len(residuals), [outside[each] for each in needed]
+    )
+    local = [*[safe(each.wanted or "t") for each in own], *[outside[each] for each in needed]]
     heads = [safe(each.wanted or "g") for each in incoming]
     unpack = [f"    {', '.join(local)}{',' if len(local) == 1 else ''} = residuals"] if local else []
     head = heads[0]
     if len(heads) > 1:
         unpack.append(f"    {', '.join(heads)} = cotangents")
         head = "cotangents"
-    pulled = _body(backward, [*own, *incoming], [*local, *heads], made, False)
-    parameters = ", ".join(names)
-    return "\n".join(
+    pulled = _body(backward, [*own, *incoming], [*local[: len(own)], *heads], outside, made, False, nones=len(extra))
+    parameters = ", ".join(labels)
+    text_of_it = "\n".join(
         [
             "@jax.custom_vjp",
             f"def NAME({parameters}):",
@@ -156,21 +167,31 @@ def _definition(
             "NAME.defvjp(NAME_forward, NAME_backward)",
         ]
     )
+    return text_of_it, extra
+
+
+def _varies(value: Value) -> bool:
+    """Whether a value from around a function is computed there, and no constant that can be told in its place."""
+    return value.step is None or bool(value.step.inputs)
 
 
 def _body(
     scope: Scope,
     given: Sequence[Value],
     names: Sequence[str],
+    outside: Mapping[Value, str],
     results: Sequence[Value],
     single: bool,
     residuals: int = -1,
+    more: Sequence[str] = (),
+    nones: int = 0,
 ) -> list[str]:
     known: dict[Value, Expression] = {value: parsed(each) for value, each in zip(given, names, strict=True)}
     for outer, inner in scope.reached.items():
-        known[inner] = _outside(outer)
+        known[inner] = parsed(outside[outer]) if outer in outside else _outside(outer)
     block = Block(scope.steps, results, known, {"jax", "jnp"} - set(names))
-    texts = [ast.unparse(each) for each in block.results]
+    texts = [*[ast.unparse(each) for each in block.results], *more, *["None"] * nones]
+    residuals += len(more)
     count = len(texts) if residuals < 0 else len(texts) - residuals
     returned = texts[0] if single else f"({', '.join(texts[:count])}{',' if count == 1 else ''})"
     if residuals >= 0:

@@ -17,6 +17,7 @@ from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node
 from jaxvjp.core.observers import Walked
+from jaxvjp.explain.notebook import side_by_side, table
 from jaxvjp.explain.source import executed, write
 from jaxvjp.explain.story import Story
 
@@ -107,13 +108,12 @@ class Jacobian:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(
-            "<p>"
-            + "<br>".join(html.escape(each) for each in self.sentences(matrix))
-            + "</p>"
-            + "".join(table(*part) for part in self.parts(matrix))
-            for matrix in self.matrices
-        )
+        blocks = []
+        for matrix in self.matrices:
+            j, v, product = [_table(*part) for part in self.parts(matrix)]
+            said = "<br>".join(html.escape(each) for each in self.sentences(matrix))
+            blocks.append(f"<p>{said}</p>{side_by_side({'': v, '·': j, '=': product})}")
+        return "".join(blocks)
 
     def _repr_latex_(self) -> str | None:
         """vᵀJ as a product of matrices; None where they are not small."""
@@ -129,16 +129,9 @@ class Jacobian:
         return "$$" + r"\begin{gathered}" + r" \\ ".join(lines) + r"\end{gathered}" + "$$"
 
 
-def table(name: str, values: Array, rows: list[str], columns: list[str]) -> str:
-    """A matrix as an HTML table with heads for its rows and columns."""
-    head = "".join(f'<th scope="col">{html.escape(each)}</th>' for each in columns)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(label)}</th>'
-        + "".join(f"<td>{html.escape(terminal.numbers(each))}</td>" for each in row)
-        + "</tr>"
-        for label, row in zip(rows, values, strict=True)
-    )
-    return f"<table><caption>{html.escape(name)}</caption><tr><th></th>{head}</tr>{body}</table>"
+def _table(name: str, values: Array, rows: list[str], columns: list[str]) -> str:
+    numbers = [[label, *[terminal.numbers(each) for each in row]] for label, row in zip(rows, values, strict=True)]
+    return table(name, ["", *columns], numbers)
 
 
 def _bmatrix(values: Array) -> str:

@@ -5,25 +5,31 @@ In this room one can lay a program out (`laid_out`). `text` comes before it.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import jax
 
-from jaxvjp.explain.block import Line, Repeat, rolled
+from jaxvjp.explain.block import Line
+from jaxvjp.explain.rolling import Repeat, rolled
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
 
 COMMENT = 44
 """The column from which comments start, where the lines are short enough."""
 WIDTH = 116
+WIDE_TYPES = 'jax.config.update("jax_enable_x64", True)'
+EXACT_PRODUCTS = 'jax.config.update("jax_default_matmul_precision", "highest")'
+"""What a program says of JAX's settings, where they matter to it."""
 
 
 def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str, Any]]:
     """The lines of the whole text, each with its sources; what is given before the time `first` are the inputs."""
-    settings = ['jax.config.update("jax_enable_x64", True)'] if text.wide else []
+    settings = [WIDE_TYPES] if text.wide else []
     if jax.default_backend() != "cpu":
-        settings.append('jax.config.update("jax_default_matmul_precision", "highest")')
+        settings.append(EXACT_PRODUCTS)
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
     statements = [line for line in lines if line not in inputs]
@@ -58,8 +64,13 @@ def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> 
     found: list[tuple[str, Any]] = []
     for each in lines:
         if isinstance(each, Repeat):
-            found.append((f"{'    ' * depth}for _ in range({each.times}):", ()))
+            found.append((f"{'    ' * depth}{each.head}:", ()))
             found += _formatted(each.lines, depth + 1, file)
+            continue
+        if each.note == "leaf" and len(each.text) > WIDTH:
+            place = [_said(source, None, file) for source in each.sources]
+            found += [(f"# {line}", each.sources) for line in place]
+            found += [(line, each.sources) for line in _broken(each.text)]
             continue
         text = "    " * depth + each.text
         known = found and found[-1][1] == each.sources
@@ -76,6 +87,19 @@ def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> 
         else:
             found.append((f"{text.ljust(room)}{comment}" if notes else text, each.sources))
     return found
+
+
+def _broken(text: str) -> list[str]:
+    """A long array over several lines: a row on each, or as many numbers as there is room for."""
+    head, depth = text.index("["), 0
+    lines: list[str] = []
+    for row in re.split(r"(?<=\],) (?=\[)", text):
+        first, rest = (" " * (head + depth) if lines else ""), " " * (head + depth + row.count("["))
+        lines += textwrap.wrap(
+            row, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        )
+        depth += row.count("[") - row.count("]")
+    return lines
 
 
 def _said(source: tuple[str, int, str], written: str | None, file: str | None) -> str:

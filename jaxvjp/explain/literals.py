@@ -50,7 +50,7 @@ def literal(value: Any) -> ast.expr:
         return _number(value)
     if isinstance(value, slice):
         return ast.Slice(*[None if each is None else literal(each) for each in (value.start, value.stop, value.step)])
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | range):
         return ast.Tuple([literal(each) for each in value], ast.Load())
     if isinstance(value, list):
         return ast.List([literal(each) for each in value], ast.Load())
@@ -111,7 +111,8 @@ def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) 
     named = {} if default and not explicit else {"dtype": dtype_name(values.dtype)}
     if values.size > 3 or values.size == 0:
         first = values.ravel()[0] if values.size else values.dtype.type(0)
-        if (values == first).all() and not (first == 0 and np.signbit(values.real).any()):
+        alike = (values == first).all() or (values != values).all()
+        if alike and not (first == 0 and np.signbit(values.real).any()):
             shape = literal(values.shape[0] if values.ndim == 1 else values.shape)
             for number, maker in ((0, "jnp.zeros"), (1, "jnp.ones")):
                 if first == number:

@@ -12,17 +12,18 @@ import ast
 import builtins
 import keyword
 import linecache
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node
 from jaxvjp.core.places import Where
 from jaxvjp.tensor import Tensor
 
 Span = tuple[int, int, int, int]
 """First line, last line, first column, last column."""
 FILES = 64
+DEEP = 3
+"""How far into lists, dicts and attributes tensors are looked for."""
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -40,10 +41,16 @@ class Statement(NamedTuple):
     @property
     def text(self) -> str:
         """The statement on one line, as it was written; of a compound statement its head."""
-        last = getattr(self.tree, "body", None)
-        end = last[0].lineno - 1 if last else self.tree.end_lineno or self.line
-        lines = linecache.getlines(self.filename)[self.line - 1 : max(end, self.line)]
-        return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+        body = getattr(self.tree, "body", None)
+        if body and body[0].lineno > self.line:
+            lines = linecache.getlines(self.filename)[self.line - 1 : body[0].lineno - 1]
+            return " ".join(each.strip() for each in lines).partition("  #")[0].rstrip()
+        return _piece(self.filename, self.tree)
+
+    @property
+    def expression_text(self) -> str:
+        """The expression on one line, as it was written; empty where it is not known which one it was."""
+        return "" if self.expression is None or self.expression is self.tree else _piece(self.filename, self.expression)
 
 
 def statement(where: Where) -> Statement | None:
@@ -70,7 +77,7 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
     tree, expression = found.tree, found.expression
     if isinstance(tree, ast.Assign):
         if expression in tree.targets:  # `y[0] = 1`, which writes
-            return _root(expression)
+            return None if kind == "view" else _root(expression)
         if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
             key = tree.value.keys[tree.value.values.index(expression)]
             outer = _plain(tree.targets[0])
@@ -80,6 +87,10 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
             return _element(tree.targets[0], tree.value.elts.index(expression))
         if expression is tree.value:
             return _plain(tree.targets[0]) if index is None else _element(tree.targets[0], index)
+        if isinstance(tree.value, ast.Subscript) and expression is tree.value.value:  # `g = grad(y, x)[0]`
+            picked = tree.value.slice
+            here = isinstance(picked, ast.Constant) and index is not None and picked.value == index
+            return _plain(tree.targets[0]) if here else None
     elif isinstance(tree, ast.AnnAssign):
         if expression is tree.value:
             return _plain(tree.target)
@@ -95,6 +106,22 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
             if isinstance(each, ast.NamedExpr) and each.value is expression:
                 return each.target.id
     return None
+
+
+def loop_variables(filename: str, line: int, depth: int) -> list[str]:
+    """The names that a `for` around a line gives to what it goes through, which has `depth` loops between itself and
+    the line; none where there is no such loop."""
+    tree = _parsed(filename, tuple(linecache.getlines(filename)))
+    loops = [
+        each.tree
+        for each in (tree or {}).values()
+        if isinstance(each.expression, ast.For) and each.line < line <= (each.tree.end_lineno or 0)
+    ]
+    if depth >= len(loops):
+        return []
+    loop: Any = sorted(loops, key=lambda each: each.lineno)[-1 - depth]
+    parts = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
+    return [each.id for each in parts if isinstance(each, ast.Name) and each.id != "_"]
 
 
 def within_builtin(where: Where) -> bool:
@@ -113,24 +140,40 @@ def variables_of(frame: Any) -> dict[str, Any]:
     return variables
 
 
-def names_in(variables: Mapping[str, Any]) -> dict[Node, str]:
-    """What tensors among `variables` show, and what they are called: items of lists and dicts and attributes too.
+def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
+    """The tensors among `variables`, and what they are called: items of lists and dicts and attributes too.
 
-    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`.
+    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`; and
+    this before `optimizer.momenta[0]`, `optimizer_momenta_0`.
     """
-    found: dict[Node, str] = {}
-    inner: dict[Node, str] = {}
-    for name, value in variables.items():
-        if name.startswith("_"):
-            continue
-        if isinstance(value, Tensor):
-            found.setdefault(value.node, name)
-            continue
-        for part, each in _parts(value):
-            if isinstance(each, Tensor):
-                label = "".join(c if c.isalnum() else "_" for c in f"{name}_{part}")
-                inner.setdefault(each.node, label)
-    return {**inner, **found}
+    found: dict[Tensor, list[str]] = {}
+    # pytest has variables that no program could.
+    level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
+    for _ in range(DEEP):
+        inner: list[tuple[str, Any]] = []
+        for name, value in level:
+            if isinstance(value, Tensor):
+                found.setdefault(value, []).append(name)
+                continue
+            own = "" if name == "self" else f"{name}_"
+            inner += [
+                ("".join(c if c.isalnum() else "_" for c in f"{own}{part}"), each) for part, each in _parts(value)
+            ]
+        level = inner
+    return {tensor: _lasting(names, tensor) for tensor, names in found.items()}
+
+
+def _lasting(names: Sequence[str], tensor: Tensor) -> str:
+    """Of several names of a tensor the first that is not just what a loop goes by, as `p` of `for p in parameters`."""
+    passing = frozenset() if tensor.node.where is None else _loop_names(tensor.node.where[0].co_filename)
+    return next((each for each in names if each not in passing), names[0])
+
+
+def _loop_names(filename: str) -> frozenset[str]:
+    """The variables of a file's `for` statements."""
+    tree = _parsed(filename, tuple(linecache.getlines(filename))) or {}
+    loops = [each.expression.target for each in tree.values() if isinstance(each.expression, ast.For)]
+    return frozenset(name.id for target in loops for name in ast.walk(target) if isinstance(name, ast.Name))
 
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -138,8 +181,9 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from list(value.items())[:100]
     elif isinstance(value, list | tuple):
         yield from list(enumerate(value))[:100]
-    elif not isinstance(value, type) and type(value).__module__ not in ("builtins", "numpy", "jax"):
-        yield from list(getattr(value, "__dict__", {}).items())[:100]
+    elif type(value).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib", "jaxvjp"):
+        attributes = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+        yield from [(name, each) for name, each in attributes.items() if not name.startswith("_")][:100]
 
 
 @lru_cache(maxsize=FILES * 16)
@@ -185,6 +229,14 @@ def _enclosing(filename: str, known: dict[Span, Statement], span: Span) -> State
     return Statement(filename, smallest.tree, None)
 
 
+def _piece(filename: str, tree: Any) -> str:
+    """What stands in a file where `tree` was read, on one line."""
+    lines = [each.encode() for each in linecache.getlines(filename)[tree.lineno - 1 : tree.end_lineno]]
+    lines[-1] = lines[-1][: tree.end_col_offset]  # columns are bytes, and a comment may follow
+    lines[0] = lines[0][tree.col_offset :]
+    return " ".join(each.decode().strip() for each in lines)
+
+
 def _plain(target: ast.expr) -> str | None:
     if isinstance(target, ast.Attribute):
         return target.attr
@@ -193,6 +245,8 @@ def _plain(target: ast.expr) -> str | None:
 
 def _written(target: ast.expr, kind: str) -> str | None:
     """What an operation that changes `target` makes: the variable, or only the part of it that is to be written."""
+    while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+        target = target.func.value  # `m.mul_(0.9).add_(1)` changes m
     part = any(isinstance(each, ast.Subscript | ast.Call) for each in ast.walk(target))
     return _root(target) if kind == "write" or not (part or kind) else None
 
@@ -223,11 +277,11 @@ def safe(name: str) -> str:
     return name + "_" if keyword.iskeyword(name) or name in TAKEN else name
 
 
-TAKEN = frozenset(["jax", "jnp", "range"])
+TAKEN = frozenset(["jax", "jnp", "range", "enumerate"])
 """What printed programs use themselves."""
 
 
-def numbered(name: str, taken: Sequence[str] | set[str] | Mapping[str, Any]) -> str:
+def numbered(name: str, taken: Collection[str]) -> str:
     """`name`, or with the first number that is free: `y`, `y_2`, `y_3`."""
     candidate, number = name, 2
     while candidate in taken:

@@ -82,8 +82,10 @@ def _walk(explanation: Explanation, number: int) -> dict[str, Any]:
         matrices = explanation.jacobian(number)
     except ValueError as error:
         refusal = str(error)
+    label, line = _label(explanation, number)
     told: dict[str, Any] = {
-        "label": _label(explanation, number),
+        "label": label,
+        "line": line,
         "refusal": refusal,
         "steps": _steps(explanation, walked, chain),
     }
@@ -113,10 +115,13 @@ def _walk(explanation: Explanation, number: int) -> dict[str, Any]:
     return told
 
 
-def _label(explanation: Explanation, number: int) -> str:
+def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
+    """What a backward pass is called, and its line."""
     events = [each for each in explanation.story.events if isinstance(each.what, Walked)]
     found = statement(events[number].where)
-    return f"{number + 1}" if found is None else f"{number + 1}: line {found.line}, {found.text}"
+    if found is None:
+        return f"{number + 1}", None
+    return f"{number + 1}: line {found.line}, {found.text}", found.line
 
 
 def _steps(explanation: Explanation, walked: Walked, chain: Cotangents) -> list[dict[str, Any]]:

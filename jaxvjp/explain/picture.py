@@ -19,6 +19,14 @@ from jaxvjp.ops.identity import detach, item, outcome
 
 SMALL = 6
 """A value of at most so many numbers is shown."""
+SHAPES = {
+    "leaf": ("ellipse", "filled", "#e6f3e8", "#4b8b57"),
+    "constant": ("parallelogram", "filled", "#f1f1f1", "#8a8a8a"),
+    "operation": ("box", "filled,rounded", "#eaf1fb", "#4a7ab8"),
+    "cut": ("hexagon", "filled", "#fdf0e0", "#c0782a"),
+}
+"""Of each kind of box the shape, its style, and the colours of its ground and its line. A box brings its own ground,
+and the rest is of a middle tone: the page around may be light or dark."""
 LARGEST = 300
 """A graph of more nodes than this is not drawn."""
 
@@ -105,18 +113,26 @@ class Picture:
             raise RuntimeError(MISSING) from error
         graph = graphviz.Digraph(
             graph_attr={"bgcolor": "transparent", "rankdir": "TB", "ranksep": "0.35"},
-            node_attr={"fontname": "sans-serif", "fontsize": "11", "shape": "box", "style": "rounded", "class": "node"},
-            edge_attr={"fontname": "sans-serif", "fontsize": "10", "arrowsize": "0.7"},
+            node_attr={"fontname": "sans-serif", "fontsize": "11", "fontcolor": "#1b1f24"},
+            edge_attr={
+                "fontname": "sans-serif",
+                "fontsize": "10",
+                "arrowsize": "0.7",
+                "color": "#8a8a8a",
+                "fontcolor": "#d0553a",
+            },
         )
-        shapes = {"leaf": "ellipse", "constant": "parallelogram", "operation": "box", "cut": "hexagon"}
         for box in self.boxes:
-            style = "rounded,dashed" if "freed" in box.marks else "rounded"
+            shape, corners, fill, line = SHAPES[box.kind]
+            style = f"{corners},dashed" if "freed" in box.marks else corners
             label = "\n".join([box.title, *box.details, *box.marks])
             graph.node(
                 box.key,
                 graphviz.escape(label),
-                shape=shapes[box.kind],
-                style=style if box.kind == "operation" else "solid",
+                shape=shape,
+                style=style,
+                fillcolor=fill,
+                color=line,
                 id=f"node-{box.key}",
                 **{"class": f"{box.kind} line-{box.line}"},
             )
@@ -150,7 +166,7 @@ def _quoted(text: str) -> str:
 def picture_of(
     roots: Sequence[Node],
     inputs: Callable[[Node], Iterable[Any]],
-    called: Callable[[Node], str | None],
+    called: Callable[[Node], str],
     cotangents: Cotangents | None,
 ) -> Picture:
     """The picture of what `roots` were computed from, with the numbers of a backward pass if there are some.
@@ -183,7 +199,7 @@ def _sources(inputs: Iterable[Any]) -> Iterable[Node]:
             yield each.inputs[0] if each.operation is item and type(each.inputs[0]) is Node else each
 
 
-def _box(node: Node, key: str, name: str | None, detached: bool) -> Box:
+def _box(node: Node, key: str, name: str, detached: bool) -> Box:
     source = statement(node.where)
     marks = [
         word
@@ -193,10 +209,9 @@ def _box(node: Node, key: str, name: str | None, detached: bool) -> Box:
     numbers = [terminal.numbers(np.asarray(each.value)) for each in node.inputs if type(each) is Number]
     details = []
     if detached:  # a leaf that is the value of another node
-        kind, title = "cut", name or "detach"
+        kind = "cut"
     elif node.operation is None:
         kind = "leaf" if node.requires_grad else "constant"
-        title = name or kind
     else:
         cut = node.operation is detach or (not node.requires_grad and any(each.requires_grad for each in node.inputs))
         kind = "cut" if cut else "leaf" if node.is_leaf and node.requires_grad else "operation"
@@ -205,11 +220,10 @@ def _box(node: Node, key: str, name: str | None, detached: bool) -> Box:
             if node.operation is outcome and node.python
             else node.operation.torch_name
         )
-        title = name or own
-        if title != own or numbers:
+        if kind != "leaf" and (name != own or numbers):
             details.append(" ".join([own, *numbers]))
     avals = node.aval if type(node.aval) is tuple else (node.aval,)
     details.append(", ".join(f"{each.dtype.name}{list(each.shape)}" for each in avals))
     if type(node.aval) is not tuple and node.value is not None and np.size(node.value) <= SMALL:
         details.append(terminal.numbers(node.value))
-    return Box(key, kind, title, details, 0 if source is None else source.line, marks)
+    return Box(key, kind, name, details, 0 if source is None else source.line, marks)

@@ -16,10 +16,16 @@ from jaxvjp.core.pullback import pullback
 from jaxvjp.core.transforms import jvp, vmap
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, literal, name
+from jaxvjp.explain.names import numbered
 from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
+from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import abstract
+from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed
+
+CALLS = {checkpointed: "jax.checkpoint", compiled_function: "jax.jit"}
+"""What a call of a program as it is, is written as."""
 
 
 def transformed(scope: Scope, node: Node) -> Any:
@@ -32,10 +38,11 @@ def transformed(scope: Scope, node: Node) -> Any:
     leaves = [scope.value(node.inputs[place]) for place in places]
     rest = [scope.value(each) for each in node.inputs[count:]]
     order, where = node.serial, node.where
-    if operation is checkpointed:
+    if operation in CALLS:
+        wrapper = CALLS[operation]
         result = Step(
             leaves,
-            lambda e: call(call("jax.checkpoint", name(function)), *e),
+            lambda e: call(call(wrapper, name(function)), *e),
             [None] * len(node.aval),
             order,
             where,
@@ -46,7 +53,9 @@ def transformed(scope: Scope, node: Node) -> Any:
         _, in_axes, out_axes, _, _ = static
         in_axes = tuple([in_axes[place] for place in places])
         axes = {"in_axes": literal(in_axes)} if set(in_axes) != {0} else {}
-        axes.update({"out_axes": literal(out_axes)} if set(out_axes) != {0} else {})
+        axes.update(
+            {"out_axes": literal(out_axes if len(out_axes) > 1 else out_axes[0])} if set(out_axes) != {0} else {}
+        )
         mapped = call("jax.vmap", name(function), **axes)
         result = Step(
             leaves, lambda e: call(mapped, *e), [None] * len(node.aval), order, where, unpacked=len(node.aval) > 1
@@ -60,8 +69,12 @@ def transformed(scope: Scope, node: Node) -> Any:
         chosen = [expressions[places.index(each)] for each in wrt]
         if len(wrt) == len(places):
             return name(function), chosen
-        params = [_called(scope, node.inputs[each], place, len(wrt)) for place, each in enumerate(wrt)]
         inner = list(expressions[: len(places)])
+        others = [text for place, text in zip(places, inner, strict=True) if place not in wrt]
+        taken = [each.id for text in others for each in ast.walk(text) if isinstance(each, ast.Name)]
+        params: list[str] = []
+        for place, each in enumerate(wrt):
+            params.append(numbered(_called(scope, node.inputs[each], place, len(wrt)), [*taken, *params]))
         for place, each in zip(wrt, params, strict=True):
             inner[places.index(place)] = name(each)
         head = ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, [])
@@ -84,7 +97,7 @@ def transformed(scope: Scope, node: Node) -> Any:
             return call("jax.vjp", part, *chosen)
 
         vjp = Step(leaves, taken, [*[None] * outputs, "pullback"], order, where, unpacked=True)
-        vjp.grouped = None if outputs == 1 else (0, outputs)
+        vjp.grouped = [] if outputs == 1 else [(0, outputs)]
         scope.add(vjp)
 
         def pulled(e: Sequence[Expression]) -> Expression:
@@ -92,7 +105,7 @@ def transformed(scope: Scope, node: Node) -> Any:
                 call("jnp.conj", each) if aval.dtype.is_complex else each
                 for each, aval in zip(e[1:], [each.aval for each in node.inputs[count:]], strict=True)
             ]
-            v = given[0] if vjp.grouped is None else ast.Tuple(given, ast.Load())
+            v = given[0] if not vjp.grouped else ast.Tuple(given, ast.Load())
             callee = call("jax.vmap", e[0]) if static[2] else e[0]
             return call(callee, v)
 
@@ -135,7 +148,8 @@ def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[A
     nodes: list[Node] = []
     for operation, static, reads in program.equations:
         inputs = tuple([nodes[each] if each >= 0 else leaves[-1 - each] for each in reads])
-        aval: Any = abstract(operation, static, tuple([each.aval for each in inputs]))
+        avals: Any = tuple([each.aval for each in inputs])
+        aval: Any = avals[0][static[0]] if operation is item else abstract(operation, static, avals)
         nodes.append(Node(operation, static, inputs, aval, where=NOWHERE))
     return leaves, [nodes[each] if each >= 0 else leaves[-1 - each] for each in program.outputs]
 

@@ -70,6 +70,8 @@ def respelled(value: Any, path: str | None = None) -> Any:
         return (
             Namespace(known or path or value.__name__, value) if value.__name__.startswith("jax.") or known else value
         )
+    if isinstance(value, type) and value.__module__.startswith("jaxvjp.ops.") and value is not Op:
+        return _respelled_class(value)
     if isinstance(value, type | type(jnp.float32)):
         return value
     if isinstance(value, Op):
@@ -131,6 +133,13 @@ def _rebuilt(function: types.FunctionType) -> Any:
     made.__defaults__ = function.__defaults__
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+@functools.cache
+def _respelled_class(value: type) -> type:
+    """A class of an op's whose methods are respelled."""
+    methods = {name: _rebuilt(each) for name, each in vars(value).items() if isinstance(each, types.FunctionType)}
+    return type(value.__name__, (value,), methods) if methods else value
 
 
 class _Globals(dict[str, Any]):

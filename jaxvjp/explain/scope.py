@@ -17,7 +17,6 @@ from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
-from jaxvjp.explain.fallback import primitives
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
@@ -26,12 +25,15 @@ from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, outcome, variable
 from jaxvjp.ops.view import put
 
-POSITIONED = frozenset([*CUTS, put, full])
+POSITIONED = frozenset([*CUTS, put])
 """Ops whose Python numbers are positions and the like, which are part of the text."""
 
 
+SHORT = 12
+"""A constant of more elements than this is not written in the middle of an expression."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
-"""What writes nodes that need functions of their own: a custom "function", a transform of a "program"."""
+"""What writes nodes that need functions of their own: a custom "function", a transform of a "program", an operation
+whose "saved" operands were changed."""
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
@@ -127,10 +129,12 @@ class Scope:
             return self._alias(node, self.values[self.text.twins[node]])
         if operation is None:
             return self._leaf(node)
-        if operation is variable:
-            return self._alias(node, self.values[node.inputs[0]])
         if not node.inputs and node.value is not None:  # its history was given up
             return self._leaf(node)
+        if operation is variable:
+            return self._alias(node, self.values[node.inputs[0]])
+        if operation is full and type(node.inputs[0]) is Number:
+            return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
         if operation is item:
             return self._item(node)
         if operation is detach and not node.inputs[0].requires_grad:
@@ -139,6 +143,8 @@ class Scope:
             return WRITERS["function"](self, node)
         if operation is put and writes_back(node):
             return self.values[node.inputs[0]]
+        if self.differentiated and node in self.text.changed:
+            return WRITERS["saved"](self, node)
         if operation in CUTS or operation is put:
             found = self._indexed(node)
             if found is not None:
@@ -171,7 +177,7 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        wanted = self.text.name_of(node) or ("x" if node.requires_grad else "data" if values.size > SHORT else None)
         try:
             text = array(values, explicit=self.text.wide)
         except Unwritable:
@@ -183,9 +189,16 @@ class Scope:
                 f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
             )
             return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
-        step = Step([], lambda inputs: text, [wanted], node.serial, node.where)
+        free = wanted is None and not values.ndim
+        step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
         step.note = "leaf"
         return self.add(step).outputs[0]
+
+    def _constant(self, node: Node, values: Any) -> Value:
+        text = array(values, explicit=self.text.wide)
+        wanted = self._wanted(node)
+        free = wanted is None and not values.ndim
+        return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)).outputs[0]
 
     def _item(self, node: Node) -> Value:
         found: Value = self.values[node.inputs[0]][node.static[0]]
@@ -198,8 +211,6 @@ class Scope:
 
     def _operation(self, node: Node) -> Any:
         how = written_node(node)
-        if how is None:
-            return self._fallback(node)
         if how.results[0] in how.given and not how.several:  # `clone`: the same value
             place = how.given.index(how.results[0])
             return self._alias(node, self.value(node.inputs[place]))
@@ -218,7 +229,7 @@ class Scope:
         else:
             inputs = [self.value(each) for each in node.inputs]
             assert node.operation is not None
-            wanted = node.operation.function.__name__.lstrip("_")
+            wanted = node.operation.torch_name
             called = self.text.define(wanted, definition(node.operation, how, {*self.text.taken}))
 
             def write(expressions: Sequence[Expression]) -> Expression:
@@ -259,18 +270,6 @@ class Scope:
             return False
         return node.operation is not detach and any(each.requires_grad for each in self.text.inputs(node))
 
-    def _fallback(self, node: Node) -> Any:
-        assert node.operation is not None
-        several = type(node.aval) is tuple
-        if not self.text.wide:
-            raise NeedsWide  # primitives name every dtype as it was traced, those of positions too, which are int64
-        self.text.imports["import jax.extend"] = None
-        text = primitives(node.operation, node.static, tuple([each.aval for each in node.inputs]))
-        called = self.text.define(node.operation.function.__name__.lstrip("_"), text)
-        inputs = [self.value(each) for each in node.inputs]
-        names = [None] * len(node.aval) if several else [self._wanted(node)]
-        return self._finished(node, inputs, lambda e: call(called, *e), names, several)
-
     def _indexed(self, node: Node) -> Value | None:
         """One index for a chain of cuts; None where there is no chain."""
         chain = chain_of(node)
@@ -304,18 +303,14 @@ def function(
     param_names: Sequence[str] | None = None,
 ) -> str:
     """Defines a function whose statements are those of `scope`; `outside` has what it reaches out for. Its name."""
-    names = [numbered(safe(each.wanted or "x"), []) for each in params] if param_names is None else list(param_names)
+    # What nothing reads after all is not in `outside`.
+    given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
+    reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
+    names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
     for place, each in enumerate(names):
-        names[place] = numbered(each, names[:place])
-    given: dict[Value, Expression] = {value: parsed(each) for value, each in zip(params, names, strict=True)}
-    reserved: set[str] = {"jax", "jnp"}
-    for outer, inner in scope.reached.items():
-        if outer not in outside:
-            continue  # nothing reads it after all
-        given[inner] = outside[outer]
-        reserved |= {each.id for each in ast.walk(outside[outer]) if isinstance(each, ast.Name)}
-    reserved -= set(names)
-    block = Block(scope.steps, results, given, reserved)
+        names[place] = numbered(each, {*names[:place], *reserved})
+    given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
+    block = Block(scope.steps, results, given, {"jax", "jnp", *reserved, *scope.text.held} - {*names})
     returned = ", ".join(ast.unparse(each) for each in block.results)
     if not single:
         returned = f"({returned},)" if len(results) == 1 else returned
@@ -325,18 +320,26 @@ def function(
     return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
 
 
-def written_node(node: Node) -> Written | None:
-    """How a node's op is written; None where it can only be told in JAX's primitives."""
+def _number_of(number: Number) -> Any:
+    """A Python number as it takes part: in its type."""
+    return number.aval.dtype.numpy.type(number.value)
+
+
+def written_node(node: Node) -> Written:
+    """How a node's op is written; Unwritable, with the reason, where it cannot be."""
     operation = node.operation
     assert operation is not None
     givens = []
     for each in node.inputs:
         if type(each) is Number:
-            position = each.aval.dtype.numpy.type(each.value).item() if operation in POSITIONED else None
+            position = _number_of(each).item() if operation in POSITIONED else None
             givens.append(Given(each.aval, type(each.value), position))
         else:
             givens.append(Given(each.aval))
     try:
         return written(operation, node.static, tuple(givens))
-    except Unwritable:
-        return None
+    except Unwritable as error:
+        raise Unwritable(
+            f"the op {operation.name} cannot be written as JAX source: {error}\n"
+            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it."
+        ) from error

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
 import jax
 
 import jaxvjp.explain.functions
-import jaxvjp.explain.programs  # noqa: F401 - both say how their nodes are written
+import jaxvjp.explain.programs
+import jaxvjp.explain.residuals  # noqa: F401 - all three say how their nodes are written
 from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
-from jaxvjp.explain.layout import laid_out
+from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.literals import Unwritable, call, literal, name
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
@@ -68,18 +70,24 @@ def write(story: Story, style: str = "vjp") -> Program:
 
 
 def executed(program: Program) -> dict[str, Any]:
-    """The variables that a program leaves, run in a fresh namespace; JAX's settings stay what they were."""
+    """The variables that a program leaves, run in a fresh namespace."""
     namespace: dict[str, Any] = {"__name__": "explained", **program.held}
-    settings = ("jax_enable_x64", "jax_default_matmul_precision")
-    before = {each: getattr(jax.config, each) for each in settings}
-    try:
-        with jax.enable_x64("jax_enable_x64" in program.source):
-            exec(compile(program.source, "<explained>", "exec"), namespace)
-    finally:
-        update: Any = jax.config.update
-        for each, value in before.items():
-            update(each, value)
+    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
+    with configured(program):
+        exec(compile("\n".join(lines), "<explained>", "exec"), namespace)
     return namespace
+
+
+@contextmanager
+def configured(program: Program) -> Iterator[None]:
+    """JAX's settings as a program wants them, in this thread alone and for a while: the text itself, run by hand, sets
+    them for good."""
+    lines = program.source.splitlines()
+    with ExitStack() as stack:
+        stack.enter_context(jax.enable_x64(WIDE_TYPES in lines))
+        if EXACT_PRODUCTS in lines:
+            stack.enter_context(jax.default_matmul_precision("highest"))
+        yield
 
 
 class _Function(NamedTuple):
@@ -218,7 +226,7 @@ class _Writer:
             return call("jax.vjp", name(called), *given)
 
         step = self.top.add(Step(made.inputs, written, [*made.wanted, "pullback"], order, event.where, stays=True))
-        step.grouped = None if len(outputs) == 1 else (0, len(outputs))
+        step.grouped = [] if len(outputs) == 1 else [(0, len(outputs))]
         self.pullbacks[key] = (step.outputs[:-1], step.outputs[-1])
         for node, value in zip(outputs, step.outputs, strict=False):
             self.top.values.setdefault(node, value)
@@ -244,7 +252,7 @@ class _Writer:
                 return call(call("jax.value_and_grad", name(called), **argnums), *given)
 
             step = Step(made.inputs, both, [*made.wanted, *names], order, event.where, stays=True)
-            step.grouped = (1, 1 + len(params)) if len(params) > 1 else None
+            step.grouped = [(1, 1 + len(params))] if len(params) > 1 else []
             self.top.values.setdefault(root, self.top.add(step).outputs[0])
             return step.outputs[1:]
         if self.style != "jacrev" or complex_ or walked.batched:
@@ -344,11 +352,17 @@ class _Writer:
         return found, max(order, hook.after.serial + 0.5)
 
     def clear(self, event: Event) -> None:
-        """`x.grad = None`."""
-        if event.what.tensor in self.gradients:
-            target, value = self.gradients[event.what.tensor]
-            step = Step([], lambda e: ast.Constant(None), [value.wanted], event.order, event.where, stays=True)
-            self.gradients[event.what.tensor] = (target, self.top.add(step).outputs[0])
+        """`x.grad = None`, be it before there is one."""
+        tensor = event.what.tensor
+        target, value = self.gradients.get(tensor, (None, None))
+        first = self.text.first.get(tensor)
+        if first is None:
+            return
+        name = f"{self.text.name_of(first) or 'x'}_grad" if value is None else value.wanted
+        step = Step([], lambda e: ast.Constant(None), [name], event.order, event.where, stays=True)
+        cleared = self.top.add(step).outputs[0]
+        if target is not None:
+            self.gradients[tensor] = (target, cleared)
 
     def drop(self, pullback: Value, order: float, event: Event) -> None:
         """The pullback goes out of scope: without `retain_graph` the graph was freed."""
@@ -421,6 +435,7 @@ def _all_nodes(story: Story) -> list[Node]:
             roots += [each for each in event.what.cotangents if each is not None]
             roots += [each for each in event.what.after.values() if each is not None]
     roots += [tensor._grad.node for tensor in story.owners.values() if tensor._grad is not None]
+    roots += [each for unpacked in story.unpacked.values() for each in unpacked.values()]
     return reachable(roots, lambda node: node.inputs)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.engine import freed_error
 from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
 from jaxvjp.core.modes import transforming
-from jaxvjp.core.observers import Hooked, Pulled, Released, Walked, observers
+from jaxvjp.core.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor import Tensor
@@ -42,19 +42,25 @@ class Story(NamedTuple):
 
     Attributes:
         events: backward passes, hooks and the like, in order.
-        names: what the user's variables are called.
+        names: what the nodes are called that the user's variables show.
+        tensors: what the user's variables are called.
         shown: the nodes that the user's variables show at the end, which a program without a backward computes.
         owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
+        gradients: for each tensor that was some tensor's `grad`, that one.
         pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
+        unpacked: for each node whose saved operands went through hooks, what these gave back for them.
         kept: what the nodes were computed from, to be put back where the graph was freed since.
         hypothetical: whether no backward took place: the one of the story is the one that could.
     """
 
     events: list[Event]
     names: dict[Node, str]
+    tensors: dict[Tensor, str]
     shown: list[Node]
     owners: dict[Node, Tensor]
+    gradients: dict[Tensor, Tensor]
     pulled: dict[Node, Sequence[Node]]
+    unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
     hypothetical: bool = False
 
@@ -85,7 +91,9 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.owners: dict[Node, Tensor] = {}
+        self.gradients: dict[Tensor, Tensor] = {}
         self.pulled: dict[Node, Sequence[Node]] = {}
+        self.unpacked: dict[Node, Mapping[Node, Node]] = {}
         self.first = next_serial()
         self.story: Story | None = None
 
@@ -98,15 +106,22 @@ class Recorder:
             for each in what.results:
                 self.pulled[each.inputs[0]] = what.outputs
             return
+        if isinstance(what, Unpacked):
+            self.unpacked.setdefault(what.node, what.nodes)
+            return
         self.events.append(Event(next_serial(), user_line(sys._getframe(1)), what))
         if isinstance(what, Walked):
             self.owners.update((node, node.tensor) for node in what.after)
+        if isinstance(what, Cleared) and what.tensor._grad is not None:
+            self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
         transforming.forward -= 1
         observers.listening.remove(self.note)
-        names = names_in(variables)
-        shown = [node for node in names if node.serial > self.first]
+        last = next_serial()
+        tensors, names = _named(variables)
+        # A view of what was written is recorded anew when it is looked at, which is no step of the user's.
+        shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.node, tensor)
         starts = [*shown, *self.owners]
@@ -115,10 +130,21 @@ class Recorder:
                 starts += [*event.what.roots, *[each for each in event.what.after.values() if each is not None]]
                 starts += [each for each in event.what.cotangents if each is not None]
         starts += [tensor._grad.node for tensor in self.owners.values() if tensor._grad is not None]
+        starts += [each for replaced in self.unpacked.values() for each in replaced.values()]
         nodes = reachable(starts, lambda node: (*node.inputs, *(node.edges or ())))
         kept = [Kept(node, node.inputs, node.edges) for node in nodes if node.inputs]
-        self.story = Story(self.events, names, shown, self.owners, self.pulled, kept)
+        told = (self.owners, self.gradients, self.pulled, self.unpacked)
+        self.story = Story(self.events, names, tensors, shown, *told, kept)
         return self.story
+
+
+def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:
+    """What tensors among `variables` are called, and what the nodes are that they show now."""
+    tensors = names_in(variables)
+    names: dict[Node, str] = {}
+    for tensor, name in tensors.items():
+        names.setdefault(tensor.node, name)
+    return tensors, names
 
 
 def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
@@ -149,11 +175,12 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
         if each.freed:
             raise freed_error(each)
     leaves = [each for each in nodes if each.is_leaf]
-    names = {} if frame is None else names_in(variables_of(frame))
+    tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, False, False)
-    return Story([Event(next_serial(), None, walked)], names, [], {}, {}, [], True)
+    unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
+    return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, {}, unpacked, [], True)
 
 
 def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:

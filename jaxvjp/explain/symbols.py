@@ -76,6 +76,8 @@ KEYWORDS = frozenset(["axis", "axes", "keepdims", "dtype", "axis1", "axis2", "of
 """Arguments that read better with their name."""
 SILENT = frozenset(["precision", "unique_indices", "indices_are_sorted"])
 """Arguments that change no number, or are said once for the whole program."""
+TRANSFORMS = frozenset([jax.vmap, jnp.vectorize])
+"""Functions that return a function of arrays."""
 SAMPLES = {bool: True, int: 2, float: 2.5, complex: 2j}
 
 
@@ -180,9 +182,9 @@ class Symbol:
         raise Unwritable("a value that decides which way the function goes")
 
 
-def _struct(dtype: Any) -> Any:
+def _struct(dtype: Any, shape: tuple[int, ...] = ()) -> Any:
     make: Any = jax.ShapeDtypeStruct
-    return make((), dtype)
+    return make(shape, dtype)
 
 
 def _operators() -> None:
@@ -239,7 +241,13 @@ class _At:
                 def real(array: Any, index: Any, *rest: Any, **keywords: Any) -> Any:
                     return getattr(array.at[index], verb)(*rest, **keywords)
 
-                said = {name: each for name, each in named.items() if not _goes_without_saying(name, each)}
+                # Of a place that is written twice the promise says where the gradient goes: to both.
+                promised = {"unique_indices"} if verb == "set" else set()
+                said = {
+                    name: each
+                    for name, each in named.items()
+                    if name in promised or not _goes_without_saying(name, each)
+                }
                 return noted(symbol.trace, real, (symbol, key, *values), said, written)
 
             return apply
@@ -248,6 +256,8 @@ class _At:
 
 
 def _goes_without_saying(key: str, value: Any) -> bool:
+    if key in ("lhs_dilation", "rhs_dilation") and value is not None and set(value) <= {1}:
+        return True
     return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # of positions that were checked
 
 
@@ -268,6 +278,10 @@ class Named:
             return self.function(*arguments, **named)
         if self.definition is not None:
             trace.definitions[self.path] = self.definition
+        if self.path == "jax.lax.platform_dependent":  # a choice of the fastest way, all of which are the same
+            return named["default"](*arguments)
+        if self.function in TRANSFORMS:
+            return functools.partial(_mapped, trace, self, arguments, named)
         return noted(trace, self.function, arguments, named, functools.partial(self.written, arguments, named))
 
     def written(
@@ -316,6 +330,20 @@ class Named:
         shown[key] = text
 
 
+def _mapped(trace: Trace, transform: Named, arguments: Any, named: Any, *given: Any) -> Any:
+    """A call of what a transform made: `jax.vmap(f)(x)`."""
+    count = len(arguments)
+
+    def real(*everything: Any) -> Any:
+        return transform.function(*everything[:count], **named)(*everything[count:])
+
+    def written(texts: list[Expression], keywords: dict[str, Expression]) -> Expression:
+        settings = {key: literal(each) for key, each in named.items()}
+        return call(call(transform.path, *texts[:count], **settings), *texts[count:])
+
+    return noted(trace, real, (*arguments, *given), {}, written)
+
+
 @functools.cache
 def _parameters(function: Any) -> list[inspect.Parameter]:
     if isinstance(function, jnp.ufunc):
@@ -338,6 +366,10 @@ tracing = Tracing()
 def _symbols(tree: Any, found: list[Symbol]) -> list[Symbol]:
     if isinstance(tree, Symbol):
         found.append(tree)
+    elif isinstance(tree, Inner):
+        found += tree.captured
+    elif isinstance(tree, types.FunctionType):
+        _symbols([each.cell_contents for each in tree.__closure__ or ()], found)
     elif isinstance(tree, tuple | list):
         for each in tree:
             _symbols(each, found)
@@ -361,20 +393,84 @@ def _filled(tree: Any, of: Callable[[Symbol], Any]) -> Any:
         return slice(*[_filled(each, of) for each in (tree.start, tree.stop, tree.step)])
     if isinstance(tree, Named):
         return tree.function
+    if isinstance(tree, Inner):
+        return tree.watched(of)
+    if isinstance(tree, types.FunctionType) and tree.__closure__:
+        return closed(tree, of)
     return tree
 
 
-def _spelled(tree: Any, of: Callable[[Symbol], Expression]) -> Expression:
+def closed(function: types.FunctionType, of: Callable[[Symbol], Any]) -> types.FunctionType:
+    """A function with something else in the place of each symbol that it has captured."""
+    held = [each.cell_contents for each in function.__closure__ or ()]
+    cells = tuple([types.CellType(each if isinstance(each, Named) else _filled(each, of)) for each in held])
+    made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
+
+
+class Inner:
+    """A function that is handed to one of JAX's, `step` of a `jax.lax.scan` say.
+
+    Attributes:
+        function: the function, an op's own.
+        captured: the symbols that it has from around it.
+        seen: what JAX calls it with, once it has: a shape and a dtype for each array.
+        value: what it is called in the text.
+    """
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.function = function
+        self.captured = list({id(each): each for each in _symbols(function, [])}.values())
+        self.seen: Any = None
+        self.value = Value()
+
+    def watched(self, of: Callable[[Symbol], Any]) -> Callable[..., Any]:
+        """The function of arrays, which notes what it is called with."""
+        filled = closed(self.function, of)
+
+        def watching(*given: Any) -> Any:
+            if self.seen is None:
+                self.seen = jax.tree.map(
+                    lambda each: _struct(each.dtype, each.shape) if hasattr(each, "dtype") else each, given
+                )
+            return filled(*given)
+
+        return watching
+
+
+def _with_inner(tree: Any) -> Any:
+    """Arguments of JAX's with each function of an op's as an `Inner`."""
+    if isinstance(tree, types.FunctionType) and tree.__module__.startswith("jaxvjp."):
+        return Inner(tree)
+    if type(tree) in (tuple, list):
+        return type(tree)(_with_inner(each) for each in tree)
+    if type(tree) is dict:
+        return {key: _with_inner(each) for key, each in tree.items()}
+    return tree
+
+
+def inner_functions(tree: Any) -> list[Inner]:
+    """Those among arguments."""
+    if isinstance(tree, Inner):
+        return [tree]
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else ()
+    return [found for each in parts for found in inner_functions(each)]
+
+
+def spelled_tree(tree: Any, of: Callable[[Any], Expression]) -> Expression:
     if isinstance(tree, Symbol):
         return of(tree)
     if isinstance(tree, tuple):
-        return ast.Tuple([_spelled(each, of) for each in tree], ast.Load())
+        return ast.Tuple([spelled_tree(each, of) for each in tree], ast.Load())
     if isinstance(tree, list):
-        return ast.List([_spelled(each, of) for each in tree], ast.Load())
+        return ast.List([spelled_tree(each, of) for each in tree], ast.Load())
     if isinstance(tree, slice):
-        return ast.Slice(*[None if e is None else _spelled(e, of) for e in (tree.start, tree.stop, tree.step)])
+        return ast.Slice(*[None if e is None else spelled_tree(e, of) for e in (tree.start, tree.stop, tree.step)])
     if isinstance(tree, Named):
         return name(tree.path)
+    if isinstance(tree, Inner):
+        return of(tree)
     return literal(tree)
 
 
@@ -405,8 +501,13 @@ def _abstract(function: Any, arguments: Any, named: Any, arrays: Sequence[Any]) 
     return found["tree"], found["leaves"], structs
 
 
+INNER: list[Callable[[Trace, Inner], None]] = []
+"""What writes an inner function into a trace: filled in by `nesting`."""
+
+
 def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callable[..., Expression]) -> Any:
     """What `function` returns on symbols: symbols for its arrays, each noted as a step; the rest as it is."""
+    arguments, named = _with_inner(arguments), _with_inner(named)
     symbols = _symbols([arguments, named], [])
     strong = [each.struct for each in symbols]
     tree, leaves, structs = _abstract(function, arguments, named, strong)
@@ -416,18 +517,38 @@ def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callab
     if any(each.kind for each in symbols):
         forms = _number_forms(function, arguments, named, symbols, structs)
 
+    inner = inner_functions([arguments, named])
+    for each in inner:
+        INNER[0](trace, each)
+
     def expression(inputs: Sequence[Expression]) -> Expression:
-        texts = dict(zip(map(id, symbols), [f(e) for f, e in zip(forms, inputs, strict=True)], strict=True))
+        texts = dict(zip(map(id, symbols), [f(e) for f, e in zip(forms, inputs, strict=False)], strict=True))
+        texts.update(zip(map(id, inner), inputs[len(symbols) :], strict=True))
         return write(
-            [_spelled(each, lambda symbol: texts[id(symbol)]) for each in arguments],
-            {key: _spelled(each, lambda symbol: texts[id(symbol)]) for key, each in named.items()},
+            [spelled_tree(each, lambda found: texts[id(found)]) for each in arguments],
+            {key: spelled_tree(each, lambda found: texts[id(found)]) for key, each in named.items()},
         )
 
-    expression([ast.Name("x", ast.Load())] * len(symbols))  # Unwritable rises here
-    step = trace.step([each.value for each in symbols], expression, len(structs), tree.num_leaves > 1)
-    rest = iter(zip(step.outputs, structs, strict=True))
-    results = [Symbol(trace, *next(rest)) if each is None else each[0] for each in leaves]
+    values = [*[each.value for each in symbols], *[each.value for each in inner]]
+    expression([ast.Name("x", ast.Load())] * len(values))  # Unwritable rises here
+    step = trace.step(values, expression, len(leaves), tree.num_leaves > 1)
+    step.grouped = _groups(tree)
+    rest = iter(structs)
+    results = [
+        Symbol(trace, output, next(rest)) if each is None else each[0]
+        for output, each in zip(step.outputs, leaves, strict=True)
+    ]
     return jax.tree.unflatten(tree, results)
+
+
+def _groups(tree: Any) -> list[tuple[int, int]]:
+    """Which of the leaves of a tuple come as tuples inside of it: those of the carry, of what a scan returns."""
+    found, place = [], 0
+    for each in tree.children() if tree.num_leaves > 1 else ():
+        if each.children():
+            found.append((place, place + each.num_leaves))
+        place += each.num_leaves
+    return found
 
 
 def _number_forms(

@@ -1,22 +1,32 @@
 """What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
 
-In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`). `story` comes before it.
+In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
+user does not (`label_of`). `story` comes before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number
-from jaxvjp.explain.names import assigned, numbered, safe, within_builtin
+from jaxvjp.core.program import Program
+from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import item, variable
+from jaxvjp.ops.identity import item, outcome, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
+from jaxvjp.tensor import Tensor
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that no line of the user's recorded."""
+
+
+LABEL = 32
+"""A piece of the user's text that is longer than this does not do as a label."""
 
 
 class Text:
@@ -29,7 +39,10 @@ class Text:
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
         self.twins: dict[Node, Node] = {}
+        self.changed = {node: found for node, each in story.unpacked.items() if (found := _changed(each))}
         self.inner: set[Node] = set()
+        self.parts: set[Node] = set()
+        self.begun: dict[Tensor, Node] = {}
         self.definitions: dict[str, str] = {}
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
@@ -42,9 +55,20 @@ class Text:
         """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
         and what Python's own functions, such as `sum`, made on the way."""
         first: dict[int, Node] = {}
+        last: dict[Any, Node] = {}
         for node in nodes:
-            if within_builtin(node.where):
-                self.inner.update(each for each in node.inputs if type(each) is Node and each.where == node.where)
+            if node.tensor is not None:
+                self.begun.setdefault(node.tensor, node)
+            if node.where not in last or node.serial > last[node.where].serial:
+                last[node.where] = node
+        for node in nodes:
+            if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
+                self.inner.add(node)  # `x.masked_select(m)` records two, of which the last is what it returns
+            parts = [each for each in node.inputs if type(each) is Node and each.where == node.where]
+            if node.operation is not put:  # of `y[0] = x` what is put is y[0]
+                self.parts.update(parts)
+            if parts and within_builtin(node.where):
+                self.inner.update(parts)
             if type(node.aval) is tuple or node.value is None:
                 continue
             other = first.setdefault(id(node.value), node)
@@ -52,9 +76,11 @@ class Text:
                 self.twins[node] = other
 
     def inputs(self, node: Node) -> Sequence[Any]:
-        """What a node was computed from; a detached leaf from the node that it is the value of."""
+        """What a node was computed from, and is differentiated at; a detached leaf from what it is the value of."""
         twin = self.twins.get(node)
-        return node.inputs if twin is None else (twin,)
+        if twin is not None:
+            return (twin,)
+        return (*node.inputs, *self.changed[node].values()) if node in self.changed else node.inputs
 
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
         """The name of the function whose text, with NAME for its name, is `text`; a new one if there is none yet."""
@@ -72,21 +98,64 @@ class Text:
         if tensor is not None and self.first[tensor] is not node:  # what it was called before it was written
             return self.name_of(self.first[tensor])
         own = self.story.names.get(node)
+        if own is None and node in self.inner:
+            return None
         if node.operation is None or node.operation is variable:
-            if own is not None:
-                return own
-            return assigned(node.where)
+            name = None if node.tensor is None else self.story.tensors.get(node.tensor)
+            return own or name or assigned(node.where)
         if node.holder is None or node in self.inner:
             return own
         index = None
         if node.operation is item:
+            source = node.inputs[0]
+            if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
+                return own or assigned(node.where)  # of `value, slope = jvp(...)` it may be either
             index = node.static[0]
         elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
             index = int(node.inputs[1].value.real)
             if node.operation is split_one and node.static[1]:
                 index //= node.static[1]
         kind = "view" if node.operation.write is not None else "write" if node.operation is put else ""
-        return assigned(node.where, index, kind) or assigned(node.where, kind=kind) or own
+        name = assigned(node.where, index, kind) or assigned(node.where, kind=kind)
+        written = node.tensor
+        if name is not None and written is not None and written.versions.count:
+            return self._lasting(written, node) or name  # not `m`, where it is of `for m in momenta`
+        return name or own
+
+    def _lasting(self, tensor: Tensor, node: Node) -> str | None:
+        """The name of a tensor that is written: a variable's, its leaf's `x_grad`, or that which it began with."""
+        leaf = self.story.gradients.get(tensor)
+        begun = self.begun.get(tensor, node)
+        if tensor in self.story.tensors:
+            return self.story.tensors[tensor]
+        if leaf in self.first:
+            return f"{self.name_of(self.first[leaf]) or 'x'}_grad"
+        return None if begun is node else self.name_of(begun)
+
+    def label_of(self, node: Node) -> str:
+        """What to call a node in a table: its name; what stands in the user's line, `2 * b`; or its operation."""
+        name = self.name_of(node)
+        if name is not None:
+            return name
+        source = None if node in self.parts else statement(node.where)
+        text = "" if source is None else source.expression_text
+        if 0 < len(text) <= LABEL:
+            return text
+        if node.operation is None:
+            return "a constant"
+        if node.operation is outcome and node.python is not None:
+            return node.python.name.removesuffix("Backward")
+        return node.operation.torch_name
+
+
+def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:
+    """Of what saved-tensor hooks gave back that which is not what was saved."""
+    evaluate([each for pair in unpacked.items() for each in pair])
+    return {
+        saved: given
+        for saved, given in unpacked.items()
+        if given is not saved and not np.array_equal(np.asarray(saved.value), np.asarray(given.value))
+    }
 
 
 def wide(aval: Aval | tuple[Aval, ...]) -> bool:

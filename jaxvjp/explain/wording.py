@@ -14,7 +14,6 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.writing import WORDED
 from jaxvjp.ops.arguments import axes, wrap
-from jaxvjp.ops.creation import full
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, power
@@ -41,14 +40,6 @@ def _power(input: Any, *, exponent: Any) -> Any:
     _, value = exponent
     roots = {0.5: jnp.sqrt, -0.5: jax.lax.rsqrt}
     return roots[value](input) if value in roots else input ** int(value)
-
-
-@worded(full)
-def _full(fill_value: Any, *, size: Any) -> Any:
-    if not size:
-        return jnp.array(fill_value)
-    shape = size[0] if len(size) == 1 else size
-    return jnp.zeros(shape) if fill_value == 0 else jnp.ones(shape) if fill_value == 1 else jnp.full(shape, fill_value)
 
 
 @worded(sum_)

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, literal, parsed
 from jaxvjp.explain.names import safe
+from jaxvjp.explain.nesting import NESTED
 from jaxvjp.explain.respelling import Row, respelled
 from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
 from jaxvjp.ops.op import Aval, Op
@@ -127,7 +130,8 @@ def _finished(trace: Trace, given: list[Value], results: list[Value], several: b
     for each in [value for step in steps for value in step.inputs] + results:
         uses[each] = uses.get(each, 0) + 1
     shared = any(uses.get(value, 0) > 1 or step.unpacked for step in steps for value in step.outputs)
-    compact = not (shared or several) and len(steps) <= ALONE
+    nested = any(step.form == NESTED for step in steps)
+    compact = not (shared or several or nested) and len(steps) <= ALONE
     definitions = list(trace.definitions.values())
     return Written(steps, given, results, definitions, [uses.get(each, 0) for each in given], compact, several)
 
@@ -136,9 +140,10 @@ def definition(operation: Op, how: Written, taken: set[str]) -> str:
     """The text of a function for an op that is not compact, called NAME."""
     names = {each: safe(each.wanted or "x") for each in how.given}
     block = Block(how.steps, how.results, {each: parsed(name) for each, name in names.items()}, taken)
-    lines = [f"    {each.text}" for each in block.lines]
     returned = ", ".join(ast.unparse(each) for each in block.results) + (
         "," if how.several and len(block.results) == 1 else ""
     )
+    body = "\n".join([each.text for each in block.lines] + [f"return {returned}"])
     head = ", ".join(names.values())
-    return "\n".join([f"def NAME({head}):", *lines, f"    return {returned}"])
+    body = re.sub("\n\n+", "\n\n", body)
+    return f"def NAME({head}):\n{textwrap.indent(body, '    ')}"

@@ -21,7 +21,7 @@ from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
 from jaxvjp.publishing import public
 from jaxvjp.random import default_generator
-from jaxvjp.sampling import rand
+from jaxvjp.sampling import drawn_anew, rand
 from jaxvjp.tensor import Tensor, wrap
 
 Shape = Callable[[Tensor], tuple[int, ...]]
@@ -36,7 +36,7 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Te
         numbers = np.asarray(draw(math.prod(shape))).reshape(shape).astype(own.numpy)
         return wrap(leaf(numbers, Aval(shape, own)))
 
-    return per_example(tuple(shape), make, Batch.random_differs)
+    return per_example(tuple(shape), drawn_anew(make), Batch.random_differs)
 
 
 def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
@@ -60,9 +60,8 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
         return input
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
-    scaled = _drawn(
-        shape(input), lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, input.dtype), input.dtype
-    )
+    own = input.dtype
+    scaled = _drawn(shape(input), lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
     return _result(mul, inplace, input, scaled)
 
 

@@ -68,7 +68,7 @@ def test_ten_thousand_operations_are_a_loop_or_a_summary():
     for _ in range(5000):
         y = y * 1.0001
         y = y + 0.5
-    assert "for _ in range(4999):" in str(y.explain())
+    assert "for _ in range(5000):" in str(y.explain())
     z = x
     for number in range(2000):
         z = z * (1 + number / 10_000)

@@ -70,6 +70,11 @@ def test_choosing_a_line_shows_what_it_is(page):
     assert button.get_attribute("aria-pressed") == "true"
     assert [each.text.strip().partition("  ")[0] for each in all_of(browser, "#program .marked")] == ["h = x * 3"]
     assert "through h (MulBackward0)" in text_of(browser, "#told")
+    (backward,) = [each for each in all_of(browser, "#lines button") if "retain_graph=True" in each.text]
+    backward.click()  # another backward than the one that is shown
+    assert browser.find_element("id", "which").get_attribute("value") == "0"
+    assert [each.get_attribute("value") for each in all_of(browser, "#jacobian input")] == ["1", "0"]
+    all_of(browser, "#which option")[1].click()
 
 
 def test_stepping_back_and_forth_shows_the_cotangents_and_the_gradient(page):
@@ -115,6 +120,19 @@ def test_another_backward_can_be_chosen(page):
     options[0].click()
     assert [each.get_attribute("value") for each in all_of(browser, "#jacobian input")] == ["1", "0"]
     options[1].click()
+
+
+def test_a_recording_without_a_backward_is_its_lines_alone(page, tmp_path):
+    browser, _, path = page
+    bare = tmp_path / "bare.html"
+    run_lines("with explain.recording() as story:\n    y = torch.tensor([1.0, 2.0]) * 2")["story"].save(bare)
+    browser.get(bare.as_uri())
+    assert "y = jnp.array([1.0, 2.0]) * 2" in text_of(browser, "#program")
+    assert not browser.find_element("id", "jacobian-head").is_displayed()
+    (button,) = [each for each in all_of(browser, "#lines button") if each.is_enabled()]
+    button.click()
+    assert not [each for each in browser.get_log("browser") if each["level"] == "SEVERE"]
+    browser.get(path.as_uri())
 
 
 def test_it_fits_a_phone_and_reads_in_the_dark(page):

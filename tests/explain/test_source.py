@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from programs import programs
 
 import jaxvjp
-from jaxvjp.core.graph import reachable
-from jaxvjp.core.program import freeze
 
 HEAD = "import jax\nimport jax.numpy as jnp\n\n"
 files = iter(range(1_000_000))
@@ -26,7 +24,7 @@ def run_lines(text, **variables):
     name = f"<lines {next(files)}>"
     text = textwrap.dedent(text).strip("\n") + "\n"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace = {"torch": jaxvjp, "explain": jaxvjp.explain, **variables}
+    namespace = {"__name__": "lines", "torch": jaxvjp, "explain": jaxvjp.explain, **variables}
     exec(compile(text, name, "exec"), namespace)
     return namespace
 
@@ -109,6 +107,62 @@ def test_a_training_loop_is_a_loop():
             (w_grad,) = pullback(jnp.ones_like(loss))  # line 5
             w = w - 0.2 * w_grad  # line 7: w -= 0.2 * w.grad
             w_grad = None  # line 8: w.grad = None
+        """,
+    )
+
+
+def test_an_optimizer_and_what_it_keeps_have_names_and_its_rounds_are_one_loop():
+    printed = shown("""
+        class SGD:
+            def __init__(self, params):
+                self.params = params
+                self.momenta = [torch.zeros_like(each) for each in params]
+
+            def zero_grad(self):
+                for each in self.params:
+                    each.grad = None
+
+            @torch.no_grad()
+            def step(self):
+                for p, m in zip(self.params, self.momenta):
+                    m.mul_(0.9).add_(p.grad)
+                    p.add_(m, alpha=-0.1)
+
+        # What a loop has left behind is no name: `each` is the last of the params.
+        params = {"w": torch.tensor([1.0, 2.0], requires_grad=True), "b": torch.tensor(0.0, requires_grad=True)}
+        opt = SGD([each for each in params.values()])
+        for each in params.values():
+            each.retain_grad()
+        with explain.recording() as story:
+            for epoch in range(4):
+                opt.zero_grad()
+                loss = (params["w"] ** 2).sum() + params["b"]  # what is behind the line is not of it
+                loss.backward()
+                opt.step()
+    """)
+    assert_shows(
+        printed,
+        """
+        params_w = jnp.array([1.0, 2.0])  # line 17
+        params_b = jnp.array(0.0)  # line 17
+        opt_momenta_0 = jnp.array([0.0, 0.0])  # line 4
+        opt_momenta_1 = jnp.array(0.0)  # line 4
+
+
+        def f(params_w, params_b):
+            loss = jnp.sum(params_w ** 2) + params_b  # line 24: loss = (params["w"] ** 2).sum() + params["b"]
+            return loss
+
+
+        for _ in range(4):
+            params_w_grad = None  # line 8: each.grad = None
+            params_b_grad = None  # line 8
+            loss, pullback = jax.vjp(f, params_w, params_b)  # line 25: loss.backward()
+            params_w_grad, params_b_grad = pullback(jnp.ones_like(loss))  # line 25
+            opt_momenta_0 = opt_momenta_0 * 0.9 + params_w_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_w = params_w - 0.1 * opt_momenta_0  # line 14: p.add_(m, alpha=-0.1)
+            opt_momenta_1 = opt_momenta_1 * 0.9 + params_b_grad  # line 13: m.mul_(0.9).add_(p.grad)
+            params_b = params_b - 0.1 * opt_momenta_1  # line 14: p.add_(m, alpha=-0.1)
         """,
     )
 
@@ -255,6 +309,114 @@ def test_loops_are_rolled_as_far_as_they_repeat():
     assert "    for _ in range(8):\n        y = y * 2" in printed
 
 
+def body(lines):
+    """The body of the function that is printed of the y that lines come to, without comments."""
+    start = "x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)\n"
+    printed = shown(f"{start}{textwrap.dedent(lines)}\ne = explain(y)")
+    inside = printed.partition("def f(x):\n")[2].partition("    return")[0]
+    return textwrap.dedent("\n".join(line.partition("  #")[0].rstrip() for line in inside.splitlines())).strip()
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        (
+            "y = x\nfor i in range(4):\n    y = y * x[i] + i",
+            "y = x\nfor i in range(4):\n    y = y * x[i] + i",
+        ),
+        (
+            "y = x.sum()\nfor k in range(1, 4):\n    y = (y + x[k] * (k + 1)).sin()",
+            "y = jnp.sum(x)\nfor k in range(1, 4):\n    y = jnp.sin(y + x[k] * (k + 1))",
+        ),
+        (
+            "y = torch.zeros(4)\nfor i in range(4):\n    y[i] = x[3 - i] * 2.0",
+            "y = jnp.zeros(4)\nfor i in range(4):\n    y = y.at[i].set(x[3 - i] * 2.0)",
+        ),
+        (
+            "y = x\nfor scale in (0.1, 0.5, 0.25):\n    y = y * scale + x",
+            "y = x\nfor scale in (0.1, 0.5, 0.25):\n    y = y * scale + x",
+        ),
+        (
+            "y = x\nfor i, w in enumerate([0.1, 0.5, 0.25]):\n    y = y * w - x[i]",
+            "y = x\nfor i, w in enumerate((0.1, 0.5, 0.25)):\n    y = y * w - x[i]",
+        ),
+        (
+            "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
+            "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
+        ),
+        (  # the name of the loop's variable is another value's here
+            "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
+            "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
+        ),
+        (  # what a person has written line by line stays so
+            "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
+            "y = x * x[0]\ny = y * x[1]\ny = y * x[2]\ny = y * x[3]",
+        ),
+        (
+            "y = x\nfor i in range(2):\n    y = y * x[i]",
+            "y = x * x[0]\ny = y * x[1]",
+        ),
+    ],
+)
+def test_rounds_that_differ_in_numbers_are_a_loop_as_a_person_would_write_it(lines, wanted):
+    assert body(lines) == wanted
+
+
+def test_gradients_of_a_loop_are_rolled_after_the_first():
+    printed = shown("""
+        x = torch.tensor(1.0, requires_grad=True)
+        with explain.recording() as story:
+            y = x ** 2
+            for v in (1.0, 10.0, 100.0, 1000.0):
+                y.backward(torch.tensor(v), retain_graph=True)
+    """)
+    lines = [line.partition("  #")[0].rstrip() for line in printed.splitlines()]
+    assert lines[-5:] == [
+        "y, pullback = jax.vjp(f, x)",
+        "(x_grad,) = pullback(jnp.array(1.0))",
+        "for v in (10.0, 100.0, 1000.0):",
+        "    (dx,) = pullback(jnp.array(v))",
+        "    x_grad = x_grad + dx",
+    ]
+
+
+def test_functions_within_an_operation_are_functions_and_the_fastest_way_is_not_said():
+    torch = jaxvjp
+    x = torch.randn(3, 4, requires_grad=True)
+    scores = torch.randn(5, 2, 4, requires_grad=True)
+    image, weight = torch.randn(1, 4, 5, 5), torch.randn(4, 1, 3, 3, requires_grad=True)
+    spelled = torch.tensor([[1, 2], [2, 1]])
+    for result, parts in (
+        (x.mode(1)[0], ["jnp.vectorize(lambda row: jnp.searchsorted(row, row), signature='(n)->(n)')(values)"]),
+        (x.cummax(1)[0], ["\n    def later(a, b):\n", "jax.lax.associative_scan(later, ("]),
+        (
+            torch.nn.functional.ctc_loss(scores.log_softmax(-1), spelled, (5, 4), (2, 1)),
+            ["\n    def step(alpha, frame):\n        time, scores = frame\n", "final, _ = jax.lax.scan(step, start"],
+        ),
+        (
+            torch.nn.functional.conv2d(image, weight, groups=4),
+            ["jax.lax.conv_general_dilated(image, weight, ", "feature_group_count=4)"],
+        ),
+        (torch.nn.functional.conv_transpose2d(image, weight, groups=2), ["feature_group_count=2)"]),
+    ):
+        explanation = result.explain()
+        explanation.check(rtol=1e-4)
+        for each in parts:
+            assert each in explanation.source
+
+
+def test_what_a_transform_returns_has_the_name_that_it_was_given():
+    printed = shown("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            value, slope = torch.func.jvp(lambda a: a.sin() * a, (x,), (torch.ones(2),))
+            first = torch.autograd.grad(value.sum(), [x], create_graph=True)[0]
+            first.sum().backward()
+    """)
+    assert "slope = jax.jvp(" in printed
+    assert "    (first,) = pullback(" in printed
+
+
 def test_names_that_are_still_needed_are_not_taken():
     printed = shown("""
         x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -277,6 +439,20 @@ def test_64_bit_types_are_said_and_leave_nothing_behind():
     assert 'jax.config.update("jax_enable_x64", True)' in printed
     assert "dtype=jnp.float64" in printed
     assert jax.config.jax_enable_x64 == before
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_running_sets_nothing_of_jax_for_other_threads_or_for_good(wide, monkeypatch):
+    """Neither within a thread's own setting, which is not the process's, nor without."""
+    said, kept = [], dict(jax.config.values)
+    monkeypatch.setattr(jax.config, "update", lambda *setting: said.append(setting))
+    x = jaxvjp.tensor([1.0, 2.0], dtype=jaxvjp.float64, requires_grad=True)
+    with jax.enable_x64(wide):
+        found = (x * x).sum().explain().check()
+        assert jnp.arange(2.0).dtype == (jnp.float64 if wide else jnp.float32)
+    assert found["x_grad"].dtype == jnp.float64
+    assert not said
+    assert dict(jax.config.values) == kept
 
 
 @pytest.mark.parametrize("style", ["grad", "jacrev"])
@@ -302,37 +478,6 @@ def test_any_program(lines):
     run_lines(f"{start}{lines}\ne = explain(y)")["e"].check()
     recorded = "\n".join(f"    {line}" for line in lines.splitlines())
     run_lines(f"{start}with explain.recording() as story:\n{recorded}\n    y.sum().backward()")["story"].check()
-
-
-class Jnp:
-    """`jax.numpy` as far as these programs use it, over tensors: so that what was printed can be recorded again."""
-
-    sum = staticmethod(lambda a, axis=None: a.sum() if axis is None else a.sum(axis))
-    sin, tanh, exp = jaxvjp.sin, jaxvjp.tanh, jaxvjp.exp
-    maximum = jaxvjp.maximum
-
-
-def test_what_is_printed_records_the_same_program_again():
-    found = run_lines("""
-        x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-        w = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
-        h = (w @ x).tanh() * 2.0
-        for _ in range(3):
-            h = h * h - x[0]
-        y = (h ** 2).sum() + w.sum(0).exp().sum() / 3.0
-        e = explain(y)
-    """)
-    source = found["e"].source
-    text = source[source.index("def f(") : source.index("y, pullback")]
-    namespace = {"jnp": Jnp}
-    exec(text, namespace)
-    again = namespace["f"](found["x"], found["w"])
-
-    def program(result):
-        nodes = [each for each in reachable([result.node], lambda node: node.inputs) if each.operation is not None]
-        return freeze(nodes, [result.node])[0]
-
-    assert program(again) == program(found["y"])
 
 
 def test_it_needs_nothing_but_jax(tmp_path):

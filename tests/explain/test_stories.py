@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from programs import STORY, stories
+from test_source import run_lines
 
 import jaxvjp
 from jaxvjp import explain
@@ -96,6 +100,39 @@ def two_hooks_and_a_branch(torch):
     (k * h + x).sum().backward()
 
 
+def saved_operands_that_come_back_changed(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    w = torch.tensor([3.0, 4.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.detach() * 2, lambda kept: kept + 1):
+        y = (x * w).sin()
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.half(), lambda kept: kept.float()):
+        z = y * 1.2345 * x
+    with torch.autograd.graph.save_on_cpu():  # which changes nothing
+        z = z * w
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.detach().numpy() * 3, torch.tensor):
+        z = z**2
+    z.register_hook(lambda gradient: gradient * 10)
+    z.sum().backward()
+
+
+def saved_tensors_of_a_function_that_come_back_changed(torch):
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            (x,) = ctx.saved_tensors
+            return 2 * x * gradient
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.detach() * 2, lambda kept: kept):
+        y = Square.apply(x)
+    y.sum().backward()
+
+
 def a_view_of_a_parameter_that_is_updated(torch):
     w = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     for _ in range(2):
@@ -116,6 +153,38 @@ def test_a_story(program):
     story.check(rtol=1e-4)
     assert story.program.results
     assert "jaxvjp" not in story.source.replace("import jaxvjp", "")
+
+
+@settings(max_examples=25, deadline=None)
+@given(stories())
+def test_any_story(lines):
+    """Prints, runs and checks a recording made at random, of all that may happen in one."""
+    recorded = "\n".join(f"    {line}" for line in lines.splitlines())
+    run_lines(f"{STORY}with explain.recording() as story:\n{recorded}")["story"].check(rtol=1e-3, atol=1e-4)
+
+
+def test_what_was_saved_and_came_back_changed_is_shown():
+    with explain.recording() as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        with jaxvjp.autograd.graph.saved_tensors_hooks(lambda saved: saved.half(), lambda kept: kept.float() * 2):
+            y = 3 * x**2
+        y.sum().backward()
+    assert "    y = 3 * power(x, jax.lax.stop_gradient(x.astype(jnp.float16)).astype(jnp.float32) * 2)" in story.source
+    assert (
+        "    _, pullback = jax.vjp(power_itself, *residuals)\n    return (*pullback(gradient), None)\n" in story.source
+    )
+    np.testing.assert_allclose(story.check()["x_grad"], [12.0, 24.0])
+    np.testing.assert_allclose(x.grad.numpy(), [12.0, 24.0])
+    with jaxvjp.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda kept: kept):
+        y = (x**2).sum()
+    np.testing.assert_allclose(y.explain().check()["x_grad"], [4.0, 8.0])  # no backward took place
+    with (
+        explain.recording() as story,
+        jaxvjp.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda kept: kept),
+    ):
+        (x**2).sum().backward(create_graph=True)
+    with pytest.raises(RuntimeError, match=r"a saved-tensor hook changed what PowBackward0(.|\n)*create_graph"):
+        str(story)
 
 
 def test_a_hook_of_a_step_is_refused():

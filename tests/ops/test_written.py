@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import jax
 import pytest
 from op_cases import CASES
 from oracle import needs_torch
@@ -42,18 +43,20 @@ def test_what_is_printed_of_an_op_gives_its_gradients(name):
             assert "jaxvjp" not in re.sub(r"#.*", "", explanation.source)
 
 
-UNWRITABLE = {"nn.functional.conv2d", "nn.functional.conv3d", "mode", "nn.functional.ctc_loss"}
-"""Ops that loop over functions of JAX's own, or choose one per device (a convolution in groups): they say so."""
+PARTS = 20
+"""The database goes in so many parts, with JAX's programs forgotten between them: a process can map but so many."""
 
 
 @needs_torch
 @pytest.mark.long
-def test_what_is_printed_of_every_op_of_torchs_database():
-    """Some of torch's own sample inputs of each op that is covered."""
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_is_printed_of_every_op_of_torchs_database(part):
+    """Some of torch's own sample inputs of each op that is covered: none is left that cannot be written."""
     from jaxvjp.opinfo import check
 
+    jax.clear_caches()
     failed = {}
-    for op in check.database():
+    for op in list(check.database())[part::PARTS]:
         try:
             function = check.counterpart(op)
             samples = check.samples_of(op, "float32", 3, True) if op.supports_autograd else []
@@ -72,5 +75,4 @@ def test_what_is_printed_of_every_op_of_torchs_database():
                     each.explain(drawn(jaxvjp, each, 1)).check(rtol=1e-4, atol=1e-4)
                 except Exception as error:
                     failed.setdefault(check.title(op), f"{label}: {error}")
-    assert set(failed) <= UNWRITABLE, failed
-    assert all("cannot be written" in told for told in failed.values()), failed
+    assert not failed

@@ -1,0 +1,69 @@
+"""What a notebook shows: source text with its words coloured, and tables with heads. `layout` comes before this room.
+
+Colours and lines are of a middle tone, which can be read on a light page and on a dark one, and are said on the spot:
+a notebook's output brings no style sheet along.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+LOOK = (
+    "font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:var(--jp-code-font-size,13px);"
+    "margin:.3em 0;line-height:1.35;overflow-x:auto;"
+)
+UNBROKEN = "white-space:pre;word-break:normal;overflow-wrap:normal"
+COLOURS = {"Keyword": "bold #3a78d0", "Comment": "#7a7a7a", "Number": "#2e8555", "String": "#2e8555"}
+
+
+def coloured(text: str) -> str:
+    """Python as HTML; with colours where pygments is, which every notebook has."""
+    formatter = _formatter()
+    if formatter is None:
+        shown = html.escape(text)
+    else:
+        import pygments
+        from pygments.lexers import PythonLexer
+
+        shown = pygments.highlight(text, PythonLexer(), formatter)
+    return f'<pre style="{LOOK}{UNBROKEN}"><code style="{UNBROKEN}">{shown}</code></pre>'
+
+
+@cache
+def _formatter() -> Any:
+    try:
+        from pygments import token
+        from pygments.formatters import HtmlFormatter
+        from pygments.style import Style
+    except ImportError:
+        return None
+    styles = {getattr(token, name): colour for name, colour in COLOURS.items()}
+    own = type("MiddleTones", (Style,), {"styles": styles})
+    return HtmlFormatter(style=own, noclasses=True, nowrap=True)
+
+
+def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], align: str = "right") -> str:
+    """A table of which the first column heads the rows."""
+    style = f' style="text-align:{align}"'
+    head = "".join(f'<th scope="col"{style}>{html.escape(each)}</th>' for each in columns)
+    body = "".join(
+        f'<tr><th scope="row"{style}>{html.escape(label)}</th>'
+        + "".join(f"<td{style}>{html.escape(each)}</td>" for each in rest)
+        + "</tr>"
+        for label, *rest in rows
+    )
+    said = f'<caption style="text-align:left">{html.escape(caption)}</caption>' if caption else ""
+    return f'<table style="margin:0">{said}<tr>{head}</tr>{body}</table>'
+
+
+def side_by_side(parts: Mapping[str, str]) -> str:
+    """Parts side by side as far as there is room, each behind its sign."""
+    flex = "display:flex;align-items:center;gap:.4em 1.2em"
+    cells = [
+        f'<div style="{flex}"><span>{sign}</span>{part}</div>' if sign else f"<div>{part}</div>"
+        for sign, part in parts.items()
+    ]
+    return f'<div style="{flex};flex-wrap:wrap;margin:.4em 0">{"".join(cells)}</div>'

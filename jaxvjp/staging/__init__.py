@@ -1,0 +1,227 @@
+"""Whole imperative steps as one compiled function: `jit`.
+
+In this room one can stage a function that computes with tensors, calls `backward` and updates parameters in place: it
+runs once, what it records becomes one program, and every later call is that program with no recording at all.
+`autograd` comes before this room.
+
+What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
+leaves; what it returns and what it leaves changed are its outputs, which are put back into the same tensors after each
+call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *arguments)`; here the state is found out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+from jax.tree_util import tree_flatten, tree_leaves
+
+from jaxvjp.core.compilation import HOT
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.observers import observers
+from jaxvjp.devices import device
+from jaxvjp.dtypes import dtype, get_default_dtype
+from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
+from jaxvjp.staging.results import is_leaf
+from jaxvjp.staging.surroundings import Same, Surroundings
+from jaxvjp.staging.variant import Variant
+from jaxvjp.staging.warm import Miss, cold
+from jaxvjp.staging.warm import warm as warm_path
+from jaxvjp.tensor import Tensor
+
+__all__ = ["Staged", "UnstageableError", "compile", "jit"]
+
+PATHS = 4
+"""Warm paths that are tried one after the other."""
+VARIANTS = 64
+"""Programs that one staged function remembers at the most: for other shapes, numbers, states. Then it begins anew."""
+
+
+class Staged:
+    """A function with its programs. Call it as the function; what it was made of is `__wrapped__`, and where that is an
+    object, such as a model, its attributes are had, and set, through this one.
+
+    Attributes:
+        _variants: for each signature of the arguments its programs, the last first; None where none can be.
+        _warm: flat functions that stand for those of the programs that are hot.
+        _hot: the one of them that fitted last.
+        _left: whether the last run of the Python has left a tensor behind.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self._function = function
+        self._fullgraph = fullgraph
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begins anew: nothing is remembered."""
+        self._variants: dict[Any, list[Variant] | None] = {}
+        self._warm: list[Callable[..., Any]] = []
+        self._hot: Callable[..., Any] = cold
+        self._left = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name in OWN or name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._function, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in OWN or name.startswith("__"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._function, name, value)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        result = self._hot(given, named)
+        return result if result is not Miss else self._in_general(given, named)
+
+    def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        for warm in self._warm:
+            if warm is not self._hot:
+                result = warm(given, named)
+                if result is not Miss:
+                    self._hot = warm
+                    return result
+        if transforming.depth or transforming.forward or staging.journal is not None or observers.listening:
+            return self._function(*given, **named)
+        arguments: list[Any]
+        structure: Any = len(given)
+        arguments = list(given)
+        if named or not all(type(each) in PLAIN or isinstance(each, Tensor) for each in given):
+            arguments, structure = tree_flatten((given, named), is_leaf=is_leaf)
+        first: dict[int, int] = {}
+        kinds = [
+            (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
+            for at, each in enumerate(arguments)
+        ]
+        key = (structure, grad_mode.enabled, grad_mode.inference, get_default_dtype(), *kinds)
+        known = self._variants.get(key, ())
+        if known is None:
+            return self._function(*given, **named)
+        for variant in known:
+            tensors = variant.tensors(arguments)
+            if tensors is not None:
+                result = variant.run(tensors)
+                if variant.calls % HOT == 0:
+                    self._write_down(variant, tensors, arguments, structure)
+                return result
+        return self._stage(key, arguments, given, named)
+
+    def _write_down(self, variant: Variant, tensors: list[Any], arguments: list[Any], structure: Any) -> None:
+        """Makes the warm path of a variant that is hot, anew if its last one did not fit any more."""
+        found = warm_path(variant, tensors, arguments, structure)
+        if found is not None:
+            self._warm = [found, *[each for each in self._warm if each is not variant.warm]][:PATHS]
+            self._hot = variant.warm = found
+
+    def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
+        """Runs the function itself, and remembers what it recorded as one more program."""
+        evaluate([each.node for each in arguments if isinstance(each, Tensor)])
+        surroundings = Surroundings(self._function, arguments)
+        staging.journal = journal = Journal(self._fullgraph)
+        if surroundings.refused is not None:
+            journal.refuse(surroundings.refused)
+        try:
+            with uncollected():
+                result = self._function(*given, **named)
+                if journal.refused is None:
+                    staging.journal = None
+                    behind = self._leaves_behind(journal, result)
+            if journal.refused is None:
+                variant = Variant(journal, surroundings, arguments, result)
+            if journal.refused is None:
+                variant.compute()
+        except BaseException:
+            staging.journal = None
+            journal.undo()
+            raise
+        if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:
+            self._forget()
+        if journal.refused is not None:
+            self._variants[key] = None
+        elif not behind:
+            self._variants[key] = [variant, *(self._variants.get(key) or ())]
+        return result
+
+    def _leaves_behind(self, journal: Journal, result: Any) -> bool:
+        """Whether the step has made a tensor for later steps. One that does so at its first call only, such as an
+        optimiser, is staged when it has what it needs; one that does it again cannot be."""
+        results = [each for each in tree_leaves(result, is_leaf=is_leaf) if isinstance(each, Tensor)]
+        behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
+        if behind and self._left:
+            journal.refuse(
+                "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
+                "write into one that was there before (`h.copy_(...)`)",
+                behind[0]._node.where,
+            )
+        self._left = bool(behind)
+        return self._left
+
+
+OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
+PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
+VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
+"""Types whose values, where they are equal, mean the same to a step."""
+
+
+def _signature(value: Any) -> Any:
+    """What tells arguments apart that are no tensors and need programs of their own: a type and value, or an object."""
+    if type(value) in (float, complex):
+        return type(value), repr(value)  # zeros of either sign are equal, and what is no number is not
+    return (type(value), value) if type(value) in VALUES else Same(value)
+
+
+def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -> Any:
+    """A function that computes with tensors, as one compiled program with no recording in its later calls.
+
+    The function may do what a training step does: compute, call `backward`, read and set `.grad`, write parameters in
+    place under `no_grad`, draw random numbers. It may also leave that to others: a result that requires a gradient, say
+    of a model, can be differentiated like any other. It runs as Python the first time, and again for arguments of other
+    shapes, dtypes or numbers; each time a program is remembered, which reads and writes the same tensors.
+
+    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`. What the function
+    reads from around it is looked up again at each call: a variable, an attribute or an item of a container that its
+    code, or that of the functions it calls, names. Another number there means another run, another tensor is just used.
+    Arrays that it overwrites are donated, where they are large and nobody else holds them.
+
+    Args:
+        function: what to stage, also an object that can be called; without it, a decorator is returned.
+        fullgraph: whether what cannot be staged (it reads a value, takes from an iterator, leaves tensors behind that
+            it made) is an UnstageableError that names the line, and has changed nothing; else it runs as it is.
+
+    Counterpart of `torch.compile`, where `fullgraph` is False by default; so is it for `jaxvjp.compile`. Underneath:
+    `jax.jit` of the step as a function of its arguments and of the state that it reads.
+    """
+    if function is None:
+        return functools.partial(jit, fullgraph=fullgraph)
+    return Staged(function, fullgraph)
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = "inductor",
+    mode: str | None = None,
+    options: Any = None,
+    disable: bool = False,
+) -> Any:
+    """`jit` with torch's name and default: what cannot be staged runs as it is. Counterpart of `torch.compile`.
+
+    Args:
+        model: what to stage; without it, a decorator is returned.
+        fullgraph: as for `jit`.
+        dynamic, backend, mode, options: accepted and without effect. XLA compiles, and for each shape anew.
+        disable: gives back the model itself.
+    """
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, disable=disable)
+    return model if disable else Staged(model, fullgraph)

@@ -1,0 +1,99 @@
+"""Staged functions whose results can be differentiated: `Graph`.
+
+In this room one can record a whole function as one node, or a few where it is long, of which a backward pass outside
+is `jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`. `func` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from jaxvjp.core.graph import Node, Number, gradient_edges, leaf, reachable, recording_order
+from jaxvjp.core.program import Program, freeze, read_across, replay, runs
+from jaxvjp.core.transforms import severed
+from jaxvjp.ops.identity import detach, item
+from jaxvjp.ops.op import op
+
+
+@op(saves="residuals", public="", grad_fn="CompiledFunctionBackward")
+def compiled_function(*leaves: Any, program: Program) -> tuple[Any, ...]:
+    """The outputs of `program`: what a staged function computes."""
+    return replay(program, leaves)
+
+
+class Call(NamedTuple):
+    """One node of a staged function.
+
+    Attributes:
+        program: what it computes.
+        reads: what it is computed from: Python numbers, nodes that are always the same, and what stands for others.
+        edges: the places among those to which a gradient flows.
+        gives: what stands for its results, and whether a gradient flows through each.
+    """
+
+    program: Program
+    reads: tuple[Node | Number, ...]
+    edges: tuple[int, ...]
+    gives: tuple[tuple[Node, bool], ...]
+
+    def record(self, today: dict[Any, Node]) -> None:
+        """Records it on the nodes of `today`, to which it adds its results."""
+        inputs = tuple([today.get(each, each) for each in self.reads])
+        avals = tuple([each.aval for each, _ in self.gives])
+        node = Node(compiled_function, (self.program,), inputs, avals, requires_grad=bool(self.edges))
+        edges = [inputs[each] for each in self.edges]
+        if edges and any(each.requires_grad and each not in edges for each in inputs):
+            node.edges = tuple([each for each in edges if isinstance(each, Node)])
+        for number, (each, tracked) in enumerate(self.gives):
+            today[each] = Node(item, (number,), (node,), each.aval, tracked)
+
+
+class Graph:
+    """What a function recorded, as few nodes instead of many.
+
+    Each result that a gradient flows through comes from a node of its own, which reads other results where it was
+    computed from them: so a tensor on which it does not depend gets None from it, and not zeros. What was computed
+    without a gradient is cut off inside.
+    """
+
+    def __init__(self, outputs: Sequence[Node], inside: Iterable[Node], sources: Mapping[Any, Any]) -> None:
+        """Of what was recorded from the nodes of `sources`: `inside` is all that led to `outputs`, in their order."""
+        stands: dict[Any, Node] = {}
+        for node in inside:
+            if node in sources:
+                stands[node] = leaf(None, node.aval, node.requires_grad)
+            elif node.operation is not None and node.inputs:
+                inputs = tuple([stands.get(each, each) for each in node.inputs])
+                copy = Node(node.operation, node.static, inputs, node.aval, node.requires_grad, where=node.where)
+                stands[node] = Node(detach, (), (copy,), node.aval, where=node.where) if severed(node) else copy
+        self.sources = {stands[node]: source for node, source in sources.items() if node in stands}
+        self.outputs = [stands[each] for each in outputs]
+        self.calls: list[Call] = []
+        tracked = sorted({each for each in self.outputs if each.requires_grad}, key=recording_order)
+        for each in tracked[:-1]:
+            self._add([each])
+        self._add([*tracked[-1:], *[each for each in self.outputs if not each.requires_grad]])
+
+    def _add(self, wanted: list[Node]) -> None:
+        """Adds what gives the `wanted`: one node, or of a long function one per piece that is compiled."""
+        known = {each for call in self.calls for each, _ in call.gives}.difference(wanted)
+        edges = reachable(wanted, lambda node: () if node in known else gradient_edges(node))
+        differentiable = {each for each in edges if each in known or each in self.sources}
+        reached = reachable(wanted, lambda node: () if node in known else node.inputs)
+        pieces = runs([each for each in reached if each.operation is not None and each not in known])
+        needed = read_across(pieces).union(wanted)
+        for piece in pieces:
+            outputs = [node for node in piece if node in needed]
+            program, read = freeze(piece, outputs)
+            places = tuple([place for place, each in enumerate(read) if each in differentiable])
+            gives = tuple([(each, each.requires_grad and each.aval.dtype.differentiable) for each in outputs])
+            self.calls.append(Call(program, tuple(read), places, gives))
+            differentiable.update([each for each, tracked in gives if tracked])
+
+    def record(self, node_of: Callable[[Any], Node]) -> list[Node]:
+        """A node for each output, recorded on the node that each source is now."""
+        today = {stand: node_of(source) for stand, source in self.sources.items()}
+        for each in self.calls:
+            each.record(today)
+        return [today[each] for each in self.outputs]

@@ -1,0 +1,117 @@
+"""What a staged step gives back, and what it leaves changed: what that is at each call.
+
+In this room one can say how a leaf of a step's result is made (`Returned`) and give a tensor other contents
+(`rewritten`). `surroundings` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jaxvjp.core.graph import Node, Passed, gradient_edges, leaf, reachable
+from jaxvjp.core.modes import recording
+from jaxvjp.core.places import Where
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.tensor import Tensor, view, wrap
+
+Result = Callable[[int, Where], Node]
+"""Gives a new node for a result of a program, as if made by a line."""
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a part of a step's arguments or result is one for us: a tensor, or None."""
+    return value is None or isinstance(value, Tensor)
+
+
+class Write(NamedTuple):
+    """That the storage of the tensor at `place` has a program's result `output` after the step, by so many counted
+    writes (`times`)."""
+
+    place: int
+    output: int
+    times: int
+    where: Where
+
+
+class Finished(NamedTuple):
+    """The step that made a tensor, whose graph has been walked back by now: it says only what it was."""
+
+    operation: Op | None
+    static: tuple[Any, ...]
+    avals: tuple[Aval, ...]
+
+    def made(self, tensor: Tensor) -> Tensor:
+        """`tensor`, as made by such a step."""
+        node = tensor._node
+        node.operation, node.static, node.input_avals = self
+        node.requires_grad = node.freed = node.special = True
+        node.passed = NOTHING_PASSED
+        return tensor
+
+
+NOTHING_PASSED = Passed([])
+
+
+class Returned(NamedTuple):
+    """What a leaf of the step's result is at each call: the tensor at a `place` outside, the `grad` of an `owner`, the
+    program's result `output`, or what it was the first time, `value`.
+
+    `alias` makes of the tensor at a place another one on its storage: a view, or what `detach()` gives.
+
+    `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
+    """
+
+    value: Any = None
+    place: int | None = None
+    alias: Callable[[Tensor], Tensor] | None = None
+    owner: int | None = None
+    output: int | None = None
+    aval: Any = None
+    where: Where = None
+    finished: Finished | None = None
+
+    def made(self, result: Result, tensors: list[Tensor]) -> Any:
+        """The leaf, at a call with these tensors outside and results."""
+        if self.place is not None:
+            tensor = tensors[self.place]
+            return tensor if self.alias is None else self.alias(tensor)
+        if self.owner is not None:
+            return tensors[self.owner]._grad
+        if self.aval is None:
+            return self.value
+        if self.output is None:
+            return wrap(leaf(self.value, self.aval, where=self.where))
+        made = wrap(result(self.output, self.where))
+        return made if self.finished is None else self.finished.made(made)
+
+
+def alias_as(like: Tensor) -> Callable[[Tensor], Tensor]:
+    """What makes of a tensor an alias of the kind that `like` is."""
+    of = like if like._base_tensor is None else like._base_tensor
+    tracked, counted, steps = of.requires_grad, of._versions is not None, like._steps
+
+    def alias(tensor: Tensor) -> Tensor:
+        base = tensor if tensor._base_tensor is None else tensor._base_tensor
+        if not tracked and (base.requires_grad or not steps):
+            base = base._alias(counted)
+        return view(base, *steps) if steps else base
+
+    return alias
+
+
+def unfinished(output: Node) -> bool:
+    """Whether a gradient of `output` could still be asked for."""
+    if not output.requires_grad or output.is_leaf:
+        return False
+    return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
+
+
+def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
+    """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
+    with recording(False):
+        if count:
+            tensor.write(new)
+            tensor.versions.count += count - 1
+        else:
+            tensor._alias(counted=False).write(new)

@@ -1,0 +1,359 @@
+"""One program of a staged function: `Variant`.
+
+In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
+and run it. `results` comes before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+from weakref import ref
+
+from jax.tree_util import tree_flatten, tree_unflatten
+
+from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.graph import Node, Number, leaf, reachable
+from jaxvjp.core.places import Where
+from jaxvjp.core.plan import Plan, plan_of, survey
+from jaxvjp.ops.identity import detach, variable
+from jaxvjp.ops.op import Aval
+from jaxvjp.staging.graphs import Graph
+from jaxvjp.staging.journal import Journal
+from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, is_leaf, rewritten, unfinished
+from jaxvjp.staging.surroundings import Place, Surroundings
+from jaxvjp.tensor import Tensor, wrap
+
+
+class Outside(NamedTuple):
+    """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
+    right (`has_grad`: None if nobody asked).
+
+    It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or always the
+    same tensor.
+    """
+
+    argument: int | None
+    owner: int | None
+    found: Place | None
+    tensor: Tensor | None
+    aval: Aval
+    requires_grad: bool
+    has_grad: bool | None
+    hooks: tuple[Any, ...]
+
+
+class Variant:
+    """One program of a staged function: for arguments of one signature, and tensors outside in one state.
+
+    Tensors outside have places (in `outside`), outputs of the program have places of their own.
+
+    Attributes:
+        seen: what else its code led to.
+        tied: places in the surroundings where a tensor was found, which is that at a place outside.
+        first: which tensors those outside were at first.
+        outside: the tensors that the step reads or changes.
+        aliases: for each of them the first that shares its storage.
+        table: the values of the program's nodes, as far as they are always the same.
+        reads: pairs of a place outside and the number of the node whose value it has.
+        draws: what draws the random numbers of a call.
+        drawn: pairs of a place among those and the number of the node that has such numbers.
+        writes: which storages have other contents afterwards.
+        replaced: pairs of a place outside and the output that is its `data` afterwards.
+        required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
+        grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
+        returned: the leaves of the result.
+        calls: how often it was run in general terms.
+        compiled: once it is hot, its program with all numbers as constants, twice: as it is, and with donated arrays.
+    """
+
+    def __init__(self, journal: Journal, surroundings: Surroundings, arguments: list[Any], result: Any) -> None:
+        self.seen = surroundings.seen
+        self._found = surroundings.places()
+        self.outside: list[Outside] = []
+        self.calls = 0
+        self.compiled: Any = None
+        self.warm: Any = None
+        self._journal = journal
+        self._places: dict[Tensor, int] = {}
+        self._owners: dict[Tensor, Tensor] = {}
+        leaves, self.structure = tree_flatten(result, is_leaf=is_leaf)
+        self.alone = len(leaves) == 1 and leaves[0] is result
+        shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
+        graded = [each for each in journal.grads if journal.older(journal.before(each))]
+        given = [each for each in arguments if isinstance(each, Tensor)]
+        written = self._written(
+            [*given, *shown, *graded, *[each for each in journal.grads.values() if each is not None]]
+        )
+        replaced = [
+            tensor
+            for tensor, node in shown.items()
+            if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
+        ]
+        own = set(written.values())
+        grads = {each: each._grad for each in graded if each._grad is None or each._grad not in own}
+        ends = [each for each in (*leaves, *written.values(), *replaced, *grads.values()) if isinstance(each, Tensor)]
+        outputs = [self._node(each) for each in ends]
+        live = any(map(unfinished, outputs))
+        inside = reachable(outputs, lambda node: () if journal.older(node) else node.inputs)
+        if live:
+            _check_graph(outputs, inside, journal, bool(graded or replaced))
+            if journal.refused is not None:
+                return
+        evaluate([node for node in inside if journal.older(node)])
+        for node in inside:
+            if not journal.older(node) and node.operation is not None and node.inputs:
+                node.value = None  # if it has one, that is of a tensor outside, and another at the next call
+        self.recorded = found = survey(outputs, outputs)
+        self.plan = Plan((), tuple(found.kept)) if live else plan_of(found)
+        for argument, each in enumerate(arguments):
+            if isinstance(each, Tensor) and each not in self._places:
+                self._add(each, argument=argument)
+        before = {node: each for each, node in journal.nodes.items()}
+        met = [before.get(node, node.tensor) for node in found.nodes if type(node) is Node and journal.older(node)]
+        for each in (*graded, *journal.asked, *given, *shown, *written.values(), *met):
+            grad = None if each is None else journal.grad_before(each)
+            if grad is not None and journal.older(journal.before(grad)):
+                self._owners.setdefault(grad, each)
+        # Whether they had a grad, the step may have asked; and of what changed in the step, all aliases must be known.
+        for each in (*graded, *journal.asked, *shown):
+            if journal.older(journal.before(each)):
+                self._place(each)
+        self.table: list[Any] = [None] * len(found.nodes)
+        self.reads: list[tuple[int, int]] = []
+        for number, node in enumerate(found.nodes):
+            if node.value is not None:
+                tensor = None if isinstance(node, Number) else before.get(node, node.tensor)
+                if tensor is None or not journal.older(node):
+                    self.table[number] = node.value
+                else:
+                    self.reads.append((self._place(tensor), number))
+        self.draws = [draw for _, draw in journal.draws]
+        drawn = {node: place for place, (node, _) in enumerate(journal.draws)}
+        self.drawn = [(drawn[node], number) for number, node in enumerate(found.nodes) if node in drawn]
+        output = {number: place for place, number in enumerate(self.plan.outputs)}
+
+        def output_of(tensor: Tensor) -> int:
+            return output[found.number[self._node(tensor)]]
+
+        self.writes = [self._write(each, output_of(each)) for each in written.values()]
+        self.replaced = [(self._place(each), output_of(each)) for each in replaced]
+        self.required = [
+            (self._place(each), each.requires_grad)
+            for each, node in shown.items()
+            if each.requires_grad is not node.requires_grad
+        ]
+        self.grads = [
+            (self._place(each), None if grad is None else output_of(grad), None if grad is None else grad.node.where)
+            for each, grad in grads.items()
+        ]
+        owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
+        self.returned = [self._returned(each, owners, output) for each in leaves]
+        self.avals = [found.nodes[number].aval for number in self.plan.outputs]
+        self.graph = None
+        if live:
+            sources: dict[Any, Any] = {found.nodes[number]: (False, place) for place, number in self.reads}
+            sources |= {found.nodes[number]: (True, place) for place, number in self.drawn}
+            self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, sources)
+        self.aliases = aliases_of(list(self._places))
+        self.first = {at: ref(each) for each, at in self._places.items()}
+        self.tied = [
+            (each.place, self._places[each.value])
+            for each in self.seen
+            if isinstance(each.value, Tensor) and each.value in self._places
+        ]
+        self.seen = [each for each in self.seen if not (isinstance(each.value, Tensor) and each.value in self._places)]
+
+    def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
+        """For each storage from outside that was written a tensor that made it."""
+        journal = self._journal
+        storages = {each for each, node in journal.contents.items() if journal.older(node)}
+        written: dict[Any, Tensor] = {}
+        read = reachable([each.node for each in storages], lambda node: () if journal.older(node) else node.inputs)
+        for each in (*known, *(node.tensor for node in (*journal.contents.values(), *read))):
+            base = each if each is None or each._base_tensor is None else each._base_tensor
+            if base is not None and base._storage in storages and journal.older(journal.before(base)):
+                written.setdefault(base._storage, base)
+                journal.shows(base)  # when it is next asked
+        for storage in storages.difference(written):
+            journal.refuse("writes to what no tensor from outside shows any more", storage.node.where)
+        return written
+
+    def _write(self, tensor: Tensor, output: int) -> Write:
+        count = tensor.versions.count
+        return Write(
+            self._place(tensor), output, count - self._journal.counts.get(tensor.versions, count), tensor.versions.where
+        )
+
+    def _node(self, tensor: Tensor) -> Node:
+        return self._journal.values.get(tensor.node, tensor.node)
+
+    def _place(self, tensor: Tensor) -> int:
+        if tensor not in self._places:
+            owner = self._owners.get(tensor)
+            if owner is None:
+                self._add(tensor, tensor=tensor)
+            else:
+                self._add(tensor, owner=self._place(owner))
+        return self._places[tensor]
+
+    def _add(
+        self, found: Tensor, argument: int | None = None, owner: int | None = None, tensor: Tensor | None = None
+    ) -> None:
+        node = self._journal.before(found)
+        self._places[found] = len(self.outside)
+        has_grad = None
+        if found in self._journal.grads or found in self._journal.asked:
+            has_grad = self._journal.grad_before(found) is not None
+        hooks = hooks_of(found, node)
+        place = self._found.get(found) if tensor is not None else None
+        tensor = tensor if place is None else None
+        self.outside.append(Outside(argument, owner, place, tensor, node.aval, node.requires_grad, has_grad, hooks))
+
+    def _returned(self, leaf_: Any, owners: dict[Tensor, int], output: dict[int, int]) -> Returned:
+        if not isinstance(leaf_, Tensor):
+            return Returned(leaf_)
+        if leaf_ in self._places:
+            return Returned(place=self._places[leaf_])
+        if leaf_ in owners:
+            return Returned(owner=owners[leaf_])
+        if leaf_._storage is not None:
+            shared = next((each for each in self._places if each._storage is leaf_._storage), None)
+            if shared is not None:
+                return Returned(place=self._places[shared], alias=alias_as(leaf_))
+        node = self._node(leaf_)
+        number = self.recorded.number[node]
+        if number not in output:
+            return Returned(node.value, aval=node.aval, where=node.where)
+        shown = leaf_.node
+        finished = None
+        if shown.requires_grad and not shown.is_leaf and not unfinished(shown):
+            finished = Finished(shown.operation, shown.static, shown.avals_read())
+        return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
+
+    def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
+        """The tensors outside at this call; None if one of them, or anything around, is not as it was."""
+        for each in self.seen:
+            if not each.same():
+                return None
+        found: list[Any] = []
+        for argument, owner, place, tensor, aval, requires_grad, has_grad, hooks in self.outside:
+            if argument is not None:
+                tensor = arguments[argument]
+            elif owner is not None:
+                tensor = found[owner]._grad
+            elif place is not None:
+                tensor = place.read()
+            if not isinstance(tensor, Tensor):
+                return None
+            node = tensor.node
+            if (
+                node.aval is not aval
+                or node.requires_grad is not requires_grad
+                or (has_grad is not None and (tensor._grad is not None) is not has_grad)
+                or hooks_of(tensor, node) != hooks
+            ):
+                return None
+            found.append(tensor)
+        for place, at in self.tied:
+            if place.read() is not found[at]:
+                return None
+        return found if aliases_of(found) == self.aliases else None
+
+    def varies(self, at: int, tensor: Tensor) -> bool:
+        """Whether each call may be expected to have another tensor outside at a place where now `tensor` is."""
+        outside = self.outside[at]
+        return outside.argument is not None or outside.owner is not None or self.first[at]() is not tensor
+
+    def compute(self) -> None:
+        """Computes what the step recorded, of which no value is known yet; of a graph that goes on, nothing."""
+        values = [each.value for each in self.recorded.nodes]
+        self.plan.run(values)
+        for number in self.plan.outputs:
+            node = self.recorded.nodes[number]
+            node.value = values[number]
+            node.forget()
+        for root, node in self._journal.values.items():
+            if node.value is not None:
+                root.value = node.value
+                root.forget()
+        del self.recorded, self._journal, self._places, self._owners, self._found  # they hold what was computed
+
+    def run(self, tensors: list[Tensor]) -> Any:
+        """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
+        self.calls += 1
+        result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
+        for write in self.writes:
+            rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
+        for place, at in self.replaced:
+            tensors[place].data = wrap(result(at, None))
+        for place, requires_grad in self.required:
+            tensors[place].requires_grad = requires_grad
+        for place, output, where in self.grads:
+            tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
+        leaves = [each.made(result, tensors) for each in self.returned]
+        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+
+    def _computed(self, tensors: list[Tensor]) -> Result:
+        """Runs the program; gives a new node for a result of it."""
+        values = self.table.copy()
+        for place, number in self.reads:
+            values[number] = tensors[place].value
+        drawn = [draw() for draw in self.draws]
+        for place, number in self.drawn:
+            values[number] = drawn[place].value
+        self.plan.run(values)
+        return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
+
+    def _recorded(self, tensors: list[Tensor]) -> Result:
+        """Records the program as a node; gives a new node for a result of it."""
+        assert self.graph is not None
+        drawn = [draw() for draw in self.draws]
+        nodes = self.graph.record(lambda source: (drawn if source[0] else tensors)[source[1]].node)
+
+        def result(output: int, where: Where) -> Node:
+            node = nodes[output]
+            return Node(node.operation, node.static, node.inputs, node.aval, node.requires_grad, where=where)
+
+        return result
+
+
+def aliases_of(tensors: list[Tensor]) -> list[int]:
+    """For each tensor the place of the first that shares its storage."""
+    first: dict[Any, int] = {}
+    return [
+        first.setdefault(each if each._storage is None else each._storage, place) for place, each in enumerate(tensors)
+    ]
+
+
+def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
+    """Python that a backward pass calls for this tensor."""
+    after = tensor._after_accumulation
+    found: list[Any] = [] if after is None else [*after.values()]
+    if node.special:
+        found += (node.hooks or {}).values()
+        if node.step_hooks is not None:
+            found += [*node.step_hooks.before.values(), *node.step_hooks.after.values()]
+    return tuple(found)
+
+
+def _same(after: Node, before: Node) -> bool:
+    """Whether a tensor that shows `after` has the value that it had when it showed `before`."""
+    return after is before or (after.operation in (variable, detach) and after.inputs == (before,))
+
+
+def _check_graph(outputs: list[Node], inside: list[Node], journal: Journal, steps: bool) -> None:
+    """Refuses a function whose result can be differentiated, where that takes more than its program.
+
+    A step that calls `backward` as well, and so may be asked for the same gradient twice, is one; so is one in which a
+    gradient meets Python.
+    """
+    if steps:
+        journal.refuse(
+            "sets gradients and gives a tensor whose gradient could still be asked for: return `y.detach()`, or do one "
+            "of the two outside",
+            next(filter(unfinished, outputs)).where,
+        )
+    for node in inside:
+        if not journal.older(node) and (node.stands_alone or node.hooks or node.retains):
+            journal.refuse("gives a tensor whose gradient would call Python", node.where)

@@ -1,0 +1,355 @@
+"""The warm path of a staged step: everything that is known by now, written down as one flat function.
+
+In this room one can turn a `Variant` that has proved hot into a Python function that checks what has to be checked,
+calls the compiled program, and puts its results where they belong: no loops, no look-ups, nothing recorded. `variant`
+comes before it. A tiny step by hand takes 4 µs, so what is told here in five lines of Python for each tensor would in
+general terms cost more than the computation.
+
+Where a step overwrites large arrays that nobody else holds, they are donated: XLA writes the new contents in their
+place.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+from weakref import ref
+
+import jax
+import numpy as np
+from jax.tree_util import tree_flatten
+
+from jaxvjp.core.compilation import HOT, Apart, counters
+from jaxvjp.core.graph import Node, leaf, next_serial
+from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.observers import observers
+from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.staging.results import Returned, is_leaf, rewritten
+from jaxvjp.staging.surroundings import Seen, checks
+from jaxvjp.staging.variant import Variant
+from jaxvjp.tensor import Tensor
+
+DONATED = 1 << 18
+"""Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
+
+
+def references_where(holders: int) -> int:
+    """What `sys.getrefcount` says of an object that a variable and so many other objects have, and nobody else."""
+    held = object()
+    _ = [SimpleNamespace(attribute=held) for _ in range(holders)]
+    return sys.getrefcount(held)
+
+
+ARRAY_ALONE, NODE_ALONE = references_where(1), references_where(2)
+"""An array that only its node has; a node that only a tensor and its storage have."""
+
+
+class Miss:
+    """What the function returns instead of a result when something is not as it was, and nothing has happened yet."""
+
+
+def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What there is before a step is hot: it fits nothing."""
+    return Miss
+
+
+def fresh(value: Any, aval: Any, where: Any) -> Tensor:
+    """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
+    node = Node.__new__(Node)
+    node.operation = None
+    node.static = node.inputs = ()
+    node.aval = aval
+    node.requires_grad = False
+    node.value = value
+    node.serial = next_serial()
+    node.where = where
+    tensor: Tensor = object.__new__(Tensor)
+    tensor._node = node
+    node.holder = ref(tensor)
+    return tensor
+
+
+def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
+    """The function for a variant that is hot, made at a call whose tensors outside and arguments are these.
+
+    The arguments are as given, and `structure` is their number, or they are the leaves of given ones of a `structure`.
+
+    None where the general way has to do: the program is several, is still being chosen, or the step does what is rare.
+    """
+    if variant.calls < HOT or len(variant.plan.dispatches) != 1 or variant.replaced or variant.required:
+        return None
+    if grad_mode.inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
+        return None
+    (dispatch,) = variant.plan.dispatches
+    if not dispatch.executable.settled or any(write.times == 0 for write in variant.writes):
+        return None
+    if variant.graph is not None or any(each.alias is not None for each in variant.returned):
+        return None
+    if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
+        return None
+    return _Text(variant, tensors, arguments, structure).function()
+
+
+def placed(value: Any) -> jax.Array:
+    """`value`, which may be NumPy's, as an array of JAX's: outside `enable_x64` its 64 bits would be taken for 32."""
+    with jax.enable_x64(True):
+        array: jax.Array = jax.device_put(value)
+    return array
+
+
+NAMES = {
+    "transforming": transforming,
+    "staging": staging,
+    "grad_mode": grad_mode,
+    "observers": observers,
+    "default_dtype": get_default_dtype,
+    "MISS": Miss,
+    "counters": counters,
+    "fresh": fresh,
+    "leaf": leaf,
+    "rewritten": rewritten,
+    "placed": placed,
+    "references": sys.getrefcount,
+    "threads": threading.active_count,
+}
+
+
+class _Text:
+    """The text of the function, and the namespace that it runs in.
+
+    In the text `a0` is the first argument; of the first tensor outside `t0` is the tensor, `n0` its node, `s0` its
+    storage, `g0` what becomes its grad; `x0` is the program's first operand and `r0` its first result.
+    """
+
+    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> None:
+        self.variant = variant
+        self.structure = structure
+        self.tensors = tensors
+        self.arguments = arguments
+        self.varies = [variant.varies(at, each) for at, each in enumerate(tensors)]
+        fixed = [each for each, varies in zip(tensors, self.varies, strict=True) if not varies]
+        self.names: dict[str, Any] = {
+            **NAMES,
+            "default": get_default_dtype(),
+            "fixed": frozenset(fixed),
+            "storages": frozenset([each._storage for each in fixed]),
+        }
+        self.owners = {each.owner for each in variant.outside}
+        self.sources: dict[int, str] = {}
+        self.ties: dict[int, list[str]] = {}
+        self._compile()
+
+    def _compile(self) -> None:
+        ((executable, arrays, packs, gives, _),) = self.variant.plan.dispatches
+        table = self.variant.table
+        place_of = {number: place for place, number in self.variant.reads}
+        self.operands = [place_of.get(each) for each in arrays]
+        drawn = {number: place for place, number in self.variant.drawn}
+        self.drawn = {at: drawn[each] for at, each in enumerate(arrays) if each in drawn}
+        values = [
+            placed(table[each]) if place is None else self.tensors[place].value
+            for each, place in zip(arrays, self.operands, strict=True)
+        ]
+        constants = [np.array([table[each] for each in numbers], own) for own, numbers in packs]
+        self.outputs = [gives.index(each) for each in self.variant.plan.outputs]
+        self.count = len(gives)
+        self.names |= {f"k{at}": value for at, value in enumerate(values) if self.operands[at] is None}
+        overwritten = {write.place for write in self.variant.writes}
+        large = [at for at, place in enumerate(self.operands) if place in overwritten and values[at].nbytes >= DONATED]
+        if self.variant.compiled is None:
+            compiled: Any = executable.for_always(values, constants)
+            if isinstance(compiled, Apart):
+                large = []
+            over: Any = executable.for_always(values, constants, tuple(large)) if large else None
+            # The methods: to find them at each call takes a tenth of a microsecond.
+            self.variant.compiled = compiled.__call__, None if over is None else over.__call__
+        self.names["run"], self.names["run_over"] = self.variant.compiled
+        self.donated = [(at, self.operands[at]) for at in large if self.variant.compiled[1] is not None]
+
+    def function(self) -> Callable[..., Any]:
+        exec("\n    ".join(["def step(given, named):", *self._lines()]), self.names)
+        found: Callable[..., Any] = self.names["step"]
+        return found
+
+    def _lines(self) -> Iterator[str]:
+        yield (
+            "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
+            f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
+            "or default_dtype() is not default: return MISS"
+        )
+        unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
+        if type(self.structure) is int:
+            yield f"if named or len(given) != {self.structure}: return MISS"
+        else:
+            self.names |= {"flatten": tree_flatten, "is_leaf": is_leaf, "form": self.structure}
+            yield "given, now = flatten((given, named), is_leaf=is_leaf)"
+            yield "if now != form: return MISS"
+        if unpacked:
+            yield f"{unpacked} = given"
+        yield from self._arguments_checked()
+        yield from self._surroundings_checked()
+        for place in range(len(self.variant.outside)):
+            yield from self._tensor_checked(place)
+        yield from self._dispatched()
+        for write in self.variant.writes:
+            self.names[f"where{write.place}"] = write.where
+            yield from self._written(write.place, f"r{self.outputs[write.output]}", write.times)
+        owners = {}
+        for place, output, where in self.variant.grads:
+            if output is None:
+                yield f"t{place}._grad = None"
+            else:
+                owners[place] = f"g{place}"
+                made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place} = {made}"
+        results = []
+        for at, each in enumerate(self.variant.returned):
+            yield f"result{at} = {self._result(at, each, owners)}"
+            if each.finished is not None:
+                self.names[f"finished{at}"] = each.finished.made
+                yield f"finished{at}(result{at})"
+            results.append(f"result{at}")
+        if self.variant.alone:
+            yield f"return {results[0]}"
+        else:
+            self.names["structure"] = self.variant.structure
+            yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _arguments_checked(self) -> Iterator[str]:
+        for at, value in enumerate(self.arguments):
+            if isinstance(value, Tensor):
+                before = next(each for each in range(at + 1) if self.arguments[each] is value)
+                if before < at:
+                    yield f"if a{at} is not a{before}: return MISS"
+                continue
+            self.names[f"v{at}"] = value
+            same = f"a{at} is v{at}"
+            if type(value) in (int, str) or (type(value) is float and value == value and value != 0):
+                kind = type(value).__name__
+                same = f"({same} or (type(a{at}) is {kind} and a{at} == v{at}))"
+            yield f"if not {same}: return MISS"
+
+    def _surroundings_checked(self) -> Iterator[str]:
+        ties = [Seen(place, None) for place, at in self.variant.tied if not self.varies[at]]
+        lines = [f"if {each}: return MISS" for each in checks([*self.variant.seen, *ties], self.names)]
+        for number, (place, at) in enumerate(self.variant.tied):
+            if self.varies[at]:
+                self.names[f"around{number}"], self.names[f"named{number}"] = place[1:]
+                lines.append(f"u{number} = {place.text(f'around{number}', f'named{number}')}")
+                if self.variant.outside[at].found == place:
+                    self.sources[at] = f"u{number}"
+                else:
+                    self.ties.setdefault(at, []).append(f"u{number}")
+        if lines:
+            yield "try:"
+            yield from [f"    {each}" for each in lines]
+            yield "except (LookupError, AttributeError, ValueError): return MISS"
+
+    def _tensor_checked(self, place: int) -> Iterator[str]:
+        outside, tensor = self.variant.outside[place], self.tensors[place]
+        t, n, s = f"t{place}", f"n{place}", f"s{place}"
+        if outside.argument is not None:
+            self.names[f"kind{place}"] = type(tensor)
+            yield f"{t} = a{outside.argument}"
+            yield f"if type({t}) is not kind{place}: return MISS"
+        elif outside.owner is not None:
+            yield f"{t} = t{outside.owner}._grad"
+            yield f"if {t} is None: return MISS"
+        elif self.varies[place]:
+            self.names[f"kind{place}"] = type(tensor)
+            yield f"{t} = {self.sources[place]}"
+            yield f"if type({t}) is not kind{place}: return MISS"
+        else:
+            self.names[t] = tensor
+        self.names[f"aval{place}"] = outside.aval
+        yield f"{n} = {t}._node"
+        yield f"{s} = {t}._storage"
+        differs = [
+            f"{n}.aval is not aval{place}",
+            f"{n}.requires_grad is not {outside.requires_grad}",
+            f"{n}.special",
+        ]
+        if outside.has_grad is not None:
+            differs.append(f"{t}._grad is None" if outside.has_grad else f"{t}._grad is not None")
+        if outside.requires_grad and (outside.has_grad is not None or place in self.owners):
+            differs.append(f"{t}._after_accumulation is not None")
+        differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
+        if self.varies[place]:  # it may be another one today
+            differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
+            if self.names["fixed"]:
+                differs.append(f"{t} in fixed")
+            for each in range(place):
+                if self.varies[each]:
+                    differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
+        else:
+            self.names[f"storage{place}"] = tensor._storage
+            differs.append(f"{s} is not storage{place}")
+            if tensor._storage is not None:
+                differs.append(f"{s}.version != {t}._seen")
+        yield f"if {' or '.join(differs)}: return MISS"
+
+    def _dispatched(self) -> Iterator[str]:
+        names = []
+        for number, draw in enumerate(self.variant.draws):
+            self.names[f"draw{number}"] = draw
+            yield f"d{number} = placed(draw{number}().value)"
+        for at, place in enumerate(self.operands):
+            if at in self.drawn:
+                names.append(f"d{self.drawn[at]}")
+            elif place is None:
+                names.append(f"k{at}")
+            else:
+                names.append(f"x{at}")
+                yield f"x{at} = n{place}.value"
+                yield f"if x{at} is None: x{at} = t{place}.value"
+        results = "".join(f"r{each}, " for each in range(self.count))
+        bound = f"{results} = " if self.count else ""
+        call = f"run({', '.join(names)})"
+        yield "counters.dispatches += 1"
+        if self.donated:
+            # Who else has got hold of an array or its node would find it gone, and so would another thread.
+            alone = [
+                f"references(x{at}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
+                for at, place in self.donated
+            ]
+            yield f"if threads() == 1 and {' and '.join(alone)}:"
+            yield f"    counters.donated += {len(self.donated)}"
+            yield f"    {bound}run_over({', '.join(names)})"
+            yield f"else: {bound}{call}"
+        else:
+            yield f"{bound}{call}"
+
+    def _written(self, place: int, value: str, count: int) -> Iterator[str]:
+        """A node that nobody has but the tensor and its storage takes the new contents; else they get another one."""
+        t, n, s = f"t{place}", f"n{place}", f"s{place}"
+        yield f"c{place} = {t}._versions"
+        yield (
+            f"if {s} is not None and {s}.node is {n} and references({n}) == {NODE_ALONE} "
+            f"and c{place} is not None and len(c{place}.shown) == 1:"
+        )
+        yield f"    {n}.value = {value}"
+        yield f"    {s}.version = {t}._seen = {s}.version + 1"
+        yield f"    c{place}.count += {count}"
+        yield f"    c{place}.where = where{place}"
+        yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
+
+    def _fresh(self, value: str, aval: Any, where: Any) -> str:
+        name = f"at{len(self.names)}"
+        self.names[f"aval_{name}"], self.names[name] = aval, where
+        return f"fresh({value}, aval_{name}, {name})"
+
+    def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
+        if returned.place is not None:
+            return f"t{returned.place}"
+        if returned.owner is not None:
+            return owners[returned.owner]
+        if returned.aval is None:
+            self.names[f"constant{at}"] = returned.value
+            return f"constant{at}"
+        if returned.output is None:
+            self.names[f"constant{at}"] = returned.value
+            return self._fresh(f"constant{at}", returned.aval, returned.where)
+        return self._fresh(f"r{self.outputs[returned.output]}", returned.aval, returned.where)

@@ -1,0 +1,48 @@
+"""The notebooks of the documents: each is executed again, and shows what is stored."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+for needed in ("jupytext", "nbclient", "ipykernel"):
+    pytest.importorskip(needed, reason="pip install 'jaxvjp[test]'")
+nbformat = pytest.importorskip("nbformat")
+
+ROOT = Path(__file__).parent.parent.parent
+SPEC = importlib.util.spec_from_file_location("execute_notebooks", ROOT / "tools" / "execute_notebooks.py")
+notebooks = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(notebooks)
+
+
+def shown(output):
+    """What an output shows; of a drawing its words, for where each stands is Graphviz's matter."""
+    if output["output_type"] == "stream":
+        return output["text"]
+    assert output["output_type"] == "execute_result", output
+    data = dict(output["data"])
+    if "image/svg+xml" in data:
+        data["image/svg+xml"] = sorted(re.findall(r"<text[^>]*>([^<]*)", data["image/svg+xml"]))
+    return data
+
+
+def test_every_document_has_one():
+    documents = {path.name[:3] for path in (ROOT / "examples").glob("notebooks/*.py")}
+    examples = [path.read_text(encoding="utf-8") for path in (ROOT / "examples").glob("[0-9]*.py")]
+    assert documents == {each for text in examples for each in re.search('DOCUMENT = "(.*)"', text)[1].split(", ")}
+
+
+@pytest.mark.parametrize("script", notebooks.scripts(), ids=lambda path: path.stem)
+def test_a_notebook_shows_what_is_stored(script):
+    stored, again = nbformat.read(script.with_suffix(".ipynb"), 4), notebooks.executed(script)
+    nbformat.validate(stored)
+    assert [each.source for each in stored.cells] == [each.source for each in again.cells]
+    for one, other in zip(stored.cells, again.cells, strict=True):
+        before, now = ([shown(each) for each in cell.get("outputs", ())] for cell in (one, other))
+        for each in now:
+            if isinstance(each, dict) and "image/svg+xml" not in each and "image/svg+xml" in (before[-1] or ()):
+                before[-1].pop("image/svg+xml")  # there is no Graphviz here
+        assert before == now
