@@ -8,6 +8,7 @@ where there is none, as for a mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any
@@ -173,10 +174,10 @@ _position("argmin", "the smallest")
 def _count_and_total(
     input: Tensor, dim: Dims, keepdim: bool, own: Dtype | None, mask: Tensor | None
 ) -> tuple[Any, Any]:
-    """How many are kept, and their sum."""
+    """How many are kept, a number where that is all, and their sum."""
     dims = _dims(dim, input.ndim)
-    kept = input.new_ones(input.shape, dtype=int64) if mask is None else _kept(input, mask)
-    return kept.sum(dims, keepdim), _filled(input, mask, "sum").sum(dims, keepdim, dtype=own)
+    count = math.prod(input.shape[each] for each in dims) if mask is None else _kept(input, mask).sum(dims, keepdim)
+    return count, _filled(input, mask, "sum").sum(dims, keepdim, dtype=own)
 
 
 @public("masked")
@@ -276,9 +277,11 @@ def _variance(
     count, total = _count_and_total(input, dim, True, own, mask)
     away: Tensor = input.sub(total / count)
     _, squares = _count_and_total(away.mul(away.conj()), dim, keepdim, counting, mask)
-    count = count.reshape(squares.shape)
-    if correction:
-        count = (count - correction).clamp_min(0)
+    if mask is None:
+        count = max(count - correction, 0)
+    else:
+        count = count.reshape(squares.shape)
+        count = (count - correction).clamp_min(0) if correction else count
     variance: Tensor = (squares / count).to(own)
     return variance
 

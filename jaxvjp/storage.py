@@ -18,7 +18,7 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
+from jaxvjp.core.graph import Node, Number, Versions, changes, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, recording, staging, transforming
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
@@ -102,6 +102,7 @@ class Stored:
         return self._node is node
 
     def _show(self, node: Node) -> None:
+        changes.count += 1
         if staging.journal is not None:
             staging.journal.shows(self)
         if self._node.requires_grad and self._node.is_leaf:
@@ -144,6 +145,7 @@ class Stored:
     def storage(self) -> Storage:
         if self._storage is None:
             self._storage = Storage(self._node)
+            changes.count += 1
         return self._storage
 
     def write(self, new: Node) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
+from jaxvjp.core.graph import Node, changes, detached, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.devices import device, of
@@ -259,6 +259,7 @@ class Tensor(Stored):
         if staging.journal is not None:
             staging.journal.takes(self)
         self._grad = value
+        changes.count += 1
         if observers.listening:
             tell(Cleared(self, None if value is None else value.node))
 
@@ -336,6 +337,7 @@ class Tensor(Stored):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulation is None:
             self._after_accumulation = {}
+            changes.count += 1
         return RemovableHandle(self._after_accumulation, hook)
 
     def retain_grad(self) -> None:

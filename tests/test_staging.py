@@ -177,7 +177,20 @@ def values_between_the_calls_are_seen(torch):
     with torch.no_grad():
         w.mul_(3)
     x.add_(1)
-    return first, step().clone(), step().clone()
+    results = [first, step().clone(), *[step().clone() for _ in MANY]]
+    alias, data, row = w.detach(), y.data, x[0]
+    for change in (
+        lambda: alias.mul_(0.5),
+        lambda: data.zero_(),
+        lambda: row.add_(2),
+        lambda: setattr(w, "data", w.detach() + 1),
+        lambda: w.requires_grad_(False) and w.requires_grad_(),
+        lambda: setattr(w, "grad", torch.ones(4, 2)),
+        lambda: y.copy_(x[:, :2]),
+    ):
+        change()
+        results += [step().clone() for _ in MANY]
+    return results
 
 
 def what_cannot_be_staged_falls_back(torch):

@@ -95,6 +95,21 @@ class PythonBackward(Protocol):
     def free(self) -> None: ...
 
 
+class Changes:
+    """How often any tensor that was there already came to show, hold or be called with something else.
+
+    While the count stands still, what was found out about a tensor holds.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+changes = Changes()
+
+
 class Versions:
     """How often a storage was written in place, as torch counts: shared by a tensor, its views and `detach()`.
 
@@ -155,6 +170,7 @@ class Rare(property):
         def assign(node: Node, value: Any) -> None:
             if value is not default:
                 node.special = True
+            changes.count += 1
             setattr(node, hidden, value)
 
         super().__init__(attrgetter(hidden), assign)

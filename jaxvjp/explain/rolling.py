@@ -107,23 +107,28 @@ def _begun(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> t
     """Where the first round of a loop begins with another variable, `h = x * 2` before `h = h * 2`: which one each of
     the loop's begins with, and the first round as the others are. None where it is no such round."""
     for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
+        here, there = patterns[place : place + period], patterns[place + period : place + 2 * period]
+        if here[0].shape != there[0].shape or here[-1].shape != there[-1].shape:
+            continue
+        if here[0].names == there[0].names and here[-1].names == there[-1].names:
+            continue  # the variable that the round goes by is read in its first line, or given its value in the last
         names: dict[str, str] = {}
         stored: set[str] = set()
         first: list[Line] = []
         for one in range(place, place + period):
-            here, there = patterns[one], patterns[one + period]
-            if here.shape != there.shape or lines[one].sources != lines[one + period].sources:
+            old_line, new_line = patterns[one], patterns[one + period]
+            if old_line.shape != new_line.shape or lines[one].sources != lines[one + period].sources:
                 break
             other = {}
-            for number, (old, new) in enumerate(zip(here.names, there.names, strict=True)):
+            for number, (old, new) in enumerate(zip(old_line.names, new_line.names, strict=True)):
                 if old != new:
                     other[number] = new
                     if new in stored or names.setdefault(new, old) != old:
                         break
-                elif old in names and old not in stored and number not in here.stores:
+                elif old in names and old not in stored and number not in old_line.stores:
                     break
             else:
-                stored |= {here.names[each] for each in here.stores}
+                stored |= {old_line.names[each] for each in old_line.stores}
                 first.append(lines[one]._replace(text=_renamed(lines[one].text, other)) if other else lines[one])
                 continue
             break
@@ -141,6 +146,11 @@ def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None
 
 def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
     """Rounds of a loop of the user's that differ in numbers: in those of ranges, or in one that is listed."""
+    begins = [patterns[each] for each in range(place, min(place + ROUNDS * period, len(lines)), period)]
+    if len(begins) < ROUNDS or any(each.template != begins[0].template for each in begins):
+        return None
+    if ROUNDS * period > LISTED and not _regular([each.numbers for each in begins]):
+        return None
     rows: list[list[Any]] = []
     while (end := place + (len(rows) + 1) * period) <= len(lines):
         here = range(end - period, end)

@@ -182,6 +182,8 @@ class _Run:
         if self.differentiable:
             self.differentiable = dtype in op.supported_backward_dtypes("cpu")
         self.twice = self.differentiable and op.supports_gradgrad and name in ("float64", "complex128")
+        # The method and the in-place form are the same in double precision.
+        self.forms = not (name in ("float64", "complex128") and torch.float32 in op.supported_dtypes("cpu"))
         self.tolerance = TOLERANCE.get(op.name, {}).get(name) or TOLERANCE["*"].get(name, (0.0, 0.0))
 
     def differences(self, count: int | None) -> list[Difference]:
@@ -194,7 +196,7 @@ class _Run:
             except Unsupported:
                 continue
             forms = [("", self.op.op, self.ours)]
-            if number == 0 and self.name != "float64":
+            if number == 0 and self.forms:
                 if self.op.method_variant:
                     own = self.op.method_variant.__name__
                     forms.append(("method", _method(own), _method(own)))

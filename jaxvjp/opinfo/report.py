@@ -166,7 +166,7 @@ def summary(verdicts: Sequence[Verdict], whole: bool) -> None:
         lacking = {each.name for each in verdicts if each.status in (MISSING, FAILED)} & dense
         print(
             f"{len(dense) - len(lacking)} of {len(dense)} differentiable dense ops of torch's database "
-            f"({100 * (1 - len(lacking) / len(dense)):.0f}%)"
+            f"({100 * (1 - len(lacking) / len(dense)):.1f}%)"
         )
     counts = Counter(each.status for each in verdicts)
     print(", ".join(f"{counts[status]} {status}" for status in (PASSED, FAILED, DIFFERENT, MISSING)))

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.graph import Node, Versions, next_serial
+from jaxvjp.core.graph import Node, Versions, changes, next_serial
 from jaxvjp.core.modes import staging
 from jaxvjp.core.places import Where, located, user_line
 from jaxvjp.storage import Storage
@@ -160,3 +160,4 @@ class Journal:
             versions.return_to(count, [*self.nodes.values(), *self.contents.values()])
         for tensor, grad in self.grads.items():
             tensor._grad = grad
+        changes.count += 1

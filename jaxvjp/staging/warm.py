@@ -23,7 +23,7 @@ import numpy as np
 from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import Node, leaf, next_serial
+from jaxvjp.core.graph import Node, changes, leaf, next_serial
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
@@ -107,6 +107,7 @@ NAMES = {
     "observers": observers,
     "default_dtype": get_default_dtype,
     "MISS": Miss,
+    "changes": changes,
     "counters": counters,
     "fresh": fresh,
     "leaf": leaf,
@@ -134,6 +135,7 @@ class _Text:
         self.names: dict[str, Any] = {
             **NAMES,
             "default": get_default_dtype(),
+            "known": -1,
             "fixed": frozenset(fixed),
             "storages": frozenset([each._storage for each in fixed]),
         }
@@ -175,6 +177,7 @@ class _Text:
         return found
 
     def _lines(self) -> Iterator[str]:
+        yield "global known"
         yield (
             "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
             f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
@@ -205,6 +208,9 @@ class _Text:
                 owners[place] = f"g{place}"
                 made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
                 yield f"t{place}._grad = g{place} = {made}"
+        if self.variant.writes or self.variant.grads:
+            yield "changes.count += 1"
+        yield f"known = {'changes.count' if self._as_before() else -1}"
         results = []
         for at, each in enumerate(self.variant.returned):
             yield f"result{at} = {self._result(at, each, owners)}"
@@ -217,6 +223,13 @@ class _Text:
         else:
             self.names["structure"] = self.variant.structure
             yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _as_before(self) -> bool:
+        """Whether after the step what is looked at of the tensors outside is as before it: nothing has to be read anew
+        from a storage that another wrote, and who has a grad, had one."""
+        outside = self.variant.outside
+        apart = self.variant.aliases == [*range(len(outside))]
+        return apart and all(outside[place].has_grad is (output is not None) for place, output, _ in self.variant.grads)
 
     def _arguments_checked(self) -> Iterator[str]:
         for at, value in enumerate(self.arguments):
@@ -266,7 +279,6 @@ class _Text:
             self.names[t] = tensor
         self.names[f"aval{place}"] = outside.aval
         yield f"{n} = {t}._node"
-        yield f"{s} = {t}._storage"
         differs = [
             f"{n}.aval is not aval{place}",
             f"{n}.requires_grad is not {outside.requires_grad}",
@@ -277,18 +289,20 @@ class _Text:
         if outside.requires_grad and (outside.has_grad is not None or place in self.owners):
             differs.append(f"{t}._after_accumulation is not None")
         differs += [f"{each} is not {t}" for each in self.ties.get(place, ())]
-        if self.varies[place]:  # it may be another one today
-            differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
-            if self.names["fixed"]:
-                differs.append(f"{t} in fixed")
-            for each in range(place):
-                if self.varies[each]:
-                    differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
-        else:
+        if not self.varies[place]:
             self.names[f"storage{place}"] = tensor._storage
-            differs.append(f"{s} is not storage{place}")
+            differs.append(f"{t}._storage is not storage{place}")
             if tensor._storage is not None:
-                differs.append(f"{s}.version != {t}._seen")
+                differs.append(f"storage{place}.version != {t}._seen")
+            yield f"if changes.count != known and ({' or '.join(differs)}): return MISS"
+            return
+        yield f"{s} = {t}._storage"
+        differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
+        if self.names["fixed"]:
+            differs.append(f"{t} in fixed")
+        for each in range(place):
+            if self.varies[each]:
+                differs += [f"{t} is t{each}", f"({s} is s{each} is not None)"]
         yield f"if {' or '.join(differs)}: return MISS"
 
     def _dispatched(self) -> Iterator[str]:
@@ -325,7 +339,7 @@ class _Text:
     def _written(self, place: int, value: str, count: int) -> Iterator[str]:
         """A node that nobody has but the tensor and its storage takes the new contents; else they get another one."""
         t, n, s = f"t{place}", f"n{place}", f"s{place}"
-        yield f"c{place} = {t}._versions"
+        yield f"{s}, c{place} = {t}._storage, {t}._versions"
         yield (
             f"if {s} is not None and {s}.node is {n} and references({n}) == {NODE_ALONE} "
             f"and c{place} is not None and len(c{place}.shown) == 1:"

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp import calls
+from jaxvjp import calls, dtypes
 from jaxvjp.autograd import accumulation
 from jaxvjp.core import compilation, plan, walks
 from jaxvjp.core.compilation import counters
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import known
-from jaxvjp.ops import products
 from jaxvjp.ops.op import Aval
 from tests.oracle import agreement_of, programs_of
 
@@ -205,7 +204,7 @@ def test_a_front_remembers_and_forgets(monkeypatch):
     assert len(slow) == 3
     for size in range(1, 40):
         remembering(jaxvjp.ones(size))
-    assert all(len(memory) <= 4 for memory in products.REMEMBERED[-2:])
+    assert all(len(memory) <= 4 for memory in dtypes.REMEMBERED[-2:])
 
 
 def writes_in_place(torch):

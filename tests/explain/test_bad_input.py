@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from test_source import run_lines
@@ -72,12 +70,10 @@ def test_ten_thousand_operations_are_a_loop_or_a_summary():
     z = x
     for number in range(2000):
         z = z * (1 + number / 10_000)
-    began = time.time()
     explanation = z.explain()
     assert "more lines: `.source` has them all" in str(explanation)
     assert explanation.source.count("\n") > 400
     explanation.check(rtol=1e-3)
-    assert time.time() - began < 120
 
 
 def test_a_value_too_long_for_a_literal_is_handed_over():
