@@ -863,3 +863,18 @@ def test_its_programs_are_bounded(monkeypatch):
     for number in range(8):
         assert step(jaxvjp.tensor([2.0]), number).tolist() == [2.0 * number]
         assert sum(len(each) for each in step._variants.values()) <= 3
+
+
+def test_a_step_is_staged_anew_for_another_precision_of_products():
+    weights, step = jaxvjp.ones(2, 2), jaxvjp.jit(lambda a: a @ weights)
+    for _ in range(12):
+        step(jaxvjp.ones(2, 2))
+    before = jaxvjp.counters.compiles
+    jaxvjp.set_float32_matmul_precision("high")
+    try:
+        step(jaxvjp.ones(2, 2))
+        assert jaxvjp.counters.compiles == before + 1
+    finally:
+        jaxvjp.set_float32_matmul_precision("highest")
+    step(jaxvjp.ones(2, 2))
+    assert jaxvjp.counters.compiles == before + 1

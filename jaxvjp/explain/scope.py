@@ -177,7 +177,10 @@ class Scope:
         if node.value is None:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
-        wanted = self.text.name_of(node) or ("x" if node.requires_grad else "data" if values.size > SHORT else None)
+        wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
+        if wanted is None and values.size > SHORT:  # a number of its own: it stands above all that reads it
+            wanted = numbered("data", self.text.unnamed)
+            self.text.unnamed.add(wanted)
         try:
             text = array(values, explicit=self.text.wide)
         except Unwritable:

@@ -48,6 +48,7 @@ class Text:
         self.lines: dict[str, Any] = {}
         self.imports: dict[str, None] = {}
         self.held: dict[str, Any] = {}
+        self.unnamed: set[str] = set()
         self.taken: set[str] = {*story.names.values()}
         self.summaries: list[str] = []
 

@@ -7,6 +7,7 @@ float32 products keep float32's precision on every device, as torch's do by defa
 from __future__ import annotations
 
 import copy
+import sys
 import warnings
 from contextvars import ContextVar
 from functools import cache
@@ -47,7 +48,7 @@ def set_float32_matmul_precision(precision: str) -> None:
             stacklevel=2,
         )
         return
-    _setting = precision
+    _setting = sys.intern(precision)
     forget_calls()
 
 

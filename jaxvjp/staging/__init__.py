@@ -24,6 +24,7 @@ from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype, get_default_dtype
+from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
 from jaxvjp.staging.results import is_leaf
 from jaxvjp.staging.surroundings import Same, Surroundings
@@ -101,7 +102,8 @@ class Staged:
             (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
             for at, each in enumerate(arguments)
         ]
-        key = (structure, grad_mode.enabled, grad_mode.inference, get_default_dtype(), *kinds)
+        modes = (grad_mode.enabled, grad_mode.inference, get_default_dtype(), get_float32_matmul_precision())
+        key = (structure, *modes, *kinds)
         known = self._variants.get(key, ())
         if known is None:
             return self._function(*given, **named)

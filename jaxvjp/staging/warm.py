@@ -27,6 +27,7 @@ from jaxvjp.core.graph import Node, changes, leaf, next_serial
 from jaxvjp.core.modes import grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, is_leaf, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
@@ -106,6 +107,7 @@ NAMES = {
     "grad_mode": grad_mode,
     "observers": observers,
     "default_dtype": get_default_dtype,
+    "matmul_precision": get_float32_matmul_precision,
     "MISS": Miss,
     "changes": changes,
     "counters": counters,
@@ -135,6 +137,7 @@ class _Text:
         self.names: dict[str, Any] = {
             **NAMES,
             "default": get_default_dtype(),
+            "precision": get_float32_matmul_precision(),
             "known": -1,
             "fixed": frozenset(fixed),
             "storages": frozenset([each._storage for each in fixed]),
@@ -181,7 +184,7 @@ class _Text:
         yield (
             "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
             f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
-            "or default_dtype() is not default: return MISS"
+            "or default_dtype() is not default or matmul_precision() is not precision: return MISS"
         )
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         if type(self.structure) is int:

@@ -455,6 +455,14 @@ def test_running_sets_nothing_of_jax_for_other_threads_or_for_good(wide, monkeyp
     assert dict(jax.config.values) == kept
 
 
+def test_arrays_without_a_name_have_names_of_their_own():
+    x = jaxvjp.ones(3, 4, 5, requires_grad=True)
+    count = x.new_ones((3, 4, 5), dtype=jaxvjp.int64).sum((0,), True)
+    explanation = (x.sum(0) / count.reshape((4, 5))).explain(jaxvjp.ones(4, 5))
+    assert "data_2" in explanation.source
+    explanation.check()
+
+
 @pytest.mark.parametrize("style", ["grad", "jacrev"])
 def test_other_styles_give_the_same(style):
     x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
