@@ -454,9 +454,11 @@ def _called(hook: Callable[[Tensor], Any], cotangent: Node) -> Node | None:
 
 def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:
     """The node of what a hook returned in the place of `cotangent`; an error in torch's words if it does not fit."""
-    name = getattr(hook, "__name__", type(hook).__name__)
     if not isinstance(replaced, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+    if replaced.node.aval is cotangent.aval:
+        return replaced.node
+    name = getattr(hook, "__name__", type(hook).__name__)
     if replaced.shape != cotangent.aval.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if replaced.dtype is not cotangent.aval.dtype:

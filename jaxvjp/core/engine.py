@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -179,7 +180,12 @@ class Reached:
     """A walk that is over, as hooks know it that are called with what it gave."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
-        self.on_the_way = {node for node in nodes if node.requires_grad}
+        self.nodes = nodes
+
+    @cached_property
+    def on_the_way(self) -> set[Node]:
+        """The nodes that it may have passed, which hardly any hook asks for."""
+        return {node for node in self.nodes if node.requires_grad}
 
 
 def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
