@@ -259,33 +259,6 @@ def norm(
     return result
 
 
-def _variance(
-    input: Tensor,
-    dim: Dims,
-    unbiased: bool | None,
-    correction: float | None,
-    keepdim: bool,
-    dtype: Dtype | None,
-    mask: Tensor | None,
-) -> Tensor:
-    if unbiased is not None and correction is not None:
-        raise AssertionError("Only one of unbiased and correction may be given")
-    if correction is None:
-        correction = 0.0 if unbiased is False else 1.0
-    own = dtype or (input.dtype if input.dtype.differentiable else float32)
-    counting = own if own.differentiable else float32
-    count, total = _count_and_total(input, dim, True, own, mask)
-    away: Tensor = input.sub(total / count)
-    _, squares = _count_and_total(away.mul(away.conj()), dim, keepdim, counting, mask)
-    if mask is None:
-        count = max(count - correction, 0)
-    else:
-        count = count.reshape(squares.shape)
-        count = (count - correction).clamp_min(0) if correction else count
-    variance: Tensor = (squares / count).to(own)
-    return variance
-
-
 @public("masked")
 def var(
     input: Tensor,
@@ -301,7 +274,22 @@ def var(
 
     Counterpart of `torch.masked.var`.
     """
-    return _variance(input, dim, unbiased, correction, bool(keepdim), dtype, mask)
+    if unbiased is not None and correction is not None:
+        raise AssertionError("Only one of unbiased and correction may be given")
+    if correction is None:
+        correction = 0.0 if unbiased is False else 1.0
+    own = dtype or (input.dtype if input.dtype.differentiable else float32)
+    counting = own if own.differentiable else float32
+    count, total = _count_and_total(input, dim, True, own, mask)
+    away: Tensor = input.sub(total / count)
+    _, squares = _count_and_total(away.mul(away.conj()), dim, bool(keepdim), counting, mask)
+    if mask is None:
+        count = max(count - correction, 0)
+    else:
+        count = count.reshape(squares.shape)
+        count = (count - correction).clamp_min(0) if correction else count
+    variance: Tensor = (squares / count).to(own)
+    return variance
 
 
 @public("masked")
@@ -316,7 +304,8 @@ def std(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The root of `var`. Counterpart of `torch.masked.std`."""
-    deviation: Tensor = _variance(input, dim, unbiased, correction, bool(keepdim), dtype, mask).sqrt()
+    variance = var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask)
+    deviation: Tensor = variance.sqrt()
     return deviation
 
 
