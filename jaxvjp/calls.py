@@ -23,8 +23,10 @@ from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.size import Size
-from jaxvjp.tensor import Tensor
+from jaxvjp.storage import Step
+from jaxvjp.tensor import Tensor, taken
 
 Front = Callable[..., Any]
 REMEMBERED = 512
@@ -43,9 +45,10 @@ class Call:
         differentiable: whether a gradient can flow through it.
         saves: whether the op keeps anything for that.
         row: the row that was called, which may have been rewritten as another op.
+        step: of a view, the step that leads to it.
     """
 
-    __slots__ = ("aval", "differentiable", "inputs", "operation", "row", "saves", "static")
+    __slots__ = ("aval", "differentiable", "inputs", "operation", "row", "saves", "static", "step")
 
     def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
         assert node.operation is not None
@@ -55,6 +58,11 @@ class Call:
         self.inputs = inputs
         self.differentiable = node.operation.differentiable and node.aval.dtype.differentiable
         self.saves = bool(node.operation.saves)
+        self.step = None if node.operation.write is None else Step(node.operation, node.static)
+
+    def fits(self, source: Tensor) -> bool:
+        """Whether it can be taken of `source`: some views of a view are made or not, as its strides allow."""
+        return source._base_tensor is None or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
         """The node with these inputs: what `graph.record` makes."""
@@ -191,16 +199,28 @@ def remembering(slow: Front, by_value: bool) -> Front:
         found = calls.recalled(arguments, named)
         if isinstance(found, tuple):
             call, inputs = found
-            return call.record(inputs, user_line(sys._getframe()))
+            if call.step is None:
+                return call.record(inputs, user_line(sys._getframe()))
+            if call.fits(arguments[0]):
+                return taken(call.node(inputs, user_line(sys._getframe())), arguments[0], (call.step,))
+            found = None
         result = slow(*arguments, **named)
         if found is not None:
-            plain = type(result) is Tensor and result._base_tensor is None
-            call = calls.learn(found, result.node if plain else None)
-            if call is not None and len(arguments) == len(call.inputs) == 1 and not named:
+            call = calls.learn(found, result.node if _can_be_remembered(result, arguments) else None)
+            if call is not None and call.step is None and len(arguments) == len(call.inputs) == 1 and not named:
                 _remember(alone, found.read[0].aval, call)
         return result
 
     return front
+
+
+def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a result is a tensor of its own, or a view of the first argument by one step that has no operands."""
+    if type(result) is not Tensor:
+        return False
+    if result._base_tensor is None:
+        return True
+    return bool(arguments) and type(arguments[0]) is Tensor and result.node.inputs == (arguments[0].node,)
 
 
 def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:

@@ -9,6 +9,7 @@ program for every i. Tensors and masks among the parts gather (`index`) from tha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,17 +59,22 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     A view for a key of integers, slices, None and `...`; a copy, through which gradients flow, where tensors or masks
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
-    if type(key) is int:  # as nearly always in a loop
+    if type(key) is int:  # as in a loop over many, none of which need be remembered
         shape = self.node.aval.shape
         if shape and -shape[0] <= key < shape[0]:
             return view(self, Step(select, (0,), (Number(key % shape[0], int32),)))
-    parsed = _parse(self.shape, key)
-    if isinstance(key, slice) and all(step.operation is alias for step in parsed.steps):
+    marks = _marks(key if type(key) is tuple else (key,))
+    if marks is not None:
+        steps = [step.anew() for step in _steps(self.node.aval.shape, marks)]
+    else:
+        parsed = _parse(self.shape, key)
+        steps = parsed.steps
+        if parsed.tensors:
+            plain = view(self, *steps) if steps else self
+            return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
+    if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
-    plain = view(self, *parsed.steps) if parsed.steps or not parsed.tensors else self
-    if not parsed.tensors:
-        return plain
-    return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
+    return view(self, *steps)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -141,6 +147,32 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
     if not steps and all(each is None for each in positions):
         steps.append(Step(alias, ()))
     return Key(steps, _together(positions))
+
+
+def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The parts of a key that has integers, slices of them, None and `...` only, with three numbers for a slice."""
+    marks: list[Any] = []
+    for part in parts:
+        if type(part) is slice:
+            bounds = (part.start, part.stop, part.step)
+            if not BOUNDS.issuperset(map(type, bounds)):
+                return None
+            marks.append(bounds)
+        elif type(part) in MARKS:
+            marks.append(part)
+        else:
+            return None
+    return tuple(marks)
+
+
+BOUNDS = frozenset([int, type(None)])
+MARKS = frozenset([int, type(None), type(...)])
+
+
+@lru_cache(maxsize=1024)
+def _steps(shape: tuple[int, ...], marks: tuple[Any, ...]) -> tuple[Step, ...]:
+    """The steps for such a key, found out once."""
+    return tuple(_parse(shape, tuple([slice(*each) if type(each) is tuple else each for each in marks])).steps)
 
 
 def _as_index(part: Any) -> Any:

@@ -42,6 +42,10 @@ class Step(NamedTuple):
     def read(self, node: Node) -> Node:
         return record(self.operation, (node, *self.operands), self.static)
 
+    def anew(self) -> Step:
+        """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
+        return Step(self.operation, self.static, tuple([Number(each.value, each.aval.dtype) for each in self.operands]))
+
     def write(self, base: Node, new: Node) -> Node:
         return record(put, (base, new, *self.operands), (self.operation, self.static))
 

@@ -497,6 +497,11 @@ def view(source: Tensor, *steps: Step) -> Tensor:
     node = source.node
     for step in steps:
         node = step.read(node)
+    return taken(node, source, steps)
+
+
+def taken(node: Node, source: Tensor, steps: tuple[Step, ...]) -> Tensor:
+    """The view of `source` that `steps` lead to and `node` shows."""
     shown = wrap(node)
     shown._base_tensor = base = source if source._base_tensor is None else source._base_tensor
     shown._steps = source._steps + steps

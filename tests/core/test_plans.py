@@ -239,6 +239,37 @@ def writes_in_place(torch):
     return seen
 
 
+def views_again_and_again(torch):
+    """Each view three times: a remembered one shares its storage, and is refused where strides do not allow it."""
+    seen = []
+    for scale in (1.0, 2.0, 3.0):
+        x = (torch.arange(6.0) * scale).requires_grad_()
+        h = x * 1.0
+        grid = h.view(2, 3)
+        turned = grid.t().unsqueeze(0)
+        part, column = grid[1, :2], grid[:, None, -1]
+        grid.transpose(0, 1)[0].mul_(10.0)
+        part.add_(scale)
+        for shape in ((6,), (2, 3)):
+            try:
+                seen.append(turned.view(shape))
+            except RuntimeError as error:
+                seen.append(str(error).split("\n")[0])
+        seen += [
+            turned,
+            part,
+            column,
+            grid[:],
+            turned.grad_fn.name(),
+            part.grad_fn.name(),
+            turned._base is h,
+            h._version,
+        ]
+        (turned.sum() * column.sum() + (part * part).sum()).backward()
+        seen.append(x.grad)
+    return seen
+
+
 # Ways of compiling.
 
 
