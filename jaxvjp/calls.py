@@ -236,7 +236,7 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: 
         found = calls.recalled(arguments, named)
         if isinstance(found, tuple):
             call, inputs = found
-            target, operands = arguments[0], arguments[1:]
+            target, operands = arguments[0], (*arguments[1:], *named.values())
             check_writable(call.row, target, operands)
             return written(call.row, target, operands, call.node(inputs, user_line(sys._getframe())))
         row, node = slow(*arguments, **named)

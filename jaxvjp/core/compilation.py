@@ -230,14 +230,12 @@ class Executable:
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
         known, array = self.repeated[place]
-        pack = None
         told: Any = numbers
         if 0 in numbers or own in COMPLEX:  # zeros of either sign are equal, and not the same: compared bit by bit
-            pack = packed_numbers(numbers, own)
-            told = pack.tobytes()
+            told = packed_numbers(numbers, own).tobytes()
         if known != told:
             self.repeated[place] = (told, None)
-            return packed_numbers(numbers, own) if pack is None else pack
+            return packed_numbers(numbers, own)
         if array is None:
             with jax.enable_x64(True):
                 array = jax.device_put(packed_numbers(numbers, own), self.device)

@@ -222,6 +222,8 @@ def writes_in_place(torch):
             lambda whole=whole: whole.add_(1.5),
             lambda whole=whole: whole.add_(3),
             lambda whole=whole: whole.eq_(5),
+            lambda h=h: h[:1].expand(2).add_(other=h),
+            lambda h=h: h.data[:1].add_(other=h.data[:1]),
             lambda plain=plain: plain.add_(torch.ones(3, 2)),
             lambda w=w: w.sub_(1.0),
             lambda h=h: h.data.neg_(),
