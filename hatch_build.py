@@ -17,6 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOMS = (
+    "core/modes.py",
     "core/places.py",
     "core/graph.py",
     "core/compilation.py",

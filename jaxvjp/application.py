@@ -31,7 +31,7 @@ _untracked = count(1).__next__
 
 def keep_flat(node: Node) -> None:
     """Called with each node that no gradient flows through."""
-    if _untracked() % FLUSH == 0 and not (transforming.depth or transforming.forward or staging.journal):
+    if _untracked() % FLUSH == 0 and not (transforming().depth or transforming().forward or staging().journal):
         evaluate([node])
 
 
@@ -119,10 +119,10 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
 def known_values(node: Node) -> np.ndarray[Any, Any] | None:
     """The values of a node, computed if need be; None where they differ, between the examples of a `vmap` or from one
     call of a staged step to another."""
-    if staging.journal is not None:
+    if staging().journal is not None:
         return None
     if node.value is None:
-        if node.operation is None or any(batch.holds(node) for batch in transforming.batches):
+        if node.operation is None or any(batch.holds(node) for batch in transforming().batches):
             return None
         evaluate((node,))
     return np.asarray(node.value)
@@ -168,7 +168,7 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     for each in operands:
         if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
             target.check_overlap(each)
-    for guard in transforming.guards:
+    for guard in transforming().guards:
         guard.check(target, operation, len(operands))
 
 

@@ -14,18 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
-from weakref import ref
 
 from jaxvjp import dtypes
 from jaxvjp.application import check_writable, keep_flat, written
-from jaxvjp.core.graph import Node, Number, check_savable
+from jaxvjp.core.graph import Node, Number, check_savable, recorded, tracks
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.size import Size
-from jaxvjp.storage import Step
+from jaxvjp.storage import Step, holding, shown
 from jaxvjp.tensor import Tensor, taken
 
 Front = Callable[..., Any]
@@ -48,8 +47,6 @@ class Call:
         step: of a view, the step that leads to it.
     """
 
-    __slots__ = ("aval", "differentiable", "inputs", "operation", "row", "saves", "static", "step")
-
     def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
         assert node.operation is not None
         self.operation = self.row = node.operation
@@ -66,25 +63,19 @@ class Call:
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
         """The node with these inputs: what `graph.record` makes."""
-        tracked = False
-        if self.differentiable and grad_mode.enabled:
-            for each in inputs:
-                if each.requires_grad:
-                    tracked = True
-                    break
-        node = Node(self.operation, self.static, inputs, self.aval, tracked, None, where)
+        mode = grad_mode()
+        tracked = self.differentiable and mode.enabled and tracks(inputs)
+        node = recorded(self.operation, self.static, inputs, self.aval, tracked, where)
         if tracked and self.saves:
             check_savable(inputs)
-            if grad_mode.saving is not None:
-                node.packed = grad_mode.saving(node)
+            if mode.saving is not None:
+                node.packed = mode.saving(node)
         return node
 
-    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Tensor:
+    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
         """The tensor of the node with these inputs: what `application.apply` gives."""
         node = self.node(inputs, where)
-        tensor: Tensor = object.__new__(Tensor)
-        tensor._node = node
-        node.holder = ref(tensor)
+        tensor = holding(node, Tensor)
         if not node.requires_grad:
             keep_flat(node)
         return tensor
@@ -97,8 +88,6 @@ class Kind:
         static: the places of the arguments by whose values such calls differ; other numbers are given anew each time.
         calls: the call for each of those values.
     """
-
-    __slots__ = ("calls", "static")
 
     def __init__(self, static: tuple[int, ...]) -> None:
         self.static = static
@@ -144,9 +133,11 @@ class Calls:
         for each in values:
             kind = type(each)
             if kind is Tensor:
-                each = each.node
-                key.append(each.aval)
-            elif kind in VALUES:
+                node = shown(each)
+                key.append(node.aval)
+                read.append(node)
+                continue
+            if kind in VALUES:
                 key.append(kind)
             elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
                 key.append(tuple)
@@ -192,8 +183,8 @@ def remembering(slow: Front, by_value: bool) -> Front:
     @wraps(slow)
     def front(*arguments: Any, **named: Any) -> Any:
         if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
-            node = arguments[0].node
-            call = alone.get(node.aval)
+            node = shown(arguments[0])
+            call: Call | None = alone.get(node.aval)
             if call is not None:
                 return call.record((node,), user_line(sys._getframe()))
         found = calls.recalled(arguments, named)
@@ -287,10 +278,11 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
 
     @wraps(slow)
     def front(self: Tensor, other: Any) -> Any:
-        left = self.node
+        left = shown(self)
         kind = type(other)
+        call: Call | None
         if kind is Tensor:
-            right = other.node
+            right = shown(other)
             key: tuple[Any, ...] = (left.aval, right.aval)
             call = calls.get(key)
             if call is not None:

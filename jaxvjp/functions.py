@@ -182,7 +182,7 @@ def _written(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor
     if out is None:
         return compute()
     targets = (out,) if isinstance(out, Tensor) else tuple(out)
-    if grad_mode.enabled and any(each.requires_grad for each in (*targets, *given)):
+    if grad_mode().enabled and any(each.requires_grad for each in (*targets, *given)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "

@@ -39,10 +39,10 @@ class Guard:
         self.arguments = {each.storage for each in arguments}
 
     def __enter__(self) -> None:
-        transforming.guards.append(self)
+        transforming().guards.append(self)
 
     def __exit__(self, *_: object) -> None:
-        transforming.guards.remove(self)
+        transforming().guards.remove(self)
 
     def check(self, target: Tensor, operation: Op, others: int) -> None:
         """RuntimeError where `target` was there before the function ran and is none of its arguments."""
@@ -68,14 +68,14 @@ class Variables:
         self.entries: list[tuple[Node, Node]] = []
 
     def __enter__(self) -> Variables:
-        transforming.depth += 1
+        transforming().depth += 1
         self._mode = recording(True)
         self._mode.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._mode.__exit__()
-        transforming.depth -= 1
+        transforming().depth -= 1
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = entered, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
@@ -98,7 +98,7 @@ class Variables:
         node = value.node
         if not node.requires_grad or leads_on(node):
             return value
-        if node.value is not None and not transforming.forward:
+        if node.value is not None and not transforming().forward:
             return wrap(leaf(node.value, node.aval))
         return wrap(Node(left, (), (node,), node.aval, False, node.value))
 
@@ -139,13 +139,13 @@ class Duals:
         self.open = True
 
     def __enter__(self) -> Duals:
-        transforming.depth += self.of_function
-        transforming.forward += 1
+        transforming().depth += self.of_function
+        transforming().forward += 1
         return self
 
     def __exit__(self, *_: object) -> None:
-        transforming.forward -= 1
-        transforming.depth -= self.of_function
+        transforming().forward -= 1
+        transforming().depth -= self.of_function
         self.open = False
         self.tangents.clear()
         self.primals.clear()
@@ -278,13 +278,13 @@ class Batch:
         self.examples: dict[Node, tuple[Node, int]] = {}
 
     def __enter__(self) -> Batch:
-        transforming.depth += self.of_function
-        transforming.batches.append(self)
+        transforming().depth += self.of_function
+        transforming().batches.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        transforming.batches.pop()
-        transforming.depth -= self.of_function
+        transforming().batches.pop()
+        transforming().depth -= self.of_function
 
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
@@ -324,10 +324,10 @@ def per_example(
 ) -> Tensor:
     """What `make` makes of a shape: a tensor of its own for each example of those `vmap`s under way that `differs`
     picks, the same one for all examples of the others."""
-    depth = len(transforming.batches) if depth is None else depth
+    depth = len(transforming().batches) if depth is None else depth
     if depth == 0:
         return make(shape)
-    batch: Batch = transforming.batches[depth - 1]
+    batch: Batch = transforming().batches[depth - 1]
     if not differs(batch):
         return per_example(shape, make, differs, depth - 1)
     return batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)

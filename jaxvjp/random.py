@@ -38,8 +38,8 @@ class Generator:
         return self._seed
 
     def _bits32(self, count: int) -> Array:
-        if staging.journal is not None and not staging.journal.drawing:
-            staging.journal.refuse("draws random numbers, which would be the same at each call")
+        if staging().journal is not None and not staging().journal.drawing:
+            staging().journal.refuse("draws random numbers, which would be the same at each call")
         return self._draws.randint(0, 1 << 32, size=count, dtype=np.uint32)
 
     def _bits64(self, count: int) -> Array:

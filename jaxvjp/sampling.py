@@ -35,9 +35,9 @@ def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int
     """What makes a leaf of random numbers of a shape, as `made` does; where a step is staged, at each of its calls."""
 
     def make(shape: tuple[int, ...]) -> Tensor:
-        if staging.journal is None:
+        if staging().journal is None:
             return made(shape)
-        drawn: Tensor = staging.journal.drawn(partial(made, shape))
+        drawn: Tensor = staging().journal.drawn(partial(made, shape))
         return drawn
 
     return make

@@ -12,14 +12,15 @@ A write puts a new node into the storage and counts its version up; the other te
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
-from weakref import ref
 
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Node, Number, Versions, changes, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, recording, staging, transforming
+from jaxvjp.core.graph import Holder, Node, Number, Versions, changed, detached, hold, leaf, record, variable_of
+from jaxvjp.core.modes import COMPILED, grad_mode, recording, staging, transforming
+from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval, Op
@@ -66,33 +67,33 @@ class Step(NamedTuple):
 class Storage:
     """What tensors that alias one another share: the contents, as a node, and how often they were written."""
 
-    __slots__ = ("node", "version")
-
     def __init__(self, node: Node) -> None:
         self.node = node
         self.version = 0
 
 
-class Stored:
+class Stored(Holder):
     """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does."""
 
-    # A tensor of its own, without aliases, is what each operation makes: it has these from the class.
-    _node: Node
-    _storage: Storage | None = None
-    _seen = 0
-    _base_tensor: Any = None  # another tensor
-    _steps: tuple[Step, ...] = ()
-    _versions: Versions | None = None
+    # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
+    _storage: Storage | None
+    _seen: int
+    _base_tensor: Any  # another tensor
+    _steps: tuple[Step, ...]
+    _versions: Versions | None
+    # And what the tensor keeps there that it is.
+    _grad: Any  # a tensor, too
+    _after_accumulation: dict[int, Callable[[Any], None]] | None
+
+    def __cinit__(self) -> None:  # the compiled form's
+        self._steps = ()
 
     # The node that this tensor shows.
 
     @property
     def node(self) -> Node:
         """The node of the current contents, after any write through an alias."""
-        storage = self._storage
-        if storage is not None and storage.version != self._seen:
-            self._reread(storage)
-        return self._node
+        return shown(self)
 
     @property
     def gradient_node(self) -> Node:
@@ -102,17 +103,14 @@ class Stored:
             node = node.inputs[0]
         return node
 
-    def shows(self, node: Node) -> bool:
-        return self._node is node
-
     def _show(self, node: Node) -> None:
-        changes.count += 1
-        if staging.journal is not None:
-            staging.journal.shows(self)
+        changed()
+        if staging().journal is not None:
+            staging().journal.shows(self)
         if self._node.requires_grad and self._node.is_leaf:
             self._node.stale = True  # where a graph has it, its gradient belongs to the leaf of now
         self._node = node
-        node.holder = ref(self)
+        hold(node, self)
         if self._versions is not None and self._base_tensor is None:
             self._versions.show(node)
 
@@ -145,17 +143,26 @@ class Stored:
             return new
         return variable_of(new) if self._node.is_leaf else _unrecorded(self._node, new)
 
+    def _take_grad(self, value: Any) -> None:
+        """Has `value`, a tensor or None, for `grad`."""
+        if staging().journal is not None:
+            staging().journal.takes(self)
+        self._grad = value
+        changed()
+        if observers.listening:
+            tell(Cleared(self, None if value is None else value.node))
+
     @property
     def storage(self) -> Storage:
         if self._storage is None:
             self._storage = Storage(self._node)
-            changes.count += 1
+            changed()
         return self._storage
 
     def write(self, new: Node) -> None:
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
         base = self._base_tensor
-        for batch in transforming.batches:
+        for batch in transforming().batches:
             _check_batched(batch, self, new)
         if base is None:
             storage = self.storage
@@ -166,8 +173,8 @@ class Stored:
             new.retains, old.retains = old.retains and not new.is_leaf, False
             if new.value is None and new.operation is variable:
                 heavy.add(new)
-            if staging.journal is not None:
-                staging.journal.writes(self)
+            if staging().journal is not None:
+                staging().journal.writes(self)
             self.versions.written(new.where)
             storage.node = new
             storage.version += 1
@@ -210,13 +217,13 @@ class Stored:
 
     def check_writable(self) -> None:
         """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
-        if self._node.inference and not grad_mode.inference:
+        if self._node.inference and not grad_mode().inference:
             raise RuntimeError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
                 "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
                 "details."
             )
-        if not grad_mode.enabled:
+        if not grad_mode().enabled:
             return
         if self.node.requires_grad and any(step.operation.several for step in self._steps):
             name = self._node.gradient_name.partition("Backward")[0]
@@ -310,6 +317,33 @@ class Stored:
         for step in self._steps:
             array = step.layout(array)
         return origin, array
+
+
+UNLESS_SET = {
+    **dict.fromkeys(("_storage", "_base_tensor", "_versions", "_grad", "_after_accumulation")),
+    "_seen": 0,
+    "_steps": (),
+}
+"""What few tensors have, as the others have it: from the class or, where this is compiled, each at its place."""
+if not COMPILED:
+    for _name, _value in UNLESS_SET.items():
+        setattr(Stored, _name, _value)
+
+
+def holding(node: Node, kind: type[Stored]) -> Any:
+    """A tensor of class `kind` through which the user holds `node`."""
+    tensor: Stored = Stored.__new__(kind)
+    tensor._node = node
+    hold(node, tensor)
+    return tensor
+
+
+def shown(tensor: Stored) -> Node:
+    """`tensor.node`, faster."""
+    storage = tensor._storage
+    if storage is not None and storage.version != tensor._seen:
+        tensor._reread(storage)
+    return tensor._node
 
 
 def _extent(array: Array) -> list[tuple[int, int]]:

@@ -10,16 +10,14 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
-from weakref import ref
 
 import jax
 import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, changes, detached, leaf, record, variable_of
+from jaxvjp.core.graph import Node, changed, detached, hold, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
-from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle
@@ -30,7 +28,7 @@ from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
-from jaxvjp.storage import Step, Stored
+from jaxvjp.storage import Step, Stored, holding
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -51,8 +49,7 @@ class Tensor(Stored):
     __array_priority__ = 1000
     __hash__ = object.__hash__
 
-    _grad: Tensor | None = None
-    _after_accumulation: dict[int, Callable[[Tensor], None]] | None = None
+    _grad: Tensor | None
 
     backward: Callable[..., None]  # hung on by `autograd.backward`
     explain: Callable[..., Any]  # hung on by `explain`
@@ -188,7 +185,7 @@ class Tensor(Stored):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
-        if requires_grad and self._node.inference and not grad_mode.inference:
+        if requires_grad and self._node.inference and not grad_mode().inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
                 "`x.clone().requires_grad_()` makes a normal tensor of it."
@@ -197,7 +194,7 @@ class Tensor(Stored):
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
             )
-        if transforming.depth:
+        if transforming().depth:
             raise RuntimeError(
                 "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
                 "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
@@ -218,8 +215,8 @@ class Tensor(Stored):
                 UserWarning,
                 stacklevel=2,
             )
-        if staging.journal is not None:
-            staging.journal.asks(self)
+        if staging().journal is not None:
+            staging().journal.asks(self)
         return self._grad
 
     @grad.setter
@@ -255,14 +252,6 @@ class Tensor(Stored):
                 )
         self._take_grad(value)
 
-    def _take_grad(self, value: Tensor | None) -> None:
-        if staging.journal is not None:
-            staging.journal.takes(self)
-        self._grad = value
-        changes.count += 1
-        if observers.listening:
-            tell(Cleared(self, None if value is None else value.node))
-
     @property
     def data(self) -> Tensor:
         """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
@@ -277,7 +266,7 @@ class Tensor(Stored):
         node = value._alias(counted=False).node
         tracked, old = self.requires_grad, self._node
         self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
-        known = node.value is not None and staging.journal is None
+        known = node.value is not None and staging().journal is None
         self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if known else node)
         self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
 
@@ -293,7 +282,7 @@ class Tensor(Stored):
         plain = detached(node)
         alias = blank(plain)
         if plain is not node:
-            plain.holder = ref(alias)
+            hold(plain, alias)
         alias._storage = self.storage
         alias._seen = self.storage.version
         if counted:
@@ -337,7 +326,7 @@ class Tensor(Stored):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulation is None:
             self._after_accumulation = {}
-            changes.count += 1
+            changed()
         return RemovableHandle(self._after_accumulation, hook)
 
     def retain_grad(self) -> None:
@@ -358,8 +347,8 @@ class Tensor(Stored):
         node = self.node
         if node.value is None:
             evaluate((node,))
-        elif staging.journal is not None:
-            staging.journal.refuse("reads the value of a tensor")
+        elif staging().journal is not None:
+            staging().journal.refuse("reads the value of a tensor")
         value: jax.Array = node.value
         return value
 
@@ -420,7 +409,7 @@ class Tensor(Stored):
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
         elif node.requires_grad:
             suffixes.append("requires_grad=True")
-        tangent = None if transforming.level is None else transforming.level.tangents_of([node])[0]
+        tangent = None if transforming().level is None else transforming().level.tangents_of([node])[0]
         if tangent is not None:
             suffixes.append(f"tangent={blank(tangent)}")
         device = None if node.device is None else str(node.device)
@@ -438,7 +427,7 @@ class Tensor(Stored):
 
 def _unreadable(node: Node, sentence: str) -> None:
     """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
-    if any(batch.holds(node) for batch in transforming.batches):
+    if any(batch.holds(node) for batch in transforming().batches):
         raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
 
 
@@ -468,15 +457,14 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
 
 def blank(node: Node) -> Tensor:
     """A tensor that shows `node` without claiming it: another one may be its holder."""
-    tensor: Tensor = object.__new__(Tensor)
+    tensor: Tensor = Stored.__new__(Tensor)
     tensor._node = node
     return tensor
 
 
 def wrap(node: Node) -> Tensor:
     """The tensor through which the user holds `node`."""
-    tensor = blank(node)
-    node.holder = ref(tensor)
+    tensor: Tensor = holding(node, Tensor)
     return tensor
 
 

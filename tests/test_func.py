@@ -1257,7 +1257,7 @@ def test_a_transform_that_fails_leaves_nothing_behind():
     ):
         with pytest.raises(KeyError, match="mine"):
             work()
-        assert (transforming.depth, transforming.forward, transforming.batches) == (0, 0, [])
+        assert (transforming().depth, transforming().forward, transforming().batches) == (0, 0, [])
 
 
 def test_threads_transform_on_their_own():

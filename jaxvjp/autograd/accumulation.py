@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back
+from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node, known, record
 from jaxvjp.core.modes import recording, staging, transforming
@@ -19,10 +19,51 @@ from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.walks import Question
 from jaxvjp.levels import Batch
 from jaxvjp.ops.pointwise import add
+from jaxvjp.storage import Stored, holding, shown
 from jaxvjp.tensor import Tensor, wrap
 
 accumulation = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
+
+
+def backward_of_one(root: Stored, gradient: Any) -> bool:
+    """`root.backward(gradient)`, as it nearly always is: of a tensor that has a graph, with a gradient like it or, of
+    one element, without. If it is anything else, nothing is done and the answer is False."""
+    node = shown(root)
+    if not node.requires_grad or transforming().depth:
+        return False
+    cotangent: Node | None = None
+    if gradient is not None:
+        if type(gradient) is not Tensor:
+            return False
+        cotangent = shown(gradient)
+        if cotangent.aval is not node.aval:
+            return False
+    elif node.aval.shape:
+        return False
+    receivers, walked, met = accumulated([node], [cotangent], None, False)
+    end(receivers, walked, met, False)
+    return True
+
+
+def end(receivers: list[tuple[Tensor, Node]], walked: list[Node], met: Iterable[Any], retain_graph: bool) -> None:
+    """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
+    come after accumulation."""
+    if staging().journal is not None:
+        staging().journal.walks(walked)
+    if not retain_graph:
+        release(walked, met)
+    receiver: Stored
+    for receiver, gradient in receivers:
+        if receiver._after_accumulation:
+            for hook in list(receiver._after_accumulation.values()):
+                if hook(receiver) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        node = shown(receiver)
+        if node.special and node.step_hooks is not None and node.is_leaf:
+            hooks = node.step_hooks
+            for step_hook in list(hooks.after.values()):
+                hooks.call(step_hook, [], [gradient])
 
 
 def accumulated(
@@ -35,6 +76,7 @@ def accumulated(
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers, waiting = [], []
+            node: Node
             for node, sum_ in answer.gradients:
                 if node.special and node.hooks:
                     waiting.append((node, sum_))
@@ -101,10 +143,10 @@ FRESH, NOBODY = "fresh", "nobody"
 
 def _added_to(node: Node) -> Node | str:
     """What the gradient of a leaf is added to: its tensor's `grad`, nothing (FRESH), or no tensor is left (NOBODY)."""
-    tensor = node.tensor
-    if tensor is None:
+    receiver: Stored | None = node.tensor
+    if receiver is None:
         return NOBODY
-    return FRESH if tensor._grad is None else tensor._grad.node
+    return FRESH if receiver._grad is None else shown(receiver._grad)
 
 
 def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
@@ -119,9 +161,9 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     return sums
 
 
-def _receive(receiver: Tensor, gradient: Node, create_graph: bool) -> None:
+def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph:
-        receiver._take_grad(wrap(gradient))
+        receiver._take_grad(holding(gradient, Tensor))
     else:
         receiver._grad.write(gradient)
 
@@ -135,8 +177,8 @@ def _compute(
     Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
     """
     if question is None:
-        if staging.journal is not None:
-            staging.journal.values.update(found.values)
+        if staging().journal is not None:
+            staging().journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
@@ -173,7 +215,7 @@ def gradients_of(
 
 def _no_question(create_graph: bool) -> bool:
     """Whether what is to be walked back is of no use to remember, or must not be computed now."""
-    return create_graph or bool(transforming.batches) or staging.journal is not None
+    return create_graph or bool(transforming().batches) or staging().journal is not None
 
 
 def _one_by_one(
@@ -185,7 +227,7 @@ def _one_by_one(
         found = pull_back(roots, examples, targets, create_graph)
         with recording(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
-    if not (create_graph or staging.journal is not None):
+    if not (create_graph or staging().journal is not None):
         evaluate(gradients)
     return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
 

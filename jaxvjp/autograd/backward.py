@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.accumulation import accumulated, gradients_of
+from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import release
 from jaxvjp.core.graph import Node, known, record
@@ -51,7 +51,7 @@ def backward(
 
     Counterpart of `torch.autograd.backward`. Underneath: `y, pullback = jax.vjp(f, *leaves); pullback(v)`.
     """
-    if transforming.depth:
+    if transforming().depth:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() outside of functorch transforms."
@@ -67,19 +67,7 @@ def backward(
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
-    if staging.journal is not None:
-        staging.journal.walks(walked)
-    if not (create_graph if retain_graph is None else retain_graph):
-        release(walked, met)
-    for receiver, gradient in receivers:
-        if receiver._after_accumulation:
-            for hook in list(receiver._after_accumulation.values()):
-                if hook(receiver) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-        if receiver.node.special and receiver.node.step_hooks is not None and receiver.is_leaf:
-            hooks = receiver.node.step_hooks
-            for step_hook in list(hooks.after.values()):
-                hooks.call(step_hook, [], [gradient])
+    end(receivers, walked, met, create_graph if retain_graph is None else bool(retain_graph))
 
 
 def grad(
@@ -114,8 +102,8 @@ def grad(
     batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
-    if staging.journal is not None:
-        staging.journal.walks(walked)
+    if staging().journal is not None:
+        staging().journal.walks(walked)
     for position, node in enumerate(targets):
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(
@@ -289,7 +277,9 @@ def _method(
     and may be left out where there is one element, for then it is 1. The other arguments are those of
     `autograd.backward`. Counterpart of `torch.Tensor.backward`.
     """
-    backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
+    plain = retain_graph is None and inputs is None and not create_graph and not broadcast
+    if not (plain and backward_of_one(self, gradient)):
+        backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
 
 
 Tensor.backward = _method

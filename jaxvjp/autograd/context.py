@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, check_savable, record
+from jaxvjp.core.graph import Node, check_savable, hold, record
 from jaxvjp.core.modes import grad_mode, recording
 from jaxvjp.core.places import located
 from jaxvjp.ops.identity import rebind
@@ -41,7 +41,7 @@ class SavedTensor:
         check_savable([node])
         self.node = node
         self.tensor = tensor if value is None else _alias(tensor, value)
-        self.hooks = grad_mode.saving
+        self.hooks = grad_mode().saving
         self.packed = None if self.hooks is None else self.hooks.packed(node)
         self.position = position
         self.version = tensor.versions.count
@@ -60,7 +60,8 @@ class SavedTensor:
             with recording(True):
                 return wrap(record(rebind, (node, given.node)))
         version = tensor.versions.count
-        if version != self.version and grad_mode.mutation is not None and self.node.serial > grad_mode.mutation:
+        since = grad_mode().mutation
+        if version != self.version and since is not None and self.node.serial > since:
             return blank(self.node if self.position is None or step is None else step.output_node(self.position))
         if version != self.version:
             raise RuntimeError(self._modified(version, step))
@@ -71,7 +72,7 @@ class SavedTensor:
             held: Tensor = node.tensor
             return held
         shown = _alias(tensor, node)
-        node.holder = ref(shown)
+        hold(node, shown)
         return shown
 
     def _modified(self, version: int, step: OutputsByPosition | None) -> str:

@@ -26,14 +26,14 @@ def enter_dual_level() -> int:
 
     Counterpart of `torch.autograd.forward_ad.enter_dual_level`.
     """
-    if transforming.level is not None:
+    if transforming().level is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment\n"
             "`func.jvp` and `func.jacfwd` nest, also inside a level: `func.jvp(lambda x: func.jvp(f, (x,), (t,))[1], "
             "(x,), (t,))`."
         )
-    transforming.level = Duals(of_function=False)
-    transforming.level.__enter__()
+    transforming().level = Duals(of_function=False)
+    transforming().level.__enter__()
     return 0
 
 
@@ -46,14 +46,14 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
         )
-    if transforming.level is None:
+    if transforming().level is None:
         raise RuntimeError("Dual level must be a positive number.")
-    transforming.level.__exit__()
-    transforming.level = None
+    transforming().level.__exit__()
+    transforming().level = None
 
 
 def _number() -> int:
-    return -1 if transforming.level is None else 0
+    return -1 if transforming().level is None else 0
 
 
 class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
@@ -78,7 +78,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Counterpart of `torch.autograd.forward_ad.make_dual`. Underneath: a primal and a tangent for `jax.jvp`.
     """
-    duals: Duals | None = transforming.level
+    duals: Duals | None = transforming().level
     if duals is None or (level is not None and level < 0):
         raise RuntimeError(
             "Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first."
@@ -99,7 +99,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Both are differentiable in reverse mode. Counterpart of `torch.autograd.forward_ad.unpack_dual`. Underneath:
     `jax.jvp`.
     """
-    duals: Duals | None = transforming.level
+    duals: Duals | None = transforming().level
     if duals is None or level not in (None, 0):
         return UnpackedDualTensor(tensor, None)
     node = tensor.node

@@ -58,7 +58,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     def unrecorded(ctx: Any, *gradients: Any) -> Any:
         with recording(False):
             returned = backward(ctx, *gradients)
-        if not grad_mode.enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
+        if not grad_mode().enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
             return returned
         step = OnceStep(gradients)
         refused: list[Any] = []
@@ -245,7 +245,7 @@ class _Outputs:
     def __init__(self, step: FunctionStep, arguments: Sequence[Any], separate: bool) -> None:
         self.step = step
         self.ctx = step.ctx
-        self.recorded = step.tracked or transforming.forward  # forward mode has to meet this step, gradient or not
+        self.recorded = step.tracked or transforming().forward  # forward mode has to meet this step, gradient or not
         self.separate = separate
         self.inputs = {id(each) for each in arguments if isinstance(each, Tensor)}
         self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")

@@ -31,17 +31,17 @@ class VmapInfo(NamedTuple):
 
 def batch_of(arguments: Sequence[Any]) -> Batch | None:
     """The innermost `vmap` under way in which one of the arguments differs from example to example."""
-    if not transforming.batches:
+    if not transforming().batches:
         return None
     nodes = [each.node for each in arguments if isinstance(each, Tensor)]
-    return next((batch for batch in reversed(transforming.batches) if any(batch.holds(each) for each in nodes)), None)
+    return next((batch for batch in reversed(transforming().batches) if any(batch.holds(each) for each in nodes)), None)
 
 
 def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
     """Whether a derivative is under way that began inside of the vmap, or may have."""
     reached = reachable([each.node for each in arguments if isinstance(each, Tensor)], gradient_edges)
     inside = any(each.is_leaf and each.requires_grad and each.serial > batch.first for each in reached)
-    return inside or bool(transforming.forward)
+    return inside or bool(transforming().forward)
 
 
 def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequence[Any]) -> Any:
@@ -52,13 +52,13 @@ def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequenc
         if isinstance(each, Tensor) and batch.holds(each.node):
             source, axis = batch.examples.get(each.node) or (batch.batches([each.node], [0])[0], 0)
             given[position], in_dims[position] = shown_tensor(source), axis
-    depth = transforming.batches.index(batch)
-    inside = transforming.batches[depth:]
-    del transforming.batches[depth:]
+    depth = transforming().batches.index(batch)
+    inside = transforming().batches[depth:]
+    del transforming().batches[depth:]
     try:
         returned = rule(VmapInfo(batch.size, batch.randomness), tuple(in_dims), *given)
     finally:
-        transforming.batches.extend(inside)
+        transforming().batches.extend(inside)
     outputs, out_dims = _outputs_and_dims(returned)
     for position, (each, dim) in enumerate(zip(outputs, out_dims, strict=True)):
         if dim is not None and isinstance(each, Tensor) and each.shape[dim] != batch.size:

@@ -87,11 +87,11 @@ class FunctionStep(PythonStep):
         nodes = [each.node if isinstance(each, Tensor) else None for each in arguments]
         tensors = [each for each in nodes if each is not None]
         edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
-        tracked = grad_mode.enabled and any(each.requires_grad for each in tensors)
+        tracked = grad_mode().enabled and any(each.requires_grad for each in tensors)
         super().__init__(type(ctx).__name__, edges, tracked)
         self.ctx = ctx
         self.lifted = lifted
-        if transforming.forward:
+        if transforming().forward:
             self.operands = nodes
         self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
         self.aliased: set[int] = set()

@@ -23,17 +23,21 @@ _multithreading = _Multithreading()
 class _Mode:
     """Settings of this thread for a block or, as a decorator, for every call of a function; it nests."""
 
-    def __init__(self, state: Any, **settings: bool) -> None:
+    def __init__(self, state: Callable[[], Any], **settings: bool) -> None:
         self._state = state
         self._settings = settings
-        self._before: list[dict[str, bool]] = []
+        self._before: list[list[bool]] = []
 
     def __enter__(self) -> None:
-        self._before.append({name: getattr(self._state, name) for name in self._settings})
-        vars(self._state).update(self._settings)
+        state = self._state()
+        self._before.append([getattr(state, name) for name in self._settings])
+        for name, value in self._settings.items():
+            setattr(state, name, value)
 
     def __exit__(self, *_: object) -> None:
-        vars(self._state).update(self._before.pop())
+        state = self._state()
+        for name, value in zip(self._settings, self._before.pop(), strict=True):
+            setattr(state, name, value)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
@@ -47,7 +51,7 @@ class _Mode:
 class _ImmediateMode(_Mode):
     """A mode that holds from its construction on; as a context manager or decorator, up to the end of that."""
 
-    def __init__(self, state: Any, **settings: bool) -> None:
+    def __init__(self, state: Callable[[], Any], **settings: bool) -> None:
         super().__init__(state, **settings)
         super().__enter__()
 
@@ -96,21 +100,21 @@ class detect_anomaly(_Mode):  # noqa: N801 - torch's name
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(anomaly, enabled=True, check_nan=check_nan)
+        super().__init__(lambda: anomaly, enabled=True, check_nan=check_nan)
 
 
 class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
     """`detect_anomaly`, or not, from here on or within a block. Counterpart of `torch.autograd.set_detect_anomaly`."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        super().__init__(anomaly, enabled=bool(mode), check_nan=check_nan)
+        super().__init__(lambda: anomaly, enabled=bool(mode), check_nan=check_nan)
 
 
 class set_multithreading_enabled(_ImmediateMode):  # noqa: N801 - torch's name
     """Kept and without effect: a backward pass is one program. As `torch.autograd.set_multithreading_enabled`."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(_multithreading, enabled=bool(mode))
+        super().__init__(lambda: _multithreading, enabled=bool(mode))
 
 
 def is_multithreading_enabled() -> bool:
@@ -120,12 +124,12 @@ def is_multithreading_enabled() -> bool:
 
 def is_grad_enabled() -> bool:
     """Whether operations of this thread record gradients now."""
-    return grad_mode.enabled
+    return grad_mode().enabled
 
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is in inference mode."""
-    return grad_mode.inference
+    return grad_mode().inference
 
 
 def is_anomaly_enabled() -> bool:

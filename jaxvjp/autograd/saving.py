@@ -36,11 +36,11 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         if _disabled:
             raise RuntimeError(_disabled[-1])
-        self._outer = grad_mode.saving
-        grad_mode.saving = self
+        self._outer = grad_mode().saving
+        grad_mode().saving = self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode.saving = self._outer
+        grad_mode().saving = self._outer
 
     def __call__(self, node: Node) -> _Kept:
         """Packs what a node saves (`core.graph.GradMode.saving`)."""
@@ -48,12 +48,12 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
 
     def packed(self, node: Node) -> Any:
         """What `pack_hook` makes of a saved tensor."""
-        grad_mode.saving, outer = None, grad_mode.saving
+        grad_mode().saving, outer = None, grad_mode().saving
         try:
             with recording(False):
                 return _packed(self.pack_hook, node)
         finally:
-            grad_mode.saving = outer
+            grad_mode().saving = outer
 
     def unpacked(self, kept: Any) -> Tensor:
         """What `unpack_hook` makes of that; TypeError where it is no tensor."""
@@ -80,7 +80,7 @@ class disable_saved_tensors_hooks:  # noqa: N801 - torch's name
         self.error_message = error_message
 
     def __enter__(self) -> None:
-        if grad_mode.saving is not None:
+        if grad_mode().saving is not None:
             raise RuntimeError(self.error_message)
         _disabled.append(self.error_message)
 
@@ -141,13 +141,13 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
     """
 
     def __enter__(self) -> allow_mutation_on_saved_tensors:
-        if grad_mode.mutation is not None:
+        if grad_mode().mutation is not None:
             raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
-        grad_mode.mutation = next_serial()
+        grad_mode().mutation = next_serial()
         return self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode.mutation = None
+        grad_mode().mutation = None
 
     def clear(self) -> None:
         """Accepted and without effect: there are no copies to give up."""

@@ -23,8 +23,8 @@ import jaxvjp
 from jaxvjp import terminal
 from jaxvjp.bench.workloads import Step, Workload, workloads
 from jaxvjp.core.compilation import counters
-from jaxvjp.core.graph import COMPILED
 from jaxvjp.core.history import history
+from jaxvjp.core.modes import COMPILED
 
 ROUNDS = 15
 ROUND_SECONDS = 0.02

@@ -31,10 +31,13 @@ from jaxvjp.core.graph import (
     Passed,
     PythonBackward,
     Versions,
+    ends_here,
     gradient_edges,
+    is_held,
     reachable,
     record,
     recording_order,
+    stripped_of,
 )
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
@@ -140,9 +143,11 @@ def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
 
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where one of `operations` saved what was since written in place."""
-    if operations and Versions.last_write > min(map(recording_order, operations)):
+    node: Node
+    if operations and Versions.last_write > min([node.serial for node in operations]):
         for node in operations:
-            if grad_mode.mutation is not None and node.serial > grad_mode.mutation:
+            since = grad_mode().mutation
+            if since is not None and node.serial > since:
                 continue
             changed = node.changed_in_place()
             if changed is not None:
@@ -378,6 +383,7 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
     if observers.listening:
         tell(Released(list(operations)))
     passed: Passed | None = None
+    node: Node
     for node in operations:
         if node.value is not None:
             passed = node.passed = passed or Passed(met)
@@ -388,24 +394,26 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
             if node.value is not None:
                 node.forget()
             continue
-        if node.value is not None and node.held:
+        if node.value is not None and is_held(node):
             kept.append(node)
-    if transforming.forward:
+    if transforming().forward:
         return
     stripped: dict[Node, Node] = {}
     while kept:
         node = kept.pop()
         inputs: list[Node | Number] = []
         for each in node.inputs:
-            if each.requires_grad and type(each) is Node and not (each.is_leaf or (each.special and each.python)):
-                if each not in stripped:
-                    stripped[each] = each.stripped()
-                    stripped[each].passed = passed
-                    if not each.freed:
-                        kept.append(each)
-                each = stripped[each]
+            if type(each) is Node:
+                behind: Node = each
+                if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
+                    if behind not in stripped:
+                        stripped[behind] = stripped_of(behind, passed)
+                        if not behind.freed:
+                            kept.append(behind)
+                    each = stripped[behind]
             inputs.append(each)
-        stripped.get(node, node).inputs = tuple(inputs)
+        node = stripped.get(node, node)
+        node.inputs = tuple(inputs)
 
 
 def freed_error(node: Node) -> RuntimeError:

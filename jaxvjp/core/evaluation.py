@@ -88,7 +88,7 @@ class Heavy(threading.local):
 
     def add(self, node: Node) -> None:
         """Notes a leaf that was written, if it is large."""
-        if node.aval.nbytes >= HEAVY and not transforming.depth:
+        if node.aval.nbytes >= HEAVY and not transforming().depth:
             self.nodes.append(ref(node))
 
     def settle(self) -> None:
@@ -113,8 +113,8 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         return
     if deferred.plans:
         deferred.wanted(nodes)
-    if staging.journal is not None:
-        staging.journal.refuse("reads the value of a tensor")
+    if staging().journal is not None:
+        staging().journal.refuse("reads the value of a tensor")
     if Placed.anywhere:  # no program spans two devices, and what is pending behind a node is on its own
         for place in {node.device for node in nodes}:
             _evaluate([node for node in nodes if node.device is place], unseen)

@@ -1,6 +1,15 @@
 # What C knows of nodes: their attributes, each at its place and not in a dict. It must name all that graph.py sets.
 cimport cython
 
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.places cimport user_line
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(object)
+    void PyObject_GC_Track(object)
+    int PyObject_GC_IsTracked(object)
+    object PyWeakref_NewRef(object, object)
+
 @cython.no_gc  # a number and its type are in no cycle
 cdef class Number:
     cdef object __weakref__
@@ -15,3 +24,22 @@ cdef class Node:
     cdef public object _edges, _python, _hooks, _packed, _step_hooks
     cdef public bint requires_grad, special, freed, in_place, inference, stale, _retains
     cdef public int retaken
+
+cdef class Changes:
+    cdef public Py_ssize_t count
+
+cdef class Holder:
+    cdef object __weakref__
+    cdef public Node _node
+
+cpdef changed()
+cpdef void leave_to_counting(Node node)
+cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
+cpdef bint ends_here(Node node)
+cpdef bint is_held(Node node)
+cpdef list gradient_edges(Node node)
+cpdef Node stripped_of(Node node, object passed)
+cpdef bint tracks(tuple inputs)
+cpdef object hold(Node node, Holder holder)
+cpdef object check_savable(object inputs)
+cpdef Node leaf(object value, object aval, bint requires_grad=*, object where=*)

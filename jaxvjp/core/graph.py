@@ -11,11 +11,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter
-from types import FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.modes import COMPILED, grad_mode, staging, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
@@ -101,13 +100,17 @@ class Changes:
     While the count stands still, what was found out about a tensor holds.
     """
 
-    __slots__ = ("count",)
-
     def __init__(self) -> None:
         self.count = 0
 
 
 changes = Changes()
+
+
+def changed() -> None:
+    """Counts a change."""
+    those: Changes = changes
+    those.count += 1
 
 
 class Versions:
@@ -170,7 +173,8 @@ class Rare(property):
         def assign(node: Node, value: Any) -> None:
             if value is not default:
                 node.special = True
-            changes.count += 1
+                watch_for_cycles(node)
+            changed()
             setattr(node, hidden, value)
 
         super().__init__(attrgetter(hidden), assign)
@@ -246,13 +250,14 @@ class Node:
         self.value = value
         self.serial = next_serial()
         self.where = user_line(sys._getframe()) if where is None else where
-        if grad_mode.inference:
+        if grad_mode().inference:
             self.inference = True
+        leave_to_counting(self)
 
     @property
     def is_leaf(self) -> bool:
         """Whether gradients stop here: nothing that requires one was used to make it."""
-        return not self.requires_grad or self.operation is None or self.operation is variable
+        return ends_here(self)
 
     @property
     def tensor(self) -> Any:
@@ -262,10 +267,7 @@ class Node:
     @property
     def held(self) -> bool:
         """Whether the user may still read this node."""
-        if self.holder is None:
-            return False
-        tensor = self.holder()
-        return tensor is not None and tensor.shows(self)
+        return is_held(self)
 
     @property
     def gradient_name(self) -> str:
@@ -309,7 +311,7 @@ class Node:
 
     def forget(self) -> None:
         """Lets go of what the value was computed from, once no gradient can flow through here any more."""
-        if self.value is not None and (self.freed or self.is_leaf) and not transforming.forward:
+        if self.value is not None and (self.freed or self.is_leaf) and not transforming().forward:
             if self.freed:
                 self.input_avals = self.avals_read()
                 self.passed = self.passed or Passed(reachable([self], gradient_edges))
@@ -363,15 +365,6 @@ class Node:
             node = node.inputs[0]
         return None
 
-    def stripped(self) -> Node:
-        """This step of the backward graph without what its value is computed from."""
-        copy = Node(self.operation, self.static, (), self.aval, self.requires_grad, None, self.where)
-        copy.serial = self.serial
-        if self.freed:  # what was not gets inputs, stripped ones
-            copy.freed = copy.special = True
-            copy.input_avals = self.avals_read()
-        return copy
-
     @property
     def location(self) -> Location | None:
         """The user's line that recorded this node."""
@@ -382,8 +375,33 @@ class Node:
         return f"<Node {self.serial} {name} {self.aval}>"
 
 
-COMPILED = not isinstance(Node.forget, FunctionType)
-"""Whether this is the compiled form of the house: see `hatch_build.py`."""
+class Holder:
+    """What shows a node to the user, as far as the graph knows it: a `tensor.Tensor`."""
+
+    _node: Node
+
+
+def hold(node: Node, holder: Holder) -> None:
+    """Notes that the user holds `node` by `holder`."""
+    if COMPILED:
+        node.holder = PyWeakref_NewRef(holder, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
+    else:
+        node.holder = ref(holder)
+
+
+def ends_here(node: Node) -> bool:
+    """`node.is_leaf`, faster."""
+    return not node.requires_grad or node.operation is None or node.operation is variable
+
+
+def is_held(node: Node) -> bool:
+    """`node.held`, faster."""
+    if node.holder is None:
+        return False
+    holder: Holder | None = node.holder()
+    return holder is not None and holder._node is node
+
+
 UNLESS_SET = {
     **dict.fromkeys(("special", "freed", "in_place", "inference", "stale", "_retains"), False),
     **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks")),
@@ -397,17 +415,65 @@ if not COMPILED:
         setattr(Node, _name, _value)
 
 
+def leave_to_counting(node: Node) -> None:
+    """Keeps the search for cycles away from a node: it is in none, and of 10,000 of them each search takes as long as
+    recording them did. Python has no such thing, so this is for the compiled form alone."""
+    if COMPILED:
+        PyObject_GC_UnTrack(node)  # type: ignore[name-defined]  # noqa: F821 - C's: see graph.pxd
+
+
+def watch_for_cycles(node: Node) -> None:
+    """Undoes `leave_to_counting` for a node that holds code of the user's: `x.register_hook(lambda g: g * x)`."""
+    if COMPILED and not PyObject_GC_IsTracked(node):  # type: ignore[name-defined]  # noqa: F821
+        PyObject_GC_Track(node)  # type: ignore[name-defined]  # noqa: F821
+
+
+def recorded(
+    operation: Op | None,
+    static: tuple[Any, ...],
+    inputs: tuple[Node | Number, ...],
+    aval: Any,
+    tracked: bool,
+    where: Where,
+) -> Node:
+    """`Node(...)` without a value, faster."""
+    if not COMPILED:
+        return Node(operation, static, inputs, aval, tracked, None, where)
+    node: Node = Node.__new__(Node)
+    node.operation = operation
+    node.static = static
+    node.inputs = inputs
+    node.aval = aval
+    node.requires_grad = tracked
+    node.serial = next_serial()
+    node.where = where
+    if grad_mode().inference:
+        node.inference = True
+    leave_to_counting(node)
+    return node
+
+
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
     aval = abstract(operation, static, tuple([each.aval for each in inputs]))
     node = Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
-    if node.requires_grad and operation.saves and grad_mode.saving is not None:
-        node.packed = grad_mode.saving(node)
+    if node.requires_grad and operation.saves and grad_mode().saving is not None:
+        node.packed = grad_mode().saving(node)
     return node
 
 
+def tracks(inputs: tuple[Node | Number, ...]) -> bool:
+    """Whether one of the operands of a node requires a gradient."""
+    for each in inputs:
+        if type(each) is Node:
+            node: Node = each
+            if node.requires_grad:
+                return True
+    return False
+
+
 def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
-    if not (grad_mode.enabled and operation.differentiable):
+    if not (grad_mode().enabled and operation.differentiable):
         return False
     for each in inputs:
         if each.requires_grad:
@@ -436,7 +502,9 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
 
 def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
     """A node whose value is given; `where` is the user's line, if it is known already."""
-    return Node(None, (), (), aval, requires_grad, value, where)
+    node = recorded(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
+    node.value = value
+    return node
 
 
 def known(number: complex, aval: Aval) -> Node:
@@ -446,18 +514,18 @@ def known(number: complex, aval: Aval) -> Node:
 
 def variable_of(node: Node) -> Node:
     """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
-    if staging.journal is not None:  # at the next call it has another value
+    if staging().journal is not None:  # at the next call it has another value
         return Node(variable, (), (node,), node.aval, True, None, node.where)
-    if node.value is not None and not transforming.forward:
+    if node.value is not None and not transforming().forward:
         return leaf(node.value, node.aval, True, node.where)
     return Node(variable, (), (node,), node.aval, True, node.value, node.where)
 
 
 def detached(node: Node) -> Node:
     """`node`'s value, cut off from its gradient and its tangent."""
-    if not node.requires_grad and not transforming.forward:
+    if not node.requires_grad and not transforming().forward:
         return node
-    if node.value is not None and staging.journal is None:
+    if node.value is not None and staging().journal is None:
         return leaf(node.value, node.aval)
     return record(detach, (node,))
 
@@ -480,11 +548,23 @@ def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) ->
 recording_order = attrgetter("serial")
 
 
-def gradient_edges(node: Node) -> Iterable[Any]:
+def gradient_edges(node: Node) -> list[Any]:
     """The nodes to which `node` passes cotangents on; none for a leaf."""
-    if node.is_leaf:
-        return ()
-    return [each for each in (node.inputs if node.edges is None else node.edges) if each.requires_grad]
+    if ends_here(node):
+        return []
+    onward = node.edges if node.special and node.edges is not None else node.inputs
+    return [each for each in onward if each.requires_grad]
+
+
+def stripped_of(node: Node, passed: Passed | None) -> Node:
+    """A step of the backward graph without what its value is computed from, which led to what had `passed`."""
+    copy = recorded(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
+    copy.serial = node.serial
+    copy.passed = passed
+    if node.freed:  # what was not gets inputs, stripped ones
+        copy.freed = copy.special = True
+        copy.input_avals = node.avals_read()
+    return copy
 
 
 class Passed:

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import threading
+from types import FunctionType
 from typing import Any
 
 
-class GradMode(threading.local):
-    """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
+class GradMode:
+    """Whether and how operations record gradients: the state behind `no_grad` and `enable_grad`.
 
-    enabled = True
-    inference = False
-    mutation: int | None = None
-    """Since when, in the order of recording, what was saved may be written in place; None where it must not."""
-    saving: Any = None
-    """What packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`, or None."""
+    Attributes:
+        enabled: whether they do.
+        inference: whether what they make can never be saved for a gradient.
+        mutation: since when, in the order of recording, what was saved may be written in place; None where it must
+            not.
+        saving: what packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`,
+            or None.
+    """
+
+    def __init__(self) -> None:
+        self.enabled = True
+        self.inference = False
+        self.mutation: int | None = None
+        self.saving: Any = None
 
 
-grad_mode = GradMode()
-
-
-class Transforming(threading.local):
-    """The transforms of functions that are under way in this thread.
+class Transforming:
+    """The transforms of functions that are under way.
 
     Attributes:
         depth: how many there are (`func.grad` inside `func.vmap` makes 2).
@@ -32,26 +38,71 @@ class Transforming(threading.local):
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
-    depth = 0
-    forward = 0
-    level: Any = None
-
     def __init__(self) -> None:
+        self.depth = 0
+        self.forward = 0
         self.batches: list[Any] = []
         self.guards: list[Any] = []
+        self.level: Any = None
 
 
-transforming = Transforming()
+class Staging:
+    """The step that is being staged, if any.
+
+    Attributes:
+        journal: the `staging.Journal` that is told what it does, or None.
+    """
+
+    def __init__(self) -> None:
+        self.journal: Any = None
 
 
-class Staging(threading.local):
-    """The step that is being staged in this thread, if any."""
+class Doing:
+    """All that one thread is doing."""
 
-    journal: Any = None
-    """What it does is told to this `staging.Journal`."""
+    def __init__(self) -> None:
+        self.grad_mode = GradMode()
+        self.transforming = Transforming()
+        self.staging = Staging()
 
 
-staging = Staging()
+class _Threads(threading.local):
+    def __init__(self) -> None:
+        self.doing = Doing()
+
+
+_threads = _Threads()
+_last: Doing
+_number = 0
+"""In the compiled form, what was found for the thread `_number`: a look at a `threading.local` takes as long as ten
+other lines there, and every operation needs two."""
+
+
+def doing() -> Doing:
+    """What this thread is doing."""
+    if COMPILED:
+        global _last, _number
+        number = PyThreadState_GetID(PyThreadState_Get())  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
+        if number != _number:
+            _last = _threads.doing
+            _number = number
+        return _last
+    return _threads.doing
+
+
+def grad_mode() -> GradMode:
+    """Whether operations of this thread record gradients."""
+    return doing().grad_mode
+
+
+def transforming() -> Transforming:
+    """The transforms that are under way in this thread."""
+    return doing().transforming
+
+
+def staging() -> Staging:
+    """The step that is being staged in this thread."""
+    return doing().staging
 
 
 class recording:  # noqa: N801 - reads as a word: `with recording(False):`
@@ -63,8 +114,13 @@ class recording:  # noqa: N801 - reads as a word: `with recording(False):`
         self.enabled = enabled
 
     def __enter__(self) -> None:
-        self.before = grad_mode.enabled
-        grad_mode.enabled = self.enabled
+        now = grad_mode()
+        self.before = now.enabled
+        now.enabled = self.enabled
 
     def __exit__(self, *_: object) -> None:
-        grad_mode.enabled = self.before
+        grad_mode().enabled = self.before
+
+
+COMPILED = not isinstance(doing, FunctionType)
+"""Whether this is the compiled form of the house: see `hatch_build.py`."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
 
 from jaxvjp.core.compilation import Executable, counters, executable
-from jaxvjp.core.graph import Node, Number, recording_order
+from jaxvjp.core.graph import Node, Number, is_held, recording_order
 from jaxvjp.core.history import history
 from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
@@ -54,7 +54,7 @@ class Memory(Generic[Remembered]):
         return value
 
 
-class Survey(NamedTuple):
+class Survey:
     """A graph looked over, from its results back to what is there already.
 
     Attributes:
@@ -67,12 +67,21 @@ class Survey(NamedTuple):
             no hooks but those of leaves, which can be called with what comes of it.
     """
 
-    nodes: list[Any]
-    number: dict[Node | Number, int]
-    operations: list[Node]
-    kept: list[int]
-    key: tuple[Any, ...]
-    regular: bool
+    def __init__(
+        self,
+        nodes: list[Any],
+        number: dict[Node | Number, int],
+        operations: list[Node],
+        kept: list[int],
+        key: tuple[Any, ...],
+        regular: bool,
+    ) -> None:
+        self.nodes = nodes
+        self.number = number
+        self.operations = operations
+        self.kept = kept
+        self.key = key
+        self.regular = regular
 
 
 def survey(
@@ -89,7 +98,7 @@ def survey(
     `added_to` is asked for each leaf that requires a gradient, and what it answers belongs to the graph: a node, or a
     word.
     """
-    wanted = set(wanted)
+    sought = set(wanted)
     nodes: list[Any] = list(dict.fromkeys(start))
     number: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
     operations: list[Node] = []
@@ -97,62 +106,65 @@ def survey(
     key: list[Any] = [*question]
     regular = True
     stale: set[Node] = set()
-    add, number_of, found = key.append, number.get, nodes.append
-    for place, node in enumerate(nodes):  # which grows meanwhile
-        if type(node) is Number:
-            add(node.aval)
+    for place, found in enumerate(nodes):  # which grows meanwhile
+        if type(found) is Number:
+            key.append(found.aval)
             continue
+        node: Node = found
         operation = node.operation
         tracked = differentiated and node.requires_grad
         if operation is not None and (node.value is None or (tracked and operation is not variable)):
             operations.append(node)
-            add(operation)
-            add(node.static)
+            key.append(operation)
+            key.append(node.static)
             for each in node.inputs:
-                read = number_of(each)
+                read = number.get(each)
                 if read is None:
                     read = number[each] = len(nodes)
-                    found(each)
-                add(read)
+                    nodes.append(each)
+                key.append(read)
             if node.special:
-                regular = (
-                    regular
-                    and (operation is variable or not node.hooks)
-                    and _tells_all(node)
-                    and all(each in node.inputs for each in node.edges or ())
-                )
-                add(None if node.edges is None else tuple([number_of(each) for each in node.edges]))
-            if node.value is None and (node in wanted or node.held):
+                regular = regular and (operation is variable or not node.hooks) and _tells_all(node)
+                key.append(None if node.edges is None else tuple([number.get(each) for each in node.edges]))
+            if node.value is None and (is_held(node) or node in sought):
                 kept.append(place)
-                add(KEPT_AND_TRACKED if tracked else KEPT)
+                key.append(KEPT_AND_TRACKED if tracked else KEPT)
             else:
-                add(tracked)
+                key.append(tracked)
             if operation is not variable:
                 continue
         else:
-            add(node.aval)
+            key.append(node.aval)
         if tracked:
+            hooked = node.special and node.hooks
             if node.special:
-                regular = regular and _tells_all(node) and not (node.hooks and added_to is None)
-                add(bool(node.hooks))
+                regular = regular and _tells_all(node) and not (hooked and added_to is None)
+                key.append(bool(hooked))
             if node.stale:
                 stale.add(node)
-            into = "" if added_to is None or node.hooks else added_to(node)
-            if isinstance(into, Node):
+            into = "" if added_to is None or hooked else added_to(node)
+            if type(into) is Node:
                 if into not in number:
                     number[into] = len(nodes)
-                    found(into)
-                add(number[into])
+                    nodes.append(into)
+                key.append(number[into])
             else:
-                add(into)
+                key.append(into)
     if stale and regular:  # only where its gradient is asked for: an update has the old value as an operand, too
-        regular = not any(each in stale for node in operations if node.requires_grad for each in node.inputs)
+        regular = not _read_for_a_gradient(operations, stale)
     return Survey(nodes, number, operations, kept, tuple(key), regular)
 
 
 def _tells_all(node: Node) -> bool:
     """Whether nothing about a special node escapes a key: it just has edges of its own, or is a leaf with hooks."""
-    return not (node.python or node.packed or node.step_hooks or node.retains or node.freed)
+    if node.python or node.packed or node.step_hooks or node.retains or node.freed:
+        return False
+    return all(each in node.inputs for each in node.edges or ())
+
+
+def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
+    """Whether one of `operations` that passes a gradient on has one of `stale` as an operand."""
+    return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
 
 
 sighted: Memory[bool] = Memory()
@@ -165,7 +177,7 @@ def first_sight(found: Survey) -> bool:
     return sighted.learn(found.key, True)
 
 
-class Dispatch(NamedTuple):
+class Dispatch:
     """One call of a compiled program. Places are those in a table of values, which it reads and adds to.
 
     Attributes:
@@ -175,11 +187,19 @@ class Dispatch(NamedTuple):
         last_reads: the places that nothing reads any more.
     """
 
-    executable: Executable
-    arrays: tuple[int, ...]
-    packs: tuple[tuple[Any, tuple[int, ...]], ...]
-    gives: tuple[int, ...]
-    last_reads: tuple[int, ...]
+    def __init__(
+        self,
+        executable: Executable,
+        arrays: tuple[int, ...],
+        packs: tuple[tuple[Any, tuple[int, ...]], ...],
+        gives: tuple[int, ...],
+        last_reads: tuple[int, ...],
+    ) -> None:
+        self.executable = executable
+        self.arrays = arrays
+        self.packs = packs
+        self.gives = gives
+        self.last_reads = last_reads
 
     def moved(self, to: Callable[[int], int]) -> Dispatch:
         """The same on another table, in which `to` tells where each place is."""
@@ -191,7 +211,7 @@ class Dispatch(NamedTuple):
         return Dispatch(self.executable, all_of(self.arrays), packs, all_of(self.gives), all_of(self.last_reads))
 
 
-class Plan(NamedTuple):
+class Plan:
     """How to compute what is to be kept of a surveyed graph: one dispatch, or of a long graph one per piece.
 
     Attributes:
@@ -199,8 +219,9 @@ class Plan(NamedTuple):
         outputs: the numbers of the nodes whose values they are for.
     """
 
-    dispatches: tuple[Dispatch, ...]
-    outputs: tuple[int, ...]
+    def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...]) -> None:
+        self.dispatches = dispatches
+        self.outputs = outputs
 
     def moved(self, to: Callable[[int], int]) -> Plan:
         """The same on another table, in which `to` tells where each place is."""
@@ -211,6 +232,7 @@ class Plan(NamedTuple):
 
         If `deferring`, it leaves out, as None, what is only shown and costs a program of its own.
         """
+        dispatch: Dispatch
         for dispatch in self.dispatches:
             executable = dispatch.executable
             operands = [values[each] for each in dispatch.arrays]

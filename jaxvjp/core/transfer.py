@@ -26,7 +26,7 @@ class Transfer:
     def __init__(self, source: Node) -> None:
         self.place = source.device
         self.inputs: Sequence[Node] = [source] if source.requires_grad else []
-        self.operands: list[Node | None] = [source] if transforming.forward else []
+        self.operands: list[Node | None] = [source] if transforming().forward else []
         self.output: ref[Node] | None = None
 
     @property
@@ -48,12 +48,12 @@ def moved(node: Node, place: device | None) -> Node:
     """`node`'s value on another device, through which gradients and tangents flow; itself where it is there."""
     if node.device is place:
         return node
-    if staging.journal is not None:
-        staging.journal.refuse("moves a tensor to another device")
+    if staging().journal is not None:
+        staging().journal.refuse("moves a tensor to another device")
     evaluate((node,))
     value = leaf(put(node.value, place), node.aval.on(place))
-    tracked = grad_mode.enabled and node.requires_grad
-    if not (tracked or transforming.forward):
+    tracked = grad_mode().enabled and node.requires_grad
+    if not (tracked or transforming().forward):
         return value
     step = Transfer(node)
     shown = Node(outcome, (), (value,), value.aval, tracked, value.value)

@@ -65,7 +65,7 @@ def transformed(
     """A node for each array that `operation`, a transform, returns, of which `avals` are known; each passes its
     cotangent on to those operands alone from which it is computed."""
     inputs = tuple(operands)
-    tracked = {each for each in inputs if isinstance(each, Node) and grad_mode.enabled and leads_on(each)}
+    tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
     if not tracked:
         return items(Node(operation, static, inputs, avals))
     results: dict[int, Node] = {}
@@ -161,7 +161,7 @@ def pushforward(
 
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
         given = [tangents[each] for each in differentiated.values()]
-        with recording(grad_mode.enabled and tracked):
+        with recording(grad_mode().enabled and tracked):
             pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given], avals))
         return [next(pushed) if each else None for each in depends]
 
@@ -182,7 +182,7 @@ def record_vmap(
     """
     nodes = between(outputs, examples, lambda node: node.inputs)
     steps = [each for each in nodes if each.python is not None and not each.python.lifted]
-    refuse_python_steps([each for each in steps if each.requires_grad or transforming.forward], "vmap")
+    refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")
     program, leaves = freeze(nodes, outputs)
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)

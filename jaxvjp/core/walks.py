@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
 from jaxvjp.core.evaluation import Computed, deferred, heavy
@@ -20,7 +20,7 @@ from jaxvjp.core.plan import Memory, Plan, first_sight, survey
 from jaxvjp.ops.op import Aval
 
 
-class Remembered(NamedTuple):
+class Remembered:
     """What a walk came to, in the numbers of the graph that was walked.
 
     Attributes:
@@ -32,20 +32,30 @@ class Remembered(NamedTuple):
         walked: the numbers of the operations that the gradients went through.
     """
 
-    plan: Plan
-    constants: list[Any]
-    own: list[None]
-    gradients: tuple[tuple[int, int], ...]
-    values: tuple[tuple[int, int], ...]
-    walked: tuple[int, ...]
+    def __init__(
+        self,
+        plan: Plan,
+        constants: list[Any],
+        own: list[None],
+        gradients: tuple[tuple[int, int], ...],
+        values: tuple[tuple[int, int], ...],
+        walked: tuple[int, ...],
+    ) -> None:
+        self.plan = plan
+        self.constants = constants
+        self.own = own
+        self.gradients = gradients
+        self.values = values
+        self.walked = walked
 
 
-class Answer(NamedTuple):
+class Answer:
     """The gradient of each leaf or target, with what it was added to, the operations walked through, and all else."""
 
-    gradients: list[tuple[Node, Node]]
-    walked: list[Node]
-    met: list[Any]
+    def __init__(self, gradients: list[tuple[Node, Node]], walked: list[Node], met: list[Any]) -> None:
+        self.gradients = gradients
+        self.walked = walked
+        self.met = met
 
 
 memory: Memory[Remembered] = Memory()
@@ -83,7 +93,7 @@ class Question:
         if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
             question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, differentiated=True)
-        self.regular = self.survey.regular and not (anomaly.enabled or transforming.depth or transforming.forward)
+        self.regular = self.survey.regular and not (anomaly.enabled or transforming().depth or transforming().forward)
 
     def unseen(self) -> bool:
         """Whether the graph is long and was never asked about before."""
@@ -94,14 +104,15 @@ class Question:
 
         RuntimeError where what was saved has been written in place since.
         """
-        remembered = memory.get(self.survey.key) if self.regular else None
+        remembered: Remembered | None = memory.get(self.survey.key) if self.regular else None
         if remembered is None:
             return None
         nodes = self.survey.nodes
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
-        values = [each.value for each in nodes] + remembered.constants + remembered.own
+        values = _values(nodes) + remembered.constants + remembered.own
         remembered.plan.run(values, deferring=True)
+        node: Node
         for number, place in remembered.values:
             node = nodes[number]
             if values[place] is None:
@@ -145,3 +156,15 @@ class Question:
                 tuple(number[node] for node in walk.operations),
             ),
         )
+
+
+def _values(nodes: list[Any]) -> list[Any]:
+    """What is known of each: the value of a node, or of a number."""
+    values: list[Any] = []
+    for each in nodes:
+        if type(each) is Node:
+            node: Node = each
+            values.append(node.value)
+        else:
+            values.append(each.value)
+    return values

@@ -70,11 +70,11 @@ class Story(NamedTuple):
         for node, inputs, edges in self.kept:
             if node.inputs is not inputs:
                 node.inputs, node.edges = inputs, edges
-        transforming.forward += 1
+        transforming().forward += 1
         try:
             yield self
         finally:
-            transforming.forward -= 1
+            transforming().forward -= 1
 
 
 def user_frame(frame: Any) -> Any:
@@ -99,7 +99,7 @@ class Recorder:
 
     def start(self) -> None:
         observers.listening.append(self.note)
-        transforming.forward += 1  # while a level of forward mode is open, nodes keep what they were computed from
+        transforming().forward += 1  # while a level of forward mode is open, nodes keep what they were computed from
 
     def note(self, what: Any) -> None:
         if isinstance(what, Pulled):
@@ -116,7 +116,7 @@ class Recorder:
             self.gradients[what.tensor._grad] = what.tensor
 
     def stop(self, variables: Mapping[str, Any]) -> Story:
-        transforming.forward -= 1
+        transforming().forward -= 1
         observers.listening.remove(self.note)
         last = next_serial()
         tensors, names = _named(variables)

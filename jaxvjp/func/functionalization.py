@@ -43,7 +43,7 @@ def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
     `torch.func.debug_unwrap`.
     """
     node = tensor.node
-    for batch in reversed(transforming.batches if recurse else transforming.batches[-1:]):
+    for batch in reversed(transforming().batches if recurse else transforming().batches[-1:]):
         if batch.holds(node):
             (node,) = batch.batches([node], [0])
-    return tensor if node is tensor.node and not transforming.depth else wrap(detached(node))
+    return tensor if node is tensor.node and not transforming().depth else wrap(detached(node))

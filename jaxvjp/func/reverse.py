@@ -36,7 +36,7 @@ def _results(variables: Variables, tree: Any) -> Any:
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
         shown = variables.result(value)
-        return shown if grad_mode.enabled or not shown.requires_grad else shown.detach()
+        return shown if grad_mode().enabled or not shown.requires_grad else shown.detach()
 
     return tree_map(result, tree, is_leaf=is_none)
 

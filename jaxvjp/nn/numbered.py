@@ -27,7 +27,7 @@ Numbers = np.ndarray[Any, Any]
 
 def read(tensor: Tensor) -> Numbers | None:
     """The values of a tensor of numbers; None inside `vmap`, where each example has its own."""
-    if any(batch.holds(tensor.node) for batch in transforming.batches):
+    if any(batch.holds(tensor.node) for batch in transforming().batches):
         return None
     return np.asarray(tensor.value)
 

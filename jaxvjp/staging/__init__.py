@@ -90,7 +90,7 @@ class Staged:
                 if result is not Miss:
                     self._hot = warm
                     return result
-        if transforming.depth or transforming.forward or staging.journal is not None or observers.listening:
+        if transforming().depth or transforming().forward or staging().journal is not None or observers.listening:
             return self._function(*given, **named)
         arguments: list[Any]
         structure: Any = len(given)
@@ -102,7 +102,7 @@ class Staged:
             (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
             for at, each in enumerate(arguments)
         ]
-        modes = (grad_mode.enabled, grad_mode.inference, get_default_dtype(), get_float32_matmul_precision())
+        modes = (grad_mode().enabled, grad_mode().inference, get_default_dtype(), get_float32_matmul_precision())
         key = (structure, *modes, *kinds)
         known = self._variants.get(key, ())
         if known is None:
@@ -127,21 +127,21 @@ class Staged:
         """Runs the function itself, and remembers what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
         surroundings = Surroundings(self._function, arguments)
-        staging.journal = journal = Journal(self._fullgraph)
+        staging().journal = journal = Journal(self._fullgraph)
         if surroundings.refused is not None:
             journal.refuse(surroundings.refused)
         try:
             with uncollected():
                 result = self._function(*given, **named)
                 if journal.refused is None:
-                    staging.journal = None
+                    staging().journal = None
                     behind = self._leaves_behind(journal, result)
             if journal.refused is None:
                 variant = Variant(journal, surroundings, arguments, result)
             if journal.refused is None:
                 variant.compute()
         except BaseException:
-            staging.journal = None
+            staging().journal = None
             journal.undo()
             raise
         if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.graph import Node, Versions, changes, next_serial
+from jaxvjp.core.graph import Node, Versions, changed, next_serial
 from jaxvjp.core.modes import staging
 from jaxvjp.core.places import Where, located, user_line
 from jaxvjp.storage import Storage
@@ -143,7 +143,7 @@ class Journal:
 
     def refuse(self, what: str, where: Where = None) -> None:
         """Ends the staging because the step `what`: by an error if that was asked for, else it just goes on."""
-        staging.journal = None
+        staging().journal = None
         line = located(user_line(sys._getframe(1)) if where is None else where)
         told = "" if line is None else f"\nThat is {line}"
         self.refused = UnstageableError(f"This step cannot be staged, for it {what}.{told}\n{ADVICE}")
@@ -160,4 +160,4 @@ class Journal:
             versions.return_to(count, [*self.nodes.values(), *self.contents.values()])
         for tensor, grad in self.grads.items():
             tensor._grad = grad
-        changes.count += 1
+        changed()

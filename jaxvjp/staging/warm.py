@@ -16,22 +16,21 @@ import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
-from weakref import ref
 
 import jax
 import numpy as np
 from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import Node, changes, leaf, next_serial
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.graph import changed, changes, leaf
+from jaxvjp.core.modes import doing, grad_mode
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, is_leaf, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor import Tensor, wrap
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
@@ -59,18 +58,8 @@ def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 def fresh(value: Any, aval: Any, where: Any) -> Tensor:
     """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
-    node = Node.__new__(Node)
-    node.operation = None
-    node.static = node.inputs = ()
-    node.aval = aval
-    node.requires_grad = False
-    node.value = value
-    node.serial = next_serial()
-    node.where = where
-    tensor: Tensor = object.__new__(Tensor)
-    tensor._node = node
-    node.holder = ref(tensor)
-    return tensor
+    node = leaf(value, aval, where=where)
+    return wrap(node)
 
 
 def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
@@ -82,7 +71,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     """
     if variant.calls < HOT or len(variant.plan.dispatches) != 1 or variant.replaced or variant.required:
         return None
-    if grad_mode.inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
+    if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
     (dispatch,) = variant.plan.dispatches
     if not dispatch.executable.settled or any(write.times == 0 for write in variant.writes):
@@ -102,13 +91,12 @@ def placed(value: Any) -> jax.Array:
 
 
 NAMES = {
-    "transforming": transforming,
-    "staging": staging,
-    "grad_mode": grad_mode,
+    "doing": doing,
     "observers": observers,
     "default_dtype": get_default_dtype,
     "matmul_precision": get_float32_matmul_precision,
     "MISS": Miss,
+    "changed": changed,
     "changes": changes,
     "counters": counters,
     "fresh": fresh,
@@ -148,27 +136,27 @@ class _Text:
         self._compile()
 
     def _compile(self) -> None:
-        ((executable, arrays, packs, gives, _),) = self.variant.plan.dispatches
+        (dispatch,) = self.variant.plan.dispatches
         table = self.variant.table
         place_of = {number: place for place, number in self.variant.reads}
-        self.operands = [place_of.get(each) for each in arrays]
+        self.operands = [place_of.get(each) for each in dispatch.arrays]
         drawn = {number: place for place, number in self.variant.drawn}
-        self.drawn = {at: drawn[each] for at, each in enumerate(arrays) if each in drawn}
+        self.drawn = {at: drawn[each] for at, each in enumerate(dispatch.arrays) if each in drawn}
         values = [
             placed(table[each]) if place is None else self.tensors[place].value
-            for each, place in zip(arrays, self.operands, strict=True)
+            for each, place in zip(dispatch.arrays, self.operands, strict=True)
         ]
-        constants = [np.array([table[each] for each in numbers], own) for own, numbers in packs]
-        self.outputs = [gives.index(each) for each in self.variant.plan.outputs]
-        self.count = len(gives)
+        constants = [np.array([table[each] for each in numbers], own) for own, numbers in dispatch.packs]
+        self.outputs = [dispatch.gives.index(each) for each in self.variant.plan.outputs]
+        self.count = len(dispatch.gives)
         self.names |= {f"k{at}": value for at, value in enumerate(values) if self.operands[at] is None}
         overwritten = {write.place for write in self.variant.writes}
         large = [at for at, place in enumerate(self.operands) if place in overwritten and values[at].nbytes >= DONATED]
         if self.variant.compiled is None:
-            compiled: Any = executable.for_always(values, constants)
+            compiled: Any = dispatch.executable.for_always(values, constants)
             if isinstance(compiled, Apart):
                 large = []
-            over: Any = executable.for_always(values, constants, tuple(large)) if large else None
+            over: Any = dispatch.executable.for_always(values, constants, tuple(large)) if large else None
             # The methods: to find them at each call takes a tenth of a microsecond.
             self.variant.compiled = compiled.__call__, None if over is None else over.__call__
         self.names["run"], self.names["run_over"] = self.variant.compiled
@@ -182,8 +170,9 @@ class _Text:
     def _lines(self) -> Iterator[str]:
         yield "global known"
         yield (
-            "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
-            f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
+            "now = doing(); mode, transforms = now.grad_mode, now.transforming\n    "
+            "if transforms.depth or transforms.forward or now.staging.journal is not None or observers.listening "
+            f"or mode.enabled is not {grad_mode().enabled} or mode.inference or mode.saving is not None "
             "or default_dtype() is not default or matmul_precision() is not precision: return MISS"
         )
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
@@ -212,7 +201,7 @@ class _Text:
                 made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
                 yield f"t{place}._grad = g{place} = {made}"
         if self.variant.writes or self.variant.grads:
-            yield "changes.count += 1"
+            yield "changed()"
         yield f"known = {'changes.count' if self._as_before() else -1}"
         results = []
         for at, each in enumerate(self.variant.returned):

@@ -112,7 +112,7 @@ def checkpoint(
             raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
         if context_fn not in (None, noop_context_fn) or debug:
             raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
-        if grad_mode.enabled and not any(isinstance(each, Tensor) and each.requires_grad for each in args):
+        if grad_mode().enabled and not any(isinstance(each, Tensor) and each.requires_grad for each in args):
             warnings.warn(
                 "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=2
             )

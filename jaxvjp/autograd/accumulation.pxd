@@ -1,0 +1,9 @@
+# What C knows of gradients that are accumulated.
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.engine cimport release
+from jaxvjp.core.graph cimport Node, Number
+from jaxvjp.core.walks cimport Answer, Question
+from jaxvjp.storage cimport Stored, holding, shown
+
+cpdef tuple accumulated(list roots, list cotangents, object targets, bint create_graph)
+cpdef end(list receivers, list walked, object met, bint retain_graph)

@@ -1,0 +1,17 @@
+# What C knows of remembered calls.
+from jaxvjp.core.graph cimport Node, Number, check_savable, recorded, tracks
+from jaxvjp.core.modes cimport GradMode, grad_mode
+from jaxvjp.core.places cimport user_line
+from jaxvjp.storage cimport Stored, holding, shown
+
+cdef class Call:
+    cdef public object operation, row, aval, step
+    cdef public tuple static, inputs
+    cdef public bint differentiable, saves
+    cpdef bint fits(self, Stored source)
+    cpdef Node node(self, tuple inputs, tuple where)
+    cpdef object record(self, tuple inputs, tuple where)
+
+cdef class Kind:
+    cdef public tuple static
+    cdef public dict calls

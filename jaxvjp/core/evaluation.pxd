@@ -1,0 +1,4 @@
+# What C knows of evaluations.
+from jaxvjp.core.graph cimport Node, is_held
+from jaxvjp.core.modes cimport Staging, Transforming, staging, transforming
+from jaxvjp.core.plan cimport Plan, Survey, survey

@@ -1,0 +1,32 @@
+# What C knows of what a thread is doing.
+
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState* PyThreadState_Get()
+    unsigned long long PyThreadState_GetID(PyThreadState*)
+
+cdef class GradMode:
+    cdef public bint enabled, inference
+    cdef public object mutation, saving
+
+cdef class Transforming:
+    cdef public int depth, forward
+    cdef public list batches, guards
+    cdef public object level
+
+cdef class Staging:
+    cdef public object journal
+
+cdef class Doing:
+    cdef public GradMode grad_mode
+    cdef public Transforming transforming
+    cdef public Staging staging
+
+cdef Doing _last
+cdef unsigned long long _number
+
+cpdef Doing doing()
+cpdef GradMode grad_mode()
+cpdef Transforming transforming()
+cpdef Staging staging()

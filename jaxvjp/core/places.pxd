@@ -1,0 +1,1 @@
+cpdef tuple user_line(object frame)

@@ -1,0 +1,18 @@
+# What C knows of walks that are remembered.
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.graph cimport Node, Number, leaf
+from jaxvjp.core.places cimport user_line
+from jaxvjp.core.plan cimport Plan, Survey, survey
+
+cdef class Remembered:
+    cdef public Plan plan
+    cdef public list constants, own
+    cdef public tuple gradients, values, walked
+
+cdef class Answer:
+    cdef public list gradients, walked, met
+
+cdef class Question:
+    cdef public object batch
+    cdef public Survey survey
+    cdef public bint regular
