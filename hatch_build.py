@@ -27,10 +27,11 @@ ROOMS = (
     "core/walks.py",
     "storage.py",
     "calls.py",
+    "indexing.py",
     "autograd/accumulation.py",
 )
 """What is compiled."""
-TYPED = frozenset(["core/plan.py", "core/walks.py", "calls.py"])
+UNTYPED = frozenset(["core/graph.py", "core/compilation.py"])
 """Those of them whose annotations C may rely on: no tuple is a named one, and no class has descriptors."""
 
 
@@ -71,7 +72,7 @@ def compile_rooms(root: Path, into: Path) -> list[Path]:
                 build_dir=scratch,
                 force=True,
                 quiet=True,
-                compiler_directives={"language_level": 3, "annotation_typing": room in TYPED},
+                compiler_directives={"language_level": 3, "annotation_typing": room not in UNTYPED},
             )
         command = Distribution({"name": "jaxvjp", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(into), scratch, True

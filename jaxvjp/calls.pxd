@@ -2,12 +2,12 @@
 from jaxvjp.core.graph cimport Node, Number, check_savable, recorded, tracks
 from jaxvjp.core.modes cimport GradMode, grad_mode
 from jaxvjp.core.places cimport user_line
-from jaxvjp.storage cimport Stored, holding, shown
+from jaxvjp.storage cimport Step, Stored, holding, shown, view_by
 
 cdef class Call:
     cdef public object operation, row, aval, step
     cdef public tuple static, inputs
-    cdef public bint differentiable, saves
+    cdef public bint differentiable, plain, saves
     cpdef bint fits(self, Stored source)
     cpdef Node node(self, tuple inputs, tuple where)
     cpdef object record(self, tuple inputs, tuple where)
@@ -15,3 +15,8 @@ cdef class Call:
 cdef class Kind:
     cdef public tuple static
     cdef public dict calls
+
+cdef class Calls:
+    cdef public bint by_value
+    cdef public dict kinds
+    cpdef object recalled(self, tuple arguments, dict named)

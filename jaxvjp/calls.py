@@ -24,8 +24,8 @@ from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.size import Size
-from jaxvjp.storage import Step, holding, shown
-from jaxvjp.tensor import Tensor, taken
+from jaxvjp.storage import Step, Stored, holding, shown, view_by
+from jaxvjp.tensor import Tensor
 
 Front = Callable[..., Any]
 REMEMBERED = 512
@@ -41,6 +41,7 @@ class Call:
     Attributes:
         operation, static, aval: those of the node.
         inputs: for each input the place of the argument that it is and, for a number, its dtype.
+        plain: whether its only input is the first argument.
         differentiable: whether a gradient can flow through it.
         saves: whether the op keeps anything for that.
         row: the row that was called, which may have been rewritten as another op.
@@ -53,11 +54,12 @@ class Call:
         self.static = node.static
         self.aval = node.aval
         self.inputs = inputs
+        self.plain = inputs == ((0, None),)
         self.differentiable = node.operation.differentiable and node.aval.dtype.differentiable
         self.saves = bool(node.operation.saves)
         self.step = None if node.operation.write is None else Step(node.operation, node.static)
 
-    def fits(self, source: Tensor) -> bool:
+    def fits(self, source: Stored) -> bool:
         """Whether it can be taken of `source`: some views of a view are made or not, as its strides allow."""
         return source._base_tensor is None or self.operation not in WHERE_STRIDES_ALLOW
 
@@ -145,12 +147,14 @@ class Calls:
                 return None
             read.append(each)
         signature = tuple(key)
-        known = self.kinds.get(signature, UNSEEN)
+        known: Kind | None = self.kinds.get(signature, UNSEEN)
         if known is None:
             return None
         if known is not UNSEEN:
-            call = known.calls.get(tuple([read[place] for place in known.static]))
+            call: Call | None = known.calls.get(tuple([read[place] for place in known.static]))
             if call is not None:
+                if call.plain:
+                    return call, (read[0],)
                 return call, tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
         return Seen(signature, read, known)
 
@@ -193,7 +197,8 @@ def remembering(slow: Front, by_value: bool) -> Front:
             if call.step is None:
                 return call.record(inputs, user_line(sys._getframe()))
             if call.fits(arguments[0]):
-                return taken(call.node(inputs, user_line(sys._getframe())), arguments[0], (call.step,))
+                node = call.node(inputs, user_line(sys._getframe()))
+                return view_by(node, arguments[0], (call.step,), Tensor)
             found = None
         result = slow(*arguments, **named)
         if found is not None:
@@ -239,7 +244,7 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: 
     return front
 
 
-UNSEEN: Any = object()
+UNSEEN = Kind(())
 
 
 def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:

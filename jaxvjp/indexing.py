@@ -26,7 +26,8 @@ from jaxvjp.ops.scattering import index_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.publishing import public
 from jaxvjp.splitting import cut, unbind
-from jaxvjp.storage import Step
+from jaxvjp.storage import Step, shown
+from jaxvjp.storage import view as view_of
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
 SCALAR = (
@@ -59,22 +60,30 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     A view for a key of integers, slices, None and `...`; a copy, through which gradients flow, where tensors or masks
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
+    steps: tuple[Step, ...]
     if type(key) is int:  # as in a loop over many, none of which need be remembered
-        shape = self.node.aval.shape
+        shape = shown(self).aval.shape
         if shape and -shape[0] <= key < shape[0]:
-            return view(self, Step(select, (0,), (Number(key % shape[0], int32),)))
+            place = key if key >= 0 else key + shape[0]
+            return taken(self, (Step(select, (0,), (Number(place, int32),)),))
     marks = _marks(key if type(key) is tuple else (key,))
     if marks is not None:
-        steps = [step.anew() for step in _steps(self.node.aval.shape, marks)]
+        steps = tuple([step.anew() for step in _steps(shown(self).aval.shape, marks)])
     else:
         parsed = _parse(self.shape, key)
-        steps = parsed.steps
+        steps = tuple(parsed.steps)
         if parsed.tensors:
             plain = view(self, *steps) if steps else self
             return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
-    return view(self, *steps)
+    return taken(self, steps)
+
+
+def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
+    """The view of `source` by `steps`."""
+    part: Tensor = view_of(source, steps, Tensor)
+    return part
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -153,20 +162,21 @@ def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """The parts of a key that has integers, slices of them, None and `...` only, with three numbers for a slice."""
     marks: list[Any] = []
     for part in parts:
-        if type(part) is slice:
-            bounds = (part.start, part.stop, part.step)
-            if not BOUNDS.issuperset(map(type, bounds)):
-                return None
-            marks.append(bounds)
-        elif type(part) in MARKS:
+        kind = type(part)
+        if kind is int or part is None or part is ...:
             marks.append(part)
+        elif kind is slice:
+            first, last, step = part.start, part.stop, part.step
+            if not (
+                (first is None or type(first) is int)
+                and (last is None or type(last) is int)
+                and (step is None or type(step) is int)
+            ):
+                return None
+            marks.append((first, last, step))
         else:
             return None
     return tuple(marks)
-
-
-BOUNDS = frozenset([int, type(None)])
-MARKS = frozenset([int, type(None), type(...)])
 
 
 @lru_cache(maxsize=1024)

@@ -106,8 +106,10 @@ class Variables:
 class DualStep(Step):
     """The step from a tensor to its dual: it keeps the tangent, which what is written through it replaces."""
 
-    level: Duals
-    tangent: Node
+    def __init__(self, level: Duals, tangent: Node) -> None:
+        super().__init__(dual, ())
+        self.level = level
+        self.tangent = tangent
 
     def read(self, node: Node) -> Node:
         shown = record(dual, (node,))
@@ -167,9 +169,7 @@ class Duals:
                 "torch would go on with tangents of another precision than their tensors, which JAX has not. Convert "
                 "it: `tangent.to(x.dtype)`."
             )
-        step = DualStep(dual, ())
-        step.level, step.tangent = self, tangent.node
-        return view(argument, step)
+        return view(argument, DualStep(self, tangent.node))
 
     def edges(self, node: Node) -> Iterable[Any]:
         """The nodes whose tangents make that of `node`."""
@@ -240,8 +240,10 @@ class Duals:
 class ExampleStep(Step):
     """The step from a batch to one example, which stands for all of them."""
 
-    level: Batch
-    axis: int
+    def __init__(self, level: Batch, axis: int) -> None:
+        super().__init__(example, ())
+        self.level = level
+        self.axis = axis
 
     def read(self, node: Node) -> Node:
         shape = node.aval.shape
@@ -288,9 +290,7 @@ class Batch:
 
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
-        step = ExampleStep(example, ())
-        step.level, step.axis = self, axis
-        return view(batch, step)
+        return view(batch, ExampleStep(self, axis))
 
     def holds(self, node: Node) -> bool:
         """Whether `node` differs from example to example."""

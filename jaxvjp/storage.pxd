@@ -1,6 +1,22 @@
 # What C knows of tensors: see graph.pxd.
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
-from jaxvjp.core.graph cimport Holder, Node, Number, changed, hold
+from jaxvjp.core.graph cimport Holder, Node, Number, changed, hold, record
+
+cdef extern from *:
+    """
+    static PyObject *bare(PyObject *kind) {
+        PyObject *nothing = PyTuple_New(0);
+        PyObject *made = nothing ? ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, nothing, NULL) : NULL;
+        Py_XDECREF(nothing);
+        return made;
+    }
+    """
+    object bare(object kind)  # an object of a class, of which nothing is set yet
+
+cdef class Step:
+    cdef public object operation
+    cdef public tuple static, operands
+    cpdef Node read(self, Node node)
 
 cdef class Storage:
     cdef public Node node
@@ -15,4 +31,6 @@ cdef class Stored(Holder):
     cpdef object _take_grad(self, object value)
 
 cpdef object holding(Node node, object kind)
+cpdef object view(Stored source, object steps, object kind)
+cpdef object view_by(Node node, Stored source, object steps, object kind)
 cpdef Node shown(Stored tensor)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
 
 Array = np.ndarray[Any, Any]
@@ -33,19 +34,21 @@ ORIGIN = np.zeros(1, np.uint8)
 """Where every layout begins."""
 
 
-class Step(NamedTuple):
+class Step:
     """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
 
-    operation: Op
-    static: tuple[Any, ...]
-    operands: tuple[Number, ...] = ()
+    def __init__(self, operation: Op, static: tuple[Any, ...], operands: tuple[Number, ...] = ()) -> None:
+        self.operation = operation
+        self.static = static
+        self.operands = operands
 
     def read(self, node: Node) -> Node:
-        return record(self.operation, (node, *self.operands), self.static)
+        inputs = (node, *self.operands) if self.operands else (node,)
+        return record(self.operation, inputs, self.static)
 
     def anew(self) -> Step:
         """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
-        return Step(self.operation, self.static, tuple([Number(each.value, each.aval.dtype) for each in self.operands]))
+        return Step(self.operation, self.static, tuple([each.again() for each in self.operands]))
 
     def write(self, base: Node, new: Node) -> Node:
         return record(put, (base, new, *self.operands), (self.operation, self.static))
@@ -64,6 +67,9 @@ class Step(NamedTuple):
         return self
 
 
+Steps = tuple[Step, ...]
+
+
 class Storage:
     """What tensors that alias one another share: the contents, as a node, and how often they were written."""
 
@@ -79,7 +85,7 @@ class Stored(Holder):
     _storage: Storage | None
     _seen: int
     _base_tensor: Any  # another tensor
-    _steps: tuple[Step, ...]
+    _steps: Steps
     _versions: Versions | None
     # And what the tensor keeps there that it is.
     _grad: Any  # a tensor, too
@@ -332,10 +338,44 @@ if not COMPILED:
 
 def holding(node: Node, kind: type[Stored]) -> Any:
     """A tensor of class `kind` through which the user holds `node`."""
-    tensor: Stored = Stored.__new__(kind)
+    tensor: Stored = bare(kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
     tensor._node = node
     hold(node, tensor)
     return tensor
+
+
+def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
+    """A view of `source` by `steps`, of class `kind`: it shares the storage, in both directions.
+
+    ValueError where torch cannot make it without a copy.
+    """
+    # A tensor that is no view is contiguous.
+    if source._base_tensor is not None and _where_strides_allow(steps):
+        layout = source._layout()
+        if not layout.flags.c_contiguous:
+            for each in steps:
+                layout = each.layout(layout)
+    node = shown(source)
+    step: Step
+    for step in steps:
+        node = step.read(node)
+    return view_by(node, source, steps, kind)
+
+
+def _where_strides_allow(steps: Steps) -> bool:
+    """Whether there are layouts of a tensor of which torch cannot take such a view."""
+    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
+
+
+def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
+    """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
+    taken: Stored = holding(node, kind)
+    base: Stored = source if source._base_tensor is None else source._base_tensor
+    taken._base_tensor = base
+    taken._steps = source._steps + steps
+    taken._storage = base.storage if base._storage is None else base._storage
+    taken._seen = taken._storage.version
+    return taken
 
 
 def shown(tensor: Stored) -> Node:

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp import printing
+from jaxvjp import printing, storage
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, changed, detached, hold, leaf, record, variable_of
 from jaxvjp.core.modes import grad_mode, staging, transforming
@@ -24,7 +24,6 @@ from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
 from jaxvjp.ops.matrices import CTYPES
-from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
@@ -473,26 +472,5 @@ def view(source: Tensor, *steps: Step) -> Tensor:
 
     ValueError where torch cannot make it without a copy.
     """
-    # A tensor that is no view is contiguous.
-    if (
-        source._base_tensor is not None
-        and any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
-        and not source.is_contiguous()
-    ):
-        layout = source._layout()
-        for step in steps:
-            layout = step.layout(layout)
-    node = source.node
-    for step in steps:
-        node = step.read(node)
-    return taken(node, source, steps)
-
-
-def taken(node: Node, source: Tensor, steps: tuple[Step, ...]) -> Tensor:
-    """The view of `source` that `steps` lead to and `node` shows."""
-    shown = wrap(node)
-    shown._base_tensor = base = source if source._base_tensor is None else source._base_tensor
-    shown._steps = source._steps + steps
-    shown._storage = base.storage
-    shown._seen = base.storage.version
-    return shown
+    viewed: Tensor = storage.view(source, steps, Tensor)
+    return viewed

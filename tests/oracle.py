@@ -6,6 +6,7 @@ dicts of them) or raises (class and first sentence) has to be the same under bot
 
 from __future__ import annotations
 
+import gc
 import inspect
 import math
 import warnings
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
+from jaxvjp.core.graph import Node
 
 try:
     import torch as live
@@ -107,3 +109,18 @@ def agreement_of(programs: list[Program]) -> Callable[..., None]:
         agree(function)
 
     return test_agrees_with_torch
+
+
+def live_nodes(collected: bool = True) -> int:
+    """How many nodes there are, once cycles are collected. In the compiled form their search knows most nodes only
+    through others."""
+    if collected:
+        gc.collect()
+    pending, nodes = gc.get_objects(), set()
+    seen = {id(each) for each in pending}
+    while pending:
+        nodes.update(id(each) for each in pending if type(each) is Node)
+        onward = [each for each in gc.get_referents(*pending) if type(each) is Node or type(each) is tuple]
+        pending = list({id(each): each for each in onward if id(each) not in seen}.values())
+        seen.update(map(id, pending))
+    return len(nodes)

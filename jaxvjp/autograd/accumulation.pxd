@@ -5,5 +5,3 @@ from jaxvjp.core.graph cimport Node, Number
 from jaxvjp.core.walks cimport Answer, Question
 from jaxvjp.storage cimport Stored, holding, shown
 
-cpdef tuple accumulated(list roots, list cotangents, object targets, bint create_graph)
-cpdef end(list receivers, list walked, object met, bint retain_graph)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, cast
@@ -22,6 +23,8 @@ from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, abstract, number_aval
 from jaxvjp.ops.view import unbind_one
 
+SIGNATURES = 1 << 16
+"""How many signatures of operations are remembered."""
 next_serial = count().__next__
 """The next place in the order of recording."""
 Hook = Callable[["Node"], "Node | None"]
@@ -37,6 +40,13 @@ class Number:
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         self.value = value
         self.aval = number_aval(number_dtype, device)
+
+    def again(self) -> Number:
+        """The same number as another operand."""
+        number: Number = Number.__new__(Number)
+        number.value = self.value
+        number.aval = self.aval
+        return number
 
 
 Cotangents = list["Node | None"]
@@ -455,11 +465,48 @@ def recorded(
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
-    aval = abstract(operation, static, tuple([each.aval for each in inputs]))
-    node = Node(operation, static, inputs, aval, _tracked(operation, inputs, aval))
-    if node.requires_grad and operation.saves and grad_mode().saving is not None:
-        node.packed = grad_mode().saving(node)
+    signature: Signature = signature_of(operation, static, avals_of(inputs))
+    mode = grad_mode()
+    tracked = signature.differentiable and mode.enabled and tracks(inputs)
+    if tracked and signature.saves:
+        check_savable(inputs)
+    node = recorded(operation, static, inputs, signature.aval, tracked, user_line(sys._getframe()))
+    if tracked and signature.saves and mode.saving is not None:
+        node.packed = mode.saving(node)
     return node
+
+
+class Signature:
+    """What is known of all calls of an op with the same static arguments and abstract values of the operands.
+
+    Attributes:
+        aval: the abstract value that it gives.
+        differentiable: whether a gradient can flow through it.
+        saves: whether the op keeps anything for that.
+    """
+
+    def __init__(self, operation: Op, aval: Any) -> None:
+        self.aval = aval
+        self.differentiable = operation.differentiable and _differentiable(aval)
+        self.saves = bool(operation.saves)
+
+
+@lru_cache(maxsize=SIGNATURES)
+def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
+    """The signature; an error of shape or dtype rises here."""
+    return Signature(operation, abstract(operation, static, avals))
+
+
+def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
+    """The abstract values of operands."""
+    avals: list[Any] = []
+    for each in inputs:
+        if type(each) is Node:
+            node: Node = each
+            avals.append(node.aval)
+        else:
+            avals.append(each.aval)
+    return tuple(avals)
 
 
 def tracks(inputs: tuple[Node | Number, ...]) -> bool:
@@ -469,19 +516,6 @@ def tracks(inputs: tuple[Node | Number, ...]) -> bool:
             node: Node = each
             if node.requires_grad:
                 return True
-    return False
-
-
-def _tracked(operation: Op, inputs: Sequence[Node | Number], aval: Any) -> bool:
-    if not (grad_mode().enabled and operation.differentiable):
-        return False
-    for each in inputs:
-        if each.requires_grad:
-            if _differentiable(aval):
-                if operation.saves:
-                    check_savable(inputs)
-                return True
-            return False
     return False
 
 

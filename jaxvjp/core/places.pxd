@@ -1,1 +1,7 @@
+# What C knows of code.
+
+cdef extern from "Python.h":
+    ctypedef class types.CodeType [object PyCodeObject, check_size ignore]:
+        cdef object co_filename
+
 cpdef tuple user_line(object frame)

@@ -21,12 +21,12 @@ _in_house: dict[str, bool] = {}
 def user_line(frame: Any) -> Where:
     """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
     while frame is not None:
-        filename = frame.f_code.co_filename
-        inside = _in_house.get(filename)
+        code: CodeType = frame.f_code
+        inside = _in_house.get(code.co_filename)
         if inside is None:
-            inside = in_house(filename)
+            inside = in_house(code.co_filename)
         if not inside:
-            return frame.f_code, frame.f_lasti
+            return code, frame.f_lasti
         frame = frame.f_back
     return None
 

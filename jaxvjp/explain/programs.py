@@ -10,7 +10,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any, cast
 
-from jaxvjp.core.graph import Node, Number, reachable
+from jaxvjp.core.graph import Node, Number, reachable, signature_of
 from jaxvjp.core.program import Program
 from jaxvjp.core.pullback import pullback
 from jaxvjp.core.transforms import jvp, vmap
@@ -20,7 +20,6 @@ from jaxvjp.explain.names import numbered
 from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import item
-from jaxvjp.ops.op import abstract
 from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed
 
@@ -149,7 +148,7 @@ def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[A
     for operation, static, reads in program.equations:
         inputs = tuple([nodes[each] if each >= 0 else leaves[-1 - each] for each in reads])
         avals: Any = tuple([each.aval for each in inputs])
-        aval: Any = avals[0][static[0]] if operation is item else abstract(operation, static, avals)
+        aval: Any = avals[0][static[0]] if operation is item else signature_of(operation, static, avals).aval
         nodes.append(Node(operation, static, inputs, aval, where=NOWHERE))
     return leaves, [nodes[each] if each >= 0 else leaves[-1 - each] for each in program.outputs]
 

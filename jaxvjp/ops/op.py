@@ -31,7 +31,7 @@ import math
 import typing
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -48,7 +48,6 @@ so, and then all become double precision; by `result_type`, for an op whose own 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
 
-ABSTRACT_CACHE = 1 << 16
 REQUIRED: Any = inspect.Parameter.empty
 SHORT = (float16.numpy, bfloat16.numpy)
 
@@ -403,12 +402,11 @@ def backward_name(name: str, variant: int = 0) -> str:
     return "".join(part.capitalize() for part in name.split("_")) + f"Backward{variant}"
 
 
-@lru_cache(maxsize=ABSTRACT_CACHE)
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
-    Computed once per signature: it costs JAX 200 µs, and the look-up 0.2. 64-bit types are enabled for its duration,
-    for torch's integers are 64 bits wide.
+    It costs JAX 200 µs: `graph.signature_of` remembers it. 64-bit types are enabled for its duration, for torch's
+    integers are 64 bits wide.
     """
     place = common_device(avals)
     with jax.enable_x64(True):

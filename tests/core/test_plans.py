@@ -16,7 +16,7 @@ from jaxvjp.core.compilation import counters
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import known
 from jaxvjp.ops.op import Aval
-from tests.oracle import agreement_of, programs_of
+from tests.oracle import agreement_of, live_nodes, programs_of
 
 
 def leaf(*numbers):
@@ -421,15 +421,11 @@ def test_a_loop_that_never_calls_backward_stays_flat():
     mean, other = jaxvjp.zeros(3), jaxvjp.zeros(2)
     x = jaxvjp.ones(3)
 
-    def live():
-        gc.collect()
-        return sum(type(each) is jaxvjp.core.graph.Node for each in gc.get_objects())
-
-    before = live()
+    before = live_nodes()
     for _ in range(10_000):
         mean = 0.9 * mean + 0.1 * x
         other = other + 1
-    assert live() - before < 4 * 2 * 2039
+    assert live_nodes() - before < 4 * 2 * 2039
     assert mean.tolist() == pytest.approx([1.0] * 3)
     assert other.tolist() == [10_000.0] * 2
 
