@@ -20,18 +20,20 @@ ROOMS = (
     "core/modes.py",
     "core/places.py",
     "core/graph.py",
+    "core/program.py",
     "core/compilation.py",
     "core/plan.py",
     "core/evaluation.py",
     "core/engine.py",
     "core/walks.py",
+    "core/created.py",
     "storage.py",
     "calls.py",
     "indexing.py",
     "autograd/accumulation.py",
 )
 """What is compiled."""
-UNTYPED = frozenset(["core/graph.py", "core/compilation.py"])
+UNTYPED = frozenset(["core/graph.py", "core/compilation.py", "indexing.py"])
 """Those of them whose annotations C may rely on: no tuple is a named one, and no class has descriptors."""
 
 

@@ -43,7 +43,9 @@ class Step:
         self.operands = operands
 
     def read(self, node: Node) -> Node:
-        inputs = (node, *self.operands) if self.operands else (node,)
+        inputs: tuple[Node | Number, ...] = (node,)
+        if self.operands:
+            inputs += self.operands
         return record(self.operation, inputs, self.static)
 
     def anew(self) -> Step:

@@ -11,9 +11,10 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
+from jaxvjp.core.created import learn, may_be_remembered, recreated
 from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Cotangents, Node, known, record
+from jaxvjp.core.graph import Cotangents, Node, known, next_serial, record
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.walks import Question
@@ -194,6 +195,8 @@ def gradients_of(
     """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
     if batch is not None and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
+    if create_graph and batch is None and not _no_question(False) and may_be_remembered():
+        return _created(roots, cotangents, targets)
     question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
@@ -210,6 +213,23 @@ def gradients_of(
             )
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
+    return found.gradients, found.operations, found.met
+
+
+def _created(
+    roots: list[Node], cotangents: list[Node | None], targets: list[Node]
+) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+    """`gradients_of` where they can be differentiated again."""
+    question = Question(roots, cotangents, targets, create_graph=True)
+    answer = recreated(question)
+    if answer is not None:
+        return dict(answer.gradients), answer.walked, answer.met
+    begin = next_serial()
+    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph=True)
+    learn(question, found, begin)
+    with accumulation, recording(True):
+        for node, sum_ in _summed(found.retained).items():
+            _receive(node.tensor, sum_, True)
     return found.gradients, found.operations, found.met
 
 

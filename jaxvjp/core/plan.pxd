@@ -14,4 +14,4 @@ cdef class Dispatch:
 cdef class Plan:
     cdef public tuple dispatches, outputs
 
-cpdef Survey survey(object start, object wanted, object question=*, object added_to=*, bint differentiated=*)
+cpdef Survey survey(object start, object wanted, object question=*, object added_to=*, bint differentiated=*, bint create_graph=*)

@@ -25,8 +25,8 @@ ENTRIES = 1024
 """How many structures a `Memory` may know: each may be a compiled program, and a process can map but so many."""
 LONG = 24
 """Operations that are compiled as a whole at first sight, and no more."""
-KEPT, KEPT_AND_TRACKED = 2, 3
-"""What a key says of an operation whose value is to be kept; of the others, whether they require a gradient."""
+KEPT, KEPT_AND_TRACKED, HELD = 2, 3, 4
+"""What a key says of an operation whose value is to be kept, or held; of others, whether they require a gradient."""
 Remembered = TypeVar("Remembered")
 
 
@@ -90,13 +90,14 @@ def survey(
     question: Iterable[Any] = (),
     added_to: Callable[[Node], Node | str] | None = None,
     differentiated: bool = False,
+    create_graph: bool = False,
 ) -> Survey:
     """Looks over what `start` is computed from, as far as its value is not known; where the graph is `differentiated`,
     also as far as a gradient goes.
 
     Kept are the values of `wanted` and of what the user holds. `question` is whatever else tells two keys apart.
     `added_to` is asked for each leaf that requires a gradient, and what it answers belongs to the graph: a node, or a
-    word.
+    word. For a graph that is created in turn (`create_graph`) the key also tells what the user holds.
     """
     sought = set(wanted)
     nodes: list[Any] = list(dict.fromkeys(start))
@@ -129,6 +130,8 @@ def survey(
             if node.value is None and (is_held(node) or node in sought):
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
+            elif create_graph and tracked and is_held(node):
+                key.append(HELD)  # a graph that is created is cut there
             else:
                 key.append(tracked)
             if operation is not variable:

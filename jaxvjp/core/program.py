@@ -80,6 +80,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
     leaves: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
+    node: Node
     for node in nodes:
         reads = []
         for each in node.inputs:

@@ -65,7 +65,8 @@ class Question:
     """Which gradients `roots` have, given `cotangents` (None for 1), of `targets` or of every leaf.
 
     `added_to` says what a gradient will be added to: a node, or a word that tells the cases apart in which it is none.
-    `batch` is how many cotangents each of `cotangents` holds, if they are batched.
+    `batch` is how many cotangents each of `cotangents` holds, if they are batched. With `create_graph` the gradients
+    shall be differentiable again, and nothing is computed.
     """
 
     def __init__(
@@ -75,9 +76,11 @@ class Question:
         targets: Sequence[Node] | None,
         added_to: Callable[[Node], Node | str] | None = None,
         batch: int | None = None,
+        create_graph: bool = False,
     ) -> None:
-        deferred.settle()
-        heavy.settle()
+        if not create_graph:
+            deferred.settle()
+            heavy.settle()
         self.batch = batch
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
@@ -92,7 +95,7 @@ class Question:
             added_to = None
         if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
             question += [start.index(each) for each in start]
-        self.survey = survey(start, (), question, added_to, differentiated=True)
+        self.survey = survey(start, (), question, added_to, True, create_graph)
         self.regular = self.survey.regular and not (anomaly.enabled or transforming().depth or transforming().forward)
 
     def unseen(self) -> bool:

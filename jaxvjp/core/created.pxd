@@ -1,0 +1,12 @@
+# What C knows of gradients that are recorded again.
+from jaxvjp.core.graph cimport Node, Number, recorded
+from jaxvjp.core.modes cimport GradMode, grad_mode
+from jaxvjp.core.places cimport user_line
+from jaxvjp.core.walks cimport Answer, Question
+
+cdef class Line:
+    cdef public object operation, static, aval, inputs, edges
+    cdef public bint tracked
+
+cdef class Created:
+    cdef public tuple constants, lines, gradients, walked
