@@ -37,7 +37,7 @@ READING_ORDER = """
     autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
     autograd.gradcheck autograd nn.init nn.parameter nn
     func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
-    staging.graphs staging().journal staging.surroundings staging.results staging.variant staging.warm staging
+    staging.graphs staging.journal staging.surroundings staging.results staging.variant staging.warm staging
     utils.checkpoint utils testing
     explain.literals explain.names explain.block explain.rolling explain.symbols explain.nesting explain.respelling
     explain.writing explain.wording explain.cuts explain.story explain.text explain.layout explain.notebook

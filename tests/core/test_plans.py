@@ -108,6 +108,63 @@ def a_write_between(torch):
     return told
 
 
+def graphs_that_are_created(torch):
+    """Steps that differ in what a created graph depends on: each comes twice, the second time from memory."""
+    x = torch.tensor([0.5, -1.5, 2.0], requires_grad=True)
+    c = torch.tensor([2.0, 3.0, 1.0])
+    seen = []
+    for step in [each for each in range(9) for _ in range(2)]:
+        h = torch.sin(x) * (x if step == 1 else c)
+        y = (h * h).sum() * (step + 1)
+        held = h * 2 if step == 2 else None
+        if step == 3:
+            h.retain_grad()
+        if step == 4:
+            h.register_hook(lambda gradient: gradient * x)
+        v = torch.tensor(3.0, requires_grad=step == 5)
+        wanted = [x, h] if step == 6 else [x]
+        if step == 7:
+            with torch.no_grad():
+                x += 0.1
+            c.mul_(2)
+        try:
+            first = torch.autograd.grad(y, wanted, v, create_graph=True)
+        except RuntimeError as error:
+            seen.append(str(error).partition(" is at version")[0])
+            c = c.clone()
+            continue
+        again = [x, v] if step == 5 else [x]
+        (second, *others) = torch.autograd.grad(first[0].exp().sum(), again, create_graph=step == 8)
+        seen += [*first, second, *others, h.grad, held]
+        if step == 8:
+            seen += torch.autograd.grad(second.sum(), x)
+    return [None if each is None else each if isinstance(each, str) else each.detach() for each in seen]
+
+
+def test_a_created_graph_is_walked_once(monkeypatch):
+    x = leaf(1.0, 2.0)
+
+    def step(held=False):
+        h = x * x
+        y = (h * x).sum()
+        if not held:
+            del h
+        (gradient,) = jaxvjp.autograd.grad(y, x, create_graph=True)
+        return jaxvjp.autograd.grad(gradient.sum(), x)[0].tolist()
+
+    expected = step()
+    assert step(held=True) == expected
+
+    def refused(*arguments, **named):
+        raise AssertionError("the engine walked again")
+
+    monkeypatch.setattr(accumulation, "pull_back", refused)
+    assert step() == expected
+    assert step(held=True) == expected
+    with jaxvjp.autograd.graph.save_on_cpu(), pytest.raises(AssertionError, match="walked again"):
+        step()
+
+
 def test_a_walk_is_recorded_once(monkeypatch):
     w = leaf(1.0, 2.0)
 
