@@ -40,7 +40,7 @@ cdef class Holder:
 
 @cython.locals(those=Changes)
 cpdef changed()
-cpdef void leave_to_counting(Node node)
+cpdef object leave_to_counting(object part)
 @cython.locals(node=Node, signature=Signature, mode=GradMode)
 cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)

@@ -395,6 +395,7 @@ def hold(node: Node, holder: Holder) -> None:
     """Notes that the user holds `node` by `holder`."""
     if COMPILED:
         node.holder = PyWeakref_NewRef(holder, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
+        leave_to_counting(node.holder)
     else:
         node.holder = ref(holder)
 
@@ -425,11 +426,12 @@ if not COMPILED:
         setattr(Node, _name, _value)
 
 
-def leave_to_counting(node: Node) -> None:
-    """Keeps the search for cycles away from a node: it is in none, and of 10,000 of them each search takes as long as
-    recording them did. Python has no such thing, so this is for the compiled form alone."""
+def leave_to_counting(part: Any) -> None:
+    """Keeps the search for cycles away from a part of the graph (a node, its operands, its weak reference), which is in
+    none: with 10,000 nodes about, each search takes as long as recording them did. Python has no such thing, so this is
+    for the compiled form alone."""
     if COMPILED:
-        PyObject_GC_UnTrack(node)  # type: ignore[name-defined]  # noqa: F821 - C's: see graph.pxd
+        PyObject_GC_UnTrack(part)  # type: ignore[name-defined]  # noqa: F821 - C's: see graph.pxd
 
 
 def watch_for_cycles(node: Node) -> None:
@@ -459,6 +461,7 @@ def recorded(
     node.where = where
     if grad_mode().inference:
         node.inference = True
+    leave_to_counting(inputs)
     leave_to_counting(node)
     return node
 

@@ -244,8 +244,8 @@ class Plan:
             counters.dispatches += 1
             with jax.enable_x64(True):
                 results = ((deferring and executable.deferring) or executable.compiled)(*operands)
-            for place, result in zip(dispatch.gives, results, strict=True):
-                values[place] = result
+            for result, place in enumerate(dispatch.gives):
+                values[place] = results[result]
             for place in dispatch.last_reads:
                 values[place] = None
 
