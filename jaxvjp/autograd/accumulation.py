@@ -7,6 +7,7 @@ Everything is computed before any `grad` changes.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Iterable
 from typing import Any
@@ -18,6 +19,7 @@ from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.walks import Question
 from jaxvjp.levels import Batch
+from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
 from jaxvjp.tensor import Tensor, wrap
 
@@ -57,7 +59,7 @@ def accumulated(
         _compute(question, found, {**sums, **dict(waiting)}, unseen)
         receivers = [(node.tensor, gradients[node]) for node in sums]
         if observers.listening:
-            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), False, create_graph))
+            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), 0, create_graph))
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
@@ -147,25 +149,30 @@ def _compute(
 
 
 def gradients_of(
-    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
+    roots: list[Node],
+    cotangents: list[Node | None],
+    targets: list[Node],
+    create_graph: bool,
+    batch: tuple[int, ...] = (),
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
-    """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
-    if batch is not None and calls_python(roots, targets):
-        return _one_by_one(roots, cotangents, targets, create_graph, batch)
+    """The gradients of those of `targets` that have one, the operations walked through, and all that was met.
+
+    `batch` are the dimensions, before its own, along which each cotangent holds several, and then each gradient.
+    """
     question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked, answer.met
+    if batch and calls_python(roots, targets):
+        return _one_by_one(roots, cotangents, targets, create_graph, batch)
     unseen = question is not None and question.unseen()
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
     with accumulation, recording(create_graph):
-        retained = {} if batch is not None else _summed(found.retained)
+        retained = {} if batch else _summed(found.retained)
         _compute(question, found, found.gradients, unseen, retained.values())
         if observers.listening:
             gradients = {**found.gradients, **found.retained}
-            tell(
-                Walked(roots, cotangents, gradients, _shown_grads(retained), retained, batch is not None, create_graph)
-            )
+            tell(Walked(roots, cotangents, gradients, _shown_grads(retained), retained, len(batch), create_graph))
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
     return found.gradients, found.operations, found.met
@@ -177,17 +184,32 @@ def _no_question(create_graph: bool) -> bool:
 
 
 def _one_by_one(
-    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
+    roots: list[Node],
+    cotangents: list[Node | None],
+    targets: list[Node],
+    create_graph: bool,
+    batch: tuple[int, ...],
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
     """`gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
-    with Batch(batch, "error", None, of_function=False) as level:
-        examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
+    size = math.prod(batch)
+    rows = [_resized(each, len(batch), (size,)) for each in cotangents if each is not None]
+    with Batch(size, "error", None, of_function=False) as level:
+        examples = [level.example(wrap(each), 0).node for each in rows]
         found = pull_back(roots, examples, targets, create_graph)
         with recording(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
+    with recording(create_graph):
+        gradients = [_resized(each, 1, batch) for each in gradients]
     if not (create_graph or staging.journal is not None):
         evaluate(gradients)
     return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
+
+
+def _resized(node: Node, leading: int, shape: tuple[int, ...]) -> Node:
+    """`node` with dimensions of that `shape` instead of so many `leading` ones."""
+    if leading == len(shape):
+        return node
+    return record(shaped, (node,), ((*shape, *node.aval.shape[leading:]),))
 
 
 def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.backward import Tensors, filled, grad, rows
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, detached, gradient_edges, known, reachable, record, variable_of
 from jaxvjp.core.modes import recording
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.transforms import between, pushforward
 from jaxvjp.creation import tensor
-from jaxvjp.levels import columns, rows
+from jaxvjp.levels import columns
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor import Tensor, wrap
@@ -304,33 +304,22 @@ def jacobian(
 
 def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
     """The Jacobian in torch's form, zeros for None."""
-    per_output = []
-    for output, row in zip(call.outputs, found, strict=True):
-        per_output.append(call.returned(_filled(row, output, call.inputs), call.single_input))
-    return per_output[0] if call.single_output else tuple(per_output)
-
-
-def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
-    """One output's blocks of the Jacobian, zeros for None."""
-    avals = [output.node.aval.shaped((*output.shape, *each.shape)) for each in inputs]
-    return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
+    per_output = tuple(
+        [
+            call.returned(filled(row, root.aval, call.leaves), call.single_input)
+            for root, row in zip(call.roots, found, strict=True)
+        ]
+    )
+    return per_output[0] if call.single_output else per_output
 
 
 def _rows(call: _Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
-    stops = set(call.leaves)
-
-    def onward(node: Node) -> Any:
-        return () if node in stops else gradient_edges(node)
-
     if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
-    reached = [set(reachable([root], onward)) if root.requires_grad else set() for root in call.roots]
-    found = rows(call.roots, call.leaves, call.create_graph)
-    return [
-        [each if leaf in of_root else None for each, leaf in zip(row, call.leaves, strict=True)]
-        for row, of_root in zip(found, reached, strict=True)
-    ]
+    del call.outputs  # nobody will ask for their values
+    nothing = [None] * len(call.leaves)
+    return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
 
 
 def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | None:
@@ -374,7 +363,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
 
     found = columns(run, arguments)
     per_output = [
-        tuple([wrap(each) for each in _filled(row, output, arguments)])
+        tuple([wrap(each) for each in filled(row, output.node.aval, [each.node for each in arguments])])
         for row, output in zip(found, outputs, strict=True)
     ]
     by_output = tuple([row if several_inputs else row[0] for row in per_output])

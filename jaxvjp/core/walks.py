@@ -17,7 +17,6 @@ from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory, Plan, first_sight, survey
-from jaxvjp.ops.op import Aval
 
 
 class Remembered(NamedTuple):
@@ -55,7 +54,7 @@ class Question:
     """Which gradients `roots` have, given `cotangents` (None for 1), of `targets` or of every leaf.
 
     `added_to` says what a gradient will be added to: a node, or a word that tells the cases apart in which it is none.
-    `batch` is how many cotangents each of `cotangents` holds, if they are batched.
+    `batch` are the dimensions, before its own, along which each of `cotangents` holds several.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Question:
         cotangents: Sequence[Node | None],
         targets: Sequence[Node] | None,
         added_to: Callable[[Node], Node | str] | None = None,
-        batch: int | None = None,
+        batch: tuple[int, ...] = (),
     ) -> None:
         deferred.settle()
         heavy.settle()
@@ -113,7 +112,7 @@ class Question:
         gradients = []
         for number, place in remembered.gradients:
             node = nodes[number]
-            aval = node.aval if self.batch is None else Aval((self.batch, *node.aval.shape), node.aval.dtype)
+            aval = node.aval.shaped((*self.batch, *node.aval.shape)) if self.batch else node.aval
             gradients.append((node, leaf(values[place], aval, where=where)))
         return Answer(gradients, walked, nodes)
 
