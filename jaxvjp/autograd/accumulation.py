@@ -33,7 +33,7 @@ def accumulated(
     """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
     which no hook waits for, the sum), the operations walked through, and all that was met."""
     with accumulation:
-        question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
+        question = None if postponed(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers, waiting = [], []
@@ -159,7 +159,7 @@ def gradients_of(
 
     `batch` are the dimensions, before its own, along which each cotangent holds several, and then each gradient.
     """
-    question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
+    question = None if postponed(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked, answer.met
@@ -178,8 +178,8 @@ def gradients_of(
     return found.gradients, found.operations, found.met
 
 
-def _no_question(create_graph: bool) -> bool:
-    """Whether what is to be walked back is of no use to remember, or must not be computed now."""
+def postponed(create_graph: bool) -> bool:
+    """Whether gradients are not to be computed now: they belong to a graph that goes on, a batch or a staged step."""
     return create_graph or bool(transforming.batches) or staging.journal is not None
 
 
