@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back
@@ -149,8 +149,8 @@ def _compute(
 
 
 def gradients_of(
-    roots: list[Node],
-    cotangents: list[Node | None],
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
     targets: list[Node],
     create_graph: bool,
     batch: tuple[int, ...] = (),
@@ -184,8 +184,8 @@ def postponed(create_graph: bool) -> bool:
 
 
 def _one_by_one(
-    roots: list[Node],
-    cotangents: list[Node | None],
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
     targets: list[Node],
     create_graph: bool,
     batch: tuple[int, ...],
@@ -212,6 +212,6 @@ def _resized(node: Node, leading: int, shape: tuple[int, ...]) -> Node:
     return record(shaped, (node,), ((*shape, *node.aval.shape[leading:]),))
 
 
-def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
+def _implicit(roots: Sequence[Node], cotangents: Sequence[Node | None]) -> list[Node]:
     """The cotangents, 1 where there is none."""
     return [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]

@@ -159,7 +159,9 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
     not depend on. Underneath: `jax.vmap` of the pullback, over each dimension of the root."""
     aval = root.aval
     one_hots = record(one_hot, (Number(1, aval.dtype, aval.device),), (aval.shape, aval.shape, 0))
-    found, *_ = gradients_of([root], [one_hots], targets, create_graph, aval.shape)
+    found, walked, _ = gradients_of([root], [one_hots], targets, create_graph, aval.shape)
+    if staging.journal is not None:
+        staging.journal.walks(walked)
     return [found.get(each) for each in targets]
 
 

@@ -123,7 +123,7 @@ class _Call:
         nodes = [each.node if self.create_graph else detached(each.node) for each in given]
         return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
 
-    def pulled(self, roots: list[Node], cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
+    def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
         found, *_ = gradients_of(roots, cotangents, self.leaves, create_graph)
         return [found.get(each) for each in self.leaves]
 
@@ -323,7 +323,7 @@ def _rows(call: _Call) -> list[list[Node | None]]:
     if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
     del call.outputs  # nobody will ask for their values
-    nothing = [None] * len(call.leaves)
+    nothing: list[Node | None] = [None] * len(call.leaves)
     return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
 
 

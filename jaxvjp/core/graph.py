@@ -457,7 +457,7 @@ def detached(node: Node) -> Node:
     """`node`'s value, cut off from its gradient and its tangent."""
     if not node.requires_grad and not transforming.forward:
         return node
-    if node.value is not None and staging.journal is None:
+    if node.value is not None and staging.journal is None and not transforming.forward:
         return leaf(node.value, node.aval)
     return record(detach, (node,))
 
