@@ -18,8 +18,8 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Node, Number, Versions, changes, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, recording, staging, transforming
+from jaxvjp.core.graph import Node, Number, Versions, detached, leaf, record, variable_of
+from jaxvjp.core.modes import changes, grad_mode, recording, staging, transforming
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval, Op

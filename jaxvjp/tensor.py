@@ -17,8 +17,8 @@ import numpy as np
 
 from jaxvjp import printing
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, changes, detached, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.graph import Node, detached, leaf, record, variable_of
+from jaxvjp.core.modes import changes, grad_mode, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype

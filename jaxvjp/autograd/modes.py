@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from jaxvjp.core.engine import anomaly
-from jaxvjp.core.modes import grad_mode
+from jaxvjp.core.modes import changes, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -30,10 +30,14 @@ class _Mode:
 
     def __enter__(self) -> None:
         self._before.append({name: getattr(self._state, name) for name in self._settings})
-        vars(self._state).update(self._settings)
+        self._set(self._settings)
 
     def __exit__(self, *_: object) -> None:
-        vars(self._state).update(self._before.pop())
+        self._set(self._before.pop())
+
+    def _set(self, settings: dict[str, bool]) -> None:
+        vars(self._state).update(settings)
+        changes.count += 1
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.modes import changes, grad_mode, staging, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
@@ -93,21 +93,6 @@ class PythonBackward(Protocol):
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
     def free(self) -> None: ...
-
-
-class Changes:
-    """How often any tensor that was there already came to show, hold or be called with something else.
-
-    While the count stands still, what was found out about a tensor holds.
-    """
-
-    __slots__ = ("count",)
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-changes = Changes()
 
 
 class Versions:

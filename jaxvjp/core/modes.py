@@ -5,8 +5,39 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from jaxvjp import dtypes
 
-class GradMode(threading.local):
+
+class Changes:
+    """How often any tensor that was there already came to show, hold or be called with something else, and how often a
+    mode was set.
+
+    While the count stands still, what was found out about a tensor, and in the same thread about its modes, holds.
+    """
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def clear(self) -> None:
+        """Says that what was found out holds no more."""
+        self.count += 1
+
+
+changes = Changes()
+dtypes.REMEMBERED.append(changes)
+
+
+class Counted(threading.local):
+    """Modes, per thread; to set one counts as a change."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changes.count += 1
+        super().__setattr__(name, value)
+
+
+class GradMode(Counted):
     """Whether operations record gradients, per thread; the state behind `no_grad` and `enable_grad`."""
 
     enabled = True
@@ -20,7 +51,7 @@ class GradMode(threading.local):
 grad_mode = GradMode()
 
 
-class Transforming(threading.local):
+class Transforming(Counted):
     """The transforms of functions that are under way in this thread.
 
     Attributes:
@@ -44,7 +75,7 @@ class Transforming(threading.local):
 transforming = Transforming()
 
 
-class Staging(threading.local):
+class Staging(Counted):
     """The step that is being staged in this thread, if any."""
 
     journal: Any = None
@@ -64,7 +95,9 @@ class recording:  # noqa: N801 - reads as a word: `with recording(False):`
 
     def __enter__(self) -> None:
         self.before = grad_mode.enabled
-        grad_mode.enabled = self.enabled
+        grad_mode.__dict__["enabled"] = self.enabled
+        changes.count += 1  # so much faster than to have it counted
 
     def __exit__(self, *_: object) -> None:
-        grad_mode.enabled = self.before
+        grad_mode.__dict__["enabled"] = self.before
+        changes.count += 1

@@ -23,8 +23,8 @@ import numpy as np
 from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import Node, changes, leaf, next_serial
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.graph import leaf
+from jaxvjp.core.modes import changes, grad_mode, staging, transforming
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
@@ -55,22 +55,6 @@ class Miss:
 def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What there is before a step is hot: it fits nothing."""
     return Miss
-
-
-def fresh(value: Any, aval: Any, where: Any) -> Tensor:
-    """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
-    node = Node.__new__(Node)
-    node.operation = None
-    node.static = node.inputs = ()
-    node.aval = aval
-    node.requires_grad = False
-    node.value = value
-    node.serial = next_serial()
-    node.where = where
-    tensor: Tensor = object.__new__(Tensor)
-    tensor._node = node
-    node.holder = ref(tensor)
-    return tensor
 
 
 def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
@@ -111,12 +95,15 @@ NAMES = {
     "MISS": Miss,
     "changes": changes,
     "counters": counters,
-    "fresh": fresh,
     "leaf": leaf,
+    "Tensor": Tensor,
+    "blank": object.__new__,
+    "ref": ref,
     "rewritten": rewritten,
     "placed": placed,
     "references": sys.getrefcount,
     "threads": threading.active_count,
+    "thread_now": threading.get_ident,
 }
 
 
@@ -139,12 +126,14 @@ class _Text:
             "default": get_default_dtype(),
             "precision": get_float32_matmul_precision(),
             "known": -1,
+            "thread": None,
             "fixed": frozenset(fixed),
             "storages": frozenset([each._storage for each in fixed]),
         }
         self.owners = {each.owner for each in variant.outside}
         self.sources: dict[int, str] = {}
         self.ties: dict[int, list[str]] = {}
+        self.differs: list[str] = []
         self._compile()
 
     def _compile(self) -> None:
@@ -180,11 +169,14 @@ class _Text:
         return found
 
     def _lines(self) -> Iterator[str]:
-        yield "global known"
+        yield "global known, thread"
+        yield "count = changes.count"
+        yield "same = count == known and thread_now() == thread"
         yield (
-            "if transforming.depth or transforming.forward or staging.journal is not None or observers.listening "
-            f"or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference or grad_mode.saving is not None "
-            "or default_dtype() is not default or matmul_precision() is not precision: return MISS"
+            "if not same and (transforming.depth or transforming.forward or staging.journal is not None "
+            f"or observers.listening or grad_mode.enabled is not {grad_mode.enabled} or grad_mode.inference "
+            "or grad_mode.saving is not None or default_dtype() is not default "
+            "or matmul_precision() is not precision): return MISS"
         )
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         if type(self.structure) is int:
@@ -199,6 +191,8 @@ class _Text:
         yield from self._surroundings_checked()
         for place in range(len(self.variant.outside)):
             yield from self._tensor_checked(place)
+        if self.differs:
+            yield f"if not same and ({' or '.join(self.differs)}): return MISS"
         yield from self._dispatched()
         for write in self.variant.writes:
             self.names[f"where{write.place}"] = write.where
@@ -209,14 +203,17 @@ class _Text:
                 yield f"t{place}._grad = None"
             else:
                 owners[place] = f"g{place}"
-                made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
-                yield f"t{place}._grad = g{place} = {made}"
-        if self.variant.writes or self.variant.grads:
+                yield from self._fresh(f"g{place}", f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place}"
+        changed = bool(self.variant.writes or self.variant.grads)
+        if changed:
             yield "changes.count += 1"
-        yield f"known = {'changes.count' if self._as_before() else -1}"
+        if self._as_before():  # by what was counted before: what another thread changed meanwhile was not seen
+            yield "if not same: thread = thread_now()"
+            yield f"known = count + {int(changed)}"
         results = []
         for at, each in enumerate(self.variant.returned):
-            yield f"result{at} = {self._result(at, each, owners)}"
+            yield from self._result(f"result{at}", each, owners)
             if each.finished is not None:
                 self.names[f"finished{at}"] = each.finished.made
                 yield f"finished{at}(result{at})"
@@ -297,7 +294,7 @@ class _Text:
             differs.append(f"{t}._storage is not storage{place}")
             if tensor._storage is not None:
                 differs.append(f"storage{place}.version != {t}._seen")
-            yield f"if changes.count != known and ({' or '.join(differs)}): return MISS"
+            self.differs += differs
             return
         yield f"{s} = {t}._storage"
         differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
@@ -353,20 +350,24 @@ class _Text:
         yield f"    c{place}.where = where{place}"
         yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
-    def _fresh(self, value: str, aval: Any, where: Any) -> str:
-        name = f"at{len(self.names)}"
-        self.names[f"aval_{name}"], self.names[name] = aval, where
-        return f"fresh({value}, aval_{name}, {name})"
+    def _fresh(self, name: str, value: str, aval: Any, where: Any) -> Iterator[str]:
+        """A tensor of its own with that value: what `wrap(leaf(...))` makes, at half the price."""
+        self.names[f"{name}_aval"], self.names[f"{name}_where"] = aval, where
+        yield f"made = leaf({value}, {name}_aval, False, {name}_where)"
+        yield f"{name} = blank(Tensor)"
+        yield f"{name}._node = made"
+        yield f"made.holder = ref({name})"
 
-    def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
+    def _result(self, name: str, returned: Returned, owners: dict[int, str]) -> Iterator[str]:
         if returned.place is not None:
-            return f"t{returned.place}"
-        if returned.owner is not None:
-            return owners[returned.owner]
-        if returned.aval is None:
-            self.names[f"constant{at}"] = returned.value
-            return f"constant{at}"
-        if returned.output is None:
-            self.names[f"constant{at}"] = returned.value
-            return self._fresh(f"constant{at}", returned.aval, returned.where)
-        return self._fresh(f"r{self.outputs[returned.output]}", returned.aval, returned.where)
+            yield f"{name} = t{returned.place}"
+        elif returned.owner is not None:
+            yield f"{name} = {owners[returned.owner]}"
+        elif returned.output is not None:
+            yield from self._fresh(name, f"r{self.outputs[returned.output]}", returned.aval, returned.where)
+        else:
+            self.names[f"{name}_value"] = returned.value
+            if returned.aval is None:
+                yield f"{name} = {name}_value"
+            else:
+                yield from self._fresh(name, f"{name}_value", returned.aval, returned.where)
