@@ -224,7 +224,7 @@ def _roots_and_cotangents(
                 cotangent = None
             else:
                 cotangent = gradient.node
-                if cotangent.aval is node.aval and node.requires_grad and not batched:  # as nearly always
+                if node.requires_grad and _fits(cotangent.aval, node.aval, batched):  # as nearly always
                     nodes.append(node)
                     cotangents.append(cotangent)
                     continue
@@ -242,6 +242,13 @@ def _roots_and_cotangents(
             nodes.append(node)
             cotangents.append(cotangent)
     return nodes, cotangents
+
+
+def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
+    if not batched:
+        return cotangent is root
+    same = cotangent.dtype is root.dtype and cotangent.device is root.device
+    return same and bool(cotangent.shape) and cotangent.shape[1:] == root.shape
 
 
 def _check_tracked(position: int, node: Node) -> None:

@@ -17,6 +17,7 @@ from jaxvjp.core.graph import Node, Number, leaf
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory, Plan, first_sight, survey
+from jaxvjp.ops.op import Aval
 
 
 class Remembered(NamedTuple):
@@ -26,7 +27,7 @@ class Remembered(NamedTuple):
         plan: what computes its results, on a table of the graph's values, then `constants`, then the plan's own.
         constants: Python numbers that the walk itself brought in.
         own: how many places the plan needs for itself.
-        gradients: the number of each leaf or target, and the place of its gradient in the table.
+        gradients: the number of each leaf or target, and the place of its gradient in the table with what that is.
         values: the number of each node that became known on the way, and the place of its value.
         walked: the numbers of the operations that the gradients went through.
     """
@@ -34,7 +35,7 @@ class Remembered(NamedTuple):
     plan: Plan
     constants: list[Any]
     own: list[None]
-    gradients: tuple[tuple[int, int], ...]
+    gradients: tuple[tuple[int, int, Aval], ...]
     values: tuple[tuple[int, int], ...]
     walked: tuple[int, ...]
 
@@ -67,7 +68,6 @@ class Question:
     ) -> None:
         deferred.settle()
         heavy.settle()
-        self.batch = batch
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
@@ -110,10 +110,8 @@ class Question:
                 node.forget()
         where = user_line(sys._getframe())
         gradients = []
-        for number, place in remembered.gradients:
-            node = nodes[number]
-            aval = node.aval.shaped((*self.batch, *node.aval.shape)) if self.batch else node.aval
-            gradients.append((node, leaf(values[place], aval, where=where)))
+        for number, place, aval in remembered.gradients:
+            gradients.append((nodes[number], leaf(values[place], aval, where=where)))
         return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
@@ -139,7 +137,7 @@ class Question:
                 plan.moved(lambda place: number[inner.nodes[place]]),
                 [each.value for each in constants],
                 [None] * (len(number) - len(self.survey.nodes) - len(constants)),
-                tuple((number[node], number[result]) for node, result in results.items()),
+                tuple((number[node], number[result], result.aval) for node, result in results.items()),
                 tuple((number[node], number[value]) for node, value in values.items() if value in outputs),
                 tuple(number[node] for node in walk.operations),
             ),
