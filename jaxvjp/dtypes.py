@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 import ml_dtypes
 import numpy as np
@@ -121,7 +121,13 @@ def set_default_dtype(d: dtype) -> None:
     forget_calls()
 
 
-REMEMBERED: list[dict[Any, Any]] = []
+class Forgetting(Protocol):
+    """What can be cleared."""
+
+    def clear(self) -> None: ...
+
+
+REMEMBERED: list[Forgetting] = []
 """Memories of what calls recorded, which another setting, such as the default dtype, makes untrue."""
 
 

@@ -338,7 +338,7 @@ def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
     total, offset, parts = sum(_size(node) for node in nodes), 0, []
     for node in nodes:
         parts.append(
-            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), (node.aval.shape, total, offset)))
+            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), ((total,), node.aval.shape, offset)))
         )
         offset += _size(node)
     return parts

@@ -1,6 +1,6 @@
 # What C knows of tensors: see graph.pxd.
-from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
-from jaxvjp.core.graph cimport Holder, Node, Number, changed, hold, record
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
+from jaxvjp.core.graph cimport Holder, Node, Number, hold, record
 
 cdef extern from *:
     """

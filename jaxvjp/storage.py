@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Holder, Node, Number, Versions, changed, detached, hold, leaf, record, variable_of
-from jaxvjp.core.modes import COMPILED, grad_mode, recording, staging, transforming
+from jaxvjp.core.graph import Holder, Node, Number, Versions, detached, hold, leaf, record, variable_of
+from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable

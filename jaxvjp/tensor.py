@@ -16,8 +16,8 @@ import numpy as np
 
 from jaxvjp import printing, storage
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, changed, detached, hold, leaf, record, variable_of
-from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.graph import Node, detached, hold, leaf, record, variable_of
+from jaxvjp.core.modes import changed, grad_mode, staging, transforming
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle

@@ -7,6 +7,7 @@ from oracle import agree, needs_torch
 
 import jaxvjp
 from jaxvjp.core.compilation import counters
+from jaxvjp.core.history import history
 
 PROGRAMS = []
 
@@ -100,6 +101,20 @@ def jvp_of_tuples(torch):
         torch.autograd.functional.jvp(two_of_one, vector(torch), torch.tensor([1.0, 10.0, 100.0])),
         torch.autograd.functional.jvp(two_of_two, pair(torch), (vector(torch), torch.tensor([[2.0, 3.0]]))),
     )
+
+
+@program
+def jacobian_of_a_matrix_with_a_hook_on_the_way(torch):
+    def f(x, w):
+        y = torch.tanh(w @ x)
+        y.register_hook(lambda gradient: gradient * 3)
+        return y[:, :1].exp(), (y * y).sum()
+
+    inputs = torch.tensor([[0.5, 1.0], [-1.0, 2.0], [0.0, 0.25]]), torch.tensor([[1.0, -0.5, 0.25], [0.5, 2.0, -1.0]])
+    once = torch.autograd.functional.jacobian(f, inputs)
+    w = torch.tensor([[1.0, 2.0], [3.0, -1.0]], requires_grad=True)
+    again = torch.autograd.functional.jacobian(lambda x: torch.sin(w @ x), torch.eye(2) / 2, create_graph=True)
+    return once, again, torch.autograd.grad((again**2).sum(), w)
 
 
 @program
@@ -376,13 +391,38 @@ def test_refuses_as_torch_does(name):
     assert given.error is not None
 
 
-@pytest.mark.parametrize("strategy", ["reverse-mode", "forward-mode"])
-def test_a_jacobian_is_compiled_once_and_is_one_dispatch(strategy):
-    def jacobian(value):
-        x = jaxvjp.tensor([1.0, value])
-        return jaxvjp.autograd.functional.jacobian(cubes, x, vectorize=True, strategy=strategy).tolist()
+def tangled(x):
+    return (x[:, None] * x).sin()
 
-    jacobian(2.0)
-    before = counters.compiles, counters.dispatches
-    assert jacobian(3.0) == [[3.0, 0.0], [0.0, 27.0]]
-    assert (counters.compiles, counters.dispatches) == (before[0], before[1] + 1)
+
+def derivatives(x):
+    """What gives derivatives at `x`, each in its own way."""
+    functional, v = jaxvjp.autograd.functional, jaxvjp.tensor([1.0, 2.0])
+    yield lambda: [functional.jacobian(cubes, x, vectorize=True, strategy="forward-mode")]
+    yield lambda: [functional.jacobian(cubes, x)]
+    yield lambda: [functional.jacobian(tangled, x)]
+    yield lambda: [functional.hessian(scalar, x)]
+    yield lambda: functional.vjp(cubes, x, v)
+    yield lambda: functional.jvp(cubes, x, v)
+    yield lambda: functional.hvp(scalar, x, v)
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_derivative_is_compiled_once_and_is_one_dispatch(number):
+    def read(value):
+        derivative = list(derivatives(jaxvjp.tensor([1.0, value])))[number]
+        before = counters.compiles, counters.dispatches
+        given = [each.tolist() for each in derivative()]
+        return given, counters.compiles - before[0], counters.dispatches - before[1]
+
+    first, *_ = read(2.0)
+    read(2.5)
+    given, *counted = read(3.0)
+    assert counted == [0, 1]
+    assert given != first
+
+
+def test_beside_a_jacobian_nothing_is_computed():
+    history.programs.clear()
+    jaxvjp.autograd.functional.jacobian(lambda x: (x * 5 - 2).tanh(), jaxvjp.tensor([0.5, 3.0]))
+    assert [len(each.program.outputs) for _, each in history.programs] == [1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -878,3 +879,68 @@ def test_a_step_is_staged_anew_for_another_precision_of_products():
         jaxvjp.set_float32_matmul_precision("highest")
     step(jaxvjp.ones(2, 2))
     assert jaxvjp.counters.compiles == before + 1
+
+
+@contextmanager
+def in_double_precision():
+    jaxvjp.set_default_dtype(jaxvjp.float64)
+    try:
+        yield
+    finally:
+        jaxvjp.set_default_dtype(jaxvjp.float32)
+
+
+@pytest.mark.parametrize(
+    "mode", [jaxvjp.no_grad, jaxvjp.inference_mode, in_double_precision], ids=lambda each: each.__name__
+)
+def test_a_hot_step_sees_in_which_mode_it_is_called(mode):
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+
+    def step():
+        y = x * 2
+        found = jaxvjp.autograd.grad(y.sum(), x)[0] if y.requires_grad else y * 2
+        return found * jaxvjp.ones(2)
+
+    def told(result):
+        return result.tolist(), result.dtype, result.is_inference()
+
+    def in_mode(ready=lambda: None):
+        with mode():
+            ready()
+            found.append(told(hot()))
+
+    def elsewhere():
+        """In another thread, which is in that mode already when this one calls the step."""
+        turns = threading.Barrier(2)
+        thread = threading.Thread(target=in_mode, args=(lambda: turns.wait() + turns.wait(),))
+        thread.start()
+        turns.wait()
+        hot()
+        turns.wait()
+        thread.join()
+
+    hot = jaxvjp.jit(step)
+    usual = [told(hot()) for _ in range(20)][-1]
+    assert usual == told(step())
+    with mode():
+        expected = told(step())
+    found = []
+    for run in (in_mode, in_mode, elsewhere):
+        run()
+        assert found[-1] == expected
+        assert told(hot()) == usual
+
+
+def test_a_hot_step_runs_as_it_is_where_it_is_transformed_or_told_of():
+    x = jaxvjp.tensor([1.0, 2.0])
+    doubled, drawn = jaxvjp.jit(lambda: x * 2), jaxvjp.jit(lambda: jaxvjp.rand(()))
+    for _ in range(20):
+        doubled(), drawn()
+    for _ in range(2):
+        with jaxvjp.explain.recording() as story:
+            y = doubled()
+        assert "y = x * 2" in str(story)
+        assert y.tolist() == doubled().tolist()
+        each = jaxvjp.func.vmap(lambda z: z + drawn(), randomness="different")(jaxvjp.zeros(3))
+        assert len(set(each.tolist())) == 3
+        drawn()

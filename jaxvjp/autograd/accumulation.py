@@ -7,8 +7,9 @@ Everything is computed before any `grad` changes.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.created import learn, may_be_remembered, recreated
@@ -19,6 +20,7 @@ from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.walks import Question
 from jaxvjp.levels import Batch
+from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
 from jaxvjp.storage import Stored, holding, shown
 from jaxvjp.tensor import Tensor, wrap
@@ -73,7 +75,7 @@ def accumulated(
     """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
     which no hook waits for, the sum), the operations walked through, and all that was met."""
     with accumulation:
-        question = None if _no_question(create_graph) else Question(roots, cotangents, targets, _added_to)
+        question = None if postponed(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers, waiting = [], []
@@ -100,7 +102,7 @@ def accumulated(
         _compute(question, found, {**sums, **dict(waiting)}, unseen)
         receivers = [(node.tensor, gradients[node]) for node in sums]
         if observers.listening:
-            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), False, create_graph))
+            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), 0, create_graph))
         for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
@@ -190,34 +192,39 @@ def _compute(
 
 
 def gradients_of(
-    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int | None
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    targets: list[Node],
+    create_graph: bool,
+    batch: tuple[int, ...] = (),
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
-    """The gradients of those of `targets` that have one, the operations walked through, and all that was met."""
-    if batch is not None and calls_python(roots, targets):
-        return _one_by_one(roots, cotangents, targets, create_graph, batch)
-    if create_graph and batch is None and not _no_question(False) and may_be_remembered():
+    """The gradients of those of `targets` that have one, the operations walked through, and all that was met.
+
+    `batch` are the dimensions, before its own, along which each cotangent holds several, and then each gradient.
+    """
+    if create_graph and not batch and not postponed(False) and may_be_remembered():
         return _created(roots, cotangents, targets)
-    question = None if _no_question(create_graph) else Question(roots, cotangents, targets, batch=batch)
+    question = None if postponed(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked, answer.met
+    if batch and calls_python(roots, targets):
+        return _one_by_one(roots, cotangents, targets, create_graph, batch)
     unseen = question is not None and question.unseen()
     found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
     with accumulation, recording(create_graph):
-        retained = {} if batch is not None else _summed(found.retained)
+        retained = {} if batch else _summed(found.retained)
         _compute(question, found, found.gradients, unseen, retained.values())
         if observers.listening:
             gradients = {**found.gradients, **found.retained}
-            tell(
-                Walked(roots, cotangents, gradients, _shown_grads(retained), retained, batch is not None, create_graph)
-            )
+            tell(Walked(roots, cotangents, gradients, _shown_grads(retained), retained, len(batch), create_graph))
         for node, sum_ in retained.items():
             _receive(node.tensor, sum_, create_graph)
     return found.gradients, found.operations, found.met
 
 
 def _created(
-    roots: list[Node], cotangents: list[Node | None], targets: list[Node]
+    roots: Sequence[Node], cotangents: Sequence[Node | None], targets: list[Node]
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
     """`gradients_of` where they can be differentiated again."""
     question = Question(roots, cotangents, targets, create_graph=True)
@@ -233,25 +240,40 @@ def _created(
     return found.gradients, found.operations, found.met
 
 
-def _no_question(create_graph: bool) -> bool:
-    """Whether what is to be walked back is of no use to remember, or must not be computed now."""
+def postponed(create_graph: bool) -> bool:
+    """Whether gradients are not to be computed now: they belong to a graph that goes on, a batch or a staged step."""
     return create_graph or bool(transforming().batches) or staging().journal is not None
 
 
 def _one_by_one(
-    roots: list[Node], cotangents: list[Node | None], targets: list[Node], create_graph: bool, batch: int
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    targets: list[Node],
+    create_graph: bool,
+    batch: tuple[int, ...],
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
     """`gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
-    with Batch(batch, "error", None, of_function=False) as level:
-        examples = [level.example(wrap(each), 0).node for each in cotangents if each is not None]
+    size = math.prod(batch)
+    rows = [_resized(each, len(batch), (size,)) for each in cotangents if each is not None]
+    with Batch(size, "error", None, of_function=False) as level:
+        examples = [level.example(wrap(each), 0).node for each in rows]
         found = pull_back(roots, examples, targets, create_graph)
         with recording(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
+    with recording(create_graph):
+        gradients = [_resized(each, 1, batch) for each in gradients]
     if not (create_graph or staging().journal is not None):
         evaluate(gradients)
     return dict(zip(found.gradients, gradients, strict=True)), found.operations, found.met
 
 
-def _implicit(roots: list[Node], cotangents: list[Node | None]) -> list[Node]:
+def _resized(node: Node, leading: int, shape: tuple[int, ...]) -> Node:
+    """`node` with dimensions of that `shape` instead of so many `leading` ones."""
+    if leading == len(shape):
+        return node
+    return record(shaped, (node,), ((*shape, *node.aval.shape[leading:]),))
+
+
+def _implicit(roots: Sequence[Node], cotangents: Sequence[Node | None]) -> list[Node]:
     """The cotangents, 1 where there is none."""
     return [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]

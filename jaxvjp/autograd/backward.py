@@ -6,18 +6,18 @@ dispatch that computes all it gave. Everything is checked, and everything comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-import numpy as np
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import release
-from jaxvjp.core.graph import Node, known, record
+from jaxvjp.core.graph import Node, Number, known, record
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.promotion import converted
-from jaxvjp.creation import tensor, zeros_like
+from jaxvjp.creation import zeros_like
+from jaxvjp.ops.creation import one_hot
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.size import Size
@@ -99,7 +99,7 @@ def grad(
         )
     gradients = _gradients(grad_outputs, roots)
     nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
-    batch = gradients[0].shape[0] if is_grads_batched and gradients[0] is not None else None
+    batch = (gradients[0].shape[0],) if is_grads_batched and gradients[0] is not None else ()
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
     if staging().journal is not None:
@@ -134,11 +134,31 @@ def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> An
     torch has no counterpart: `torch.autograd.functional.jacobian` runs the function again. Underneath: one pullback of
     the recorded program, batched over every one-hot cotangent, as `jax.jacrev` does it.
     """
-    count = outputs.numel()
-    one_hot = tensor(np.eye(count).reshape(count, *outputs.shape), dtype=outputs.dtype, device=outputs.device)
-    rows = grad(outputs, inputs, one_hot, True, create_graph, is_grads_batched=True, materialize_grads=True)
-    shaped = tuple(row.reshape(*outputs.shape, *row.shape[1:]) for row in rows if row is not None)
-    return shaped[0] if isinstance(inputs, Tensor) else shaped
+    wanted = _listed(inputs)
+    targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
+    _check_tracked(0, outputs.node)
+    found = rows(outputs.node, targets, create_graph)
+    shown = tuple([wrap(each) for each in filled(found, outputs.node.aval, targets)])
+    return shown[0] if isinstance(inputs, Tensor) else shown
+
+
+def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | None]:
+    """The Jacobian of `root` with respect to each of `targets`, of its shape and then theirs; None for one that it does
+    not depend on. Underneath: `jax.vmap` of the pullback, over each dimension of the root."""
+    aval = root.aval
+    one_hots = record(one_hot, (Number(1, aval.dtype, aval.device),), (aval.shape, aval.shape, 0))
+    found, walked, _ = gradients_of([root], [one_hots], targets, create_graph, aval.shape)
+    if staging().journal is not None:
+        staging().journal.walks(walked)
+    return [found.get(each) for each in targets]
+
+
+def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) -> list[Node]:
+    """One output's blocks of a Jacobian, zeros for None."""
+    return [
+        known(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
+        for block, each in zip(blocks, inputs, strict=True)
+    ]
 
 
 def _listed(tensors: Tensors) -> list[Tensor]:
@@ -192,7 +212,7 @@ def _roots_and_cotangents(
                 cotangent = None
             else:
                 cotangent = gradient.node
-                if cotangent.aval is node.aval and node.requires_grad and not batched:  # as nearly always
+                if node.requires_grad and _fits(cotangent.aval, node.aval, batched):  # as nearly always
                     nodes.append(node)
                     cotangents.append(cotangent)
                     continue
@@ -206,15 +226,26 @@ def _roots_and_cotangents(
                     )
                 _check_gradient(position, Size(cotangent.aval.shape), gradient, root, batched)
                 cotangent = converted(cotangent, root.dtype)
-            if not node.requires_grad:
-                raise RuntimeError(
-                    f"element {position} of tensors does not require grad and does not have a grad_fn\n"
-                    "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
-                    "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
-                )
+            _check_tracked(position, node)
             nodes.append(node)
             cotangents.append(cotangent)
     return nodes, cotangents
+
+
+def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
+    if not batched:
+        return cotangent is root
+    same = cotangent.dtype is root.dtype and cotangent.device is root.device
+    return same and bool(cotangent.shape) and cotangent.shape[1:] == root.shape
+
+
+def _check_tracked(position: int, node: Node) -> None:
+    if not node.requires_grad:
+        raise RuntimeError(
+            f"element {position} of tensors does not require grad and does not have a grad_fn\n"
+            "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "
+            "from x.detach(). Make the input a leaf that does: `x = tensor([1., 2.], requires_grad=True)`."
+        )
 
 
 def _like_root(scalar: Node, root: Node) -> Node:

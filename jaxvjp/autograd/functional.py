@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.backward import Tensors, grad
+from jaxvjp.autograd.accumulation import gradients_of, postponed
+from jaxvjp.autograd.backward import Tensors, filled, grad, rows
 from jaxvjp.core.engine import pull_back
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, detached, gradient_edges, known, reachable, record, variable_of
 from jaxvjp.core.modes import recording
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.transforms import between, pushforward
 from jaxvjp.creation import tensor
-from jaxvjp.levels import columns, rows
+from jaxvjp.levels import columns
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor import Tensor, wrap
@@ -121,13 +123,13 @@ class _Call:
         nodes = [each.node if self.create_graph else detached(each.node) for each in given]
         return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
 
-    def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node], create_graph: bool) -> list[Node | None]:
-        found = pull_back(roots, cotangents, self.leaves, create_graph).gradients
+    def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
+        found, *_ = gradients_of(roots, cotangents, self.leaves, create_graph)
         return [found.get(each) for each in self.leaves]
 
     def gradients(self) -> list[Node | None]:
         """The gradient of the scalar output, to be differentiated in turn; RuntimeError in strict mode."""
-        found = self.pulled(self.roots, [known(1, self.roots[0].aval)], True)
+        found = self.pulled(self.roots, [None], True)
         if self.strict:
             for position, each in enumerate(found):
                 if each is None:
@@ -156,9 +158,11 @@ class _Call:
         shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])
         return shown[0] if single else shown
 
-    def value(self) -> Any:
-        """What the function returned, without its graph unless that was asked for."""
-        return self.returned(self.roots, self.single_output)
+    def with_value(self, nodes: Sequence[Node], single: bool) -> tuple[Any, Any]:
+        """What the function returned, and the tensors of `nodes`: computed together, or with their graph."""
+        if not postponed(self.create_graph):
+            evaluate([*self.roots, *nodes])
+        return self.returned(self.roots, self.single_output), self.returned(nodes, single)
 
 
 def vjp(
@@ -194,7 +198,7 @@ def vjp(
         )
     found = call.pulled(call.roots, cotangents, create_graph)
     absent = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-    return call.value(), call.returned(call.filled(found, call.inputs, absent, "jacobian"), call.single_input)
+    return call.with_value(call.filled(found, call.inputs, absent, "jacobian"), call.single_input)
 
 
 def jvp(
@@ -224,7 +228,7 @@ def jvp(
         "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
         "backward trick to compute forward mode gradients. This is not allowed in strict mode."
     )
-    return call.value(), call.returned(call.filled(found, call.outputs, absent, "jacobian"), call.single_output)
+    return call.with_value(call.filled(found, call.outputs, absent, "jacobian"), call.single_output)
 
 
 def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
@@ -242,7 +246,8 @@ def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> lis
 
 
 def _has_python_steps(nodes: Sequence[Node], leaves: Sequence[Node]) -> bool:
-    return any(each.python is not None for each in between(nodes, leaves, gradient_edges))
+    steps = {each for each in reachable(nodes, gradient_edges) if each.special and each.python is not None}
+    return bool(steps) and not steps.isdisjoint(between(nodes, leaves, gradient_edges))
 
 
 def jacobian(
@@ -280,12 +285,12 @@ def jacobian(
     call = _Call("jacobian", func, inputs, create_graph, strict)
     with recording(True):
         call.run()
-        if vectorize and strict:
-            raise RuntimeError(
-                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-                "Please either set `strict=False` or `vectorize=False`."
-            )
-        found = _rows(call)
+    if vectorize and strict:
+        raise RuntimeError(
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
+        )
+    found = _rows(call)
     if strict:
         for i, row in enumerate(found):
             for j, each in enumerate(row):
@@ -304,33 +309,22 @@ def jacobian(
 
 def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
     """The Jacobian in torch's form, zeros for None."""
-    per_output = []
-    for output, row in zip(call.outputs, found, strict=True):
-        per_output.append(call.returned(_filled(row, output, call.inputs), call.single_input))
-    return per_output[0] if call.single_output else tuple(per_output)
-
-
-def _filled(row: Sequence[Node | None], output: Tensor, inputs: Sequence[Tensor]) -> list[Node]:
-    """One output's blocks of the Jacobian, zeros for None."""
-    avals = [output.node.aval.shaped((*output.shape, *each.shape)) for each in inputs]
-    return [known(0, aval) if each is None else each for aval, each in zip(avals, row, strict=True)]
+    per_output = tuple(
+        [
+            call.returned(filled(row, root.aval, call.leaves), call.single_input)
+            for root, row in zip(call.roots, found, strict=True)
+        ]
+    )
+    return per_output[0] if call.single_output else per_output
 
 
 def _rows(call: _Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
-    stops = set(call.leaves)
-
-    def onward(node: Node) -> Any:
-        return () if node in stops else gradient_edges(node)
-
     if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
-    reached = [set(reachable([root], onward)) if root.requires_grad else set() for root in call.roots]
-    found = rows(call.roots, call.leaves, call.create_graph)
-    return [
-        [each if leaf in of_root else None for each, leaf in zip(row, call.leaves, strict=True)]
-        for row, of_root in zip(found, reached, strict=True)
-    ]
+    del call.outputs  # nobody will ask for their values
+    nothing: list[Node | None] = [None] * len(call.leaves)
+    return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
 
 
 def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | None:
@@ -374,7 +368,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
 
     found = columns(run, arguments)
     per_output = [
-        tuple([wrap(each) for each in _filled(row, output, arguments)])
+        tuple([wrap(each) for each in filled(row, output.node.aval, [each.node for each in arguments])])
         for row, output in zip(found, outputs, strict=True)
     ]
     by_output = tuple([row if several_inputs else row[0] for row in per_output])
@@ -444,7 +438,7 @@ def vhp(
     absent = (
         "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode."
     )
-    return call.value(), call.returned(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
+    return call.with_value(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
 
 
 def hvp(
@@ -464,7 +458,7 @@ def hvp(
         "The hessian of the user-provided function is independent of entry {} in the grad_jacobian. This is not "
         "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD."
     )
-    return call.value(), call.returned(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
+    return call.with_value(call.filled(found, call.inputs, absent, "hessian"), call.single_input)
 
 
 def _gradient_of_scalar(

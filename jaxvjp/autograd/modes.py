@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from jaxvjp.core.engine import anomaly
-from jaxvjp.core.modes import grad_mode
+from jaxvjp.core.modes import changed, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,13 +31,16 @@ class _Mode:
     def __enter__(self) -> None:
         state = self._state()
         self._before.append([getattr(state, name) for name in self._settings])
-        for name, value in self._settings.items():
-            setattr(state, name, value)
+        self._set(self._settings.values())
 
     def __exit__(self, *_: object) -> None:
+        self._set(self._before.pop())
+
+    def _set(self, values: Iterable[bool]) -> None:
         state = self._state()
-        for name, value in zip(self._settings, self._before.pop(), strict=True):
+        for name, value in zip(self._settings, values, strict=True):
             setattr(state, name, value)
+        changed()
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)

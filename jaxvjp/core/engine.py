@@ -96,17 +96,17 @@ def pull_back(
     cotangents: Sequence[Node],
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
-    batch: int | None = None,
+    batch: tuple[int, ...] = (),
     unseen: bool = False,
     leaf_hooks: bool = True,
 ) -> Walk:
     """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
 
-    A target that no root depends on is absent from the result. With `batch` every cotangent has a leading dimension of
-    that size, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError, before
-    anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what was
-    since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the walk
-    must call none (`calls_python`).
+    A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
+    before its own, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError,
+    before anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what
+    was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
+    walk must call none (`calls_python`).
     """
     reached = reachable(roots, gradient_edges)
     now = _leaves_of_now(reached)
@@ -219,7 +219,7 @@ class _Sweep:
         targets: Sequence[Node] | None,
         now: Mapping[Node, Node],
         create_graph: bool,
-        batch: int | None,
+        batch: tuple[int, ...],
         unseen: bool,
         leaf_hooks: bool,
     ) -> None:

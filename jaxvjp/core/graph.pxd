@@ -1,7 +1,7 @@
 # What C knows of nodes: their attributes, each at its place and not in a dict. It must name all that graph.py sets.
 cimport cython
 
-from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
 from jaxvjp.core.places cimport user_line
 
 cdef extern from "Python.h":
@@ -31,15 +31,10 @@ cdef class Signature:
     cdef public object aval
     cdef public bint differentiable, saves
 
-cdef class Changes:
-    cdef public Py_ssize_t count
-
 cdef class Holder:
     cdef object __weakref__
     cdef public Node _node
 
-@cython.locals(those=Changes)
-cpdef changed()
 cpdef object leave_to_counting(object part)
 @cython.locals(node=Node, signature=Signature, mode=GradMode)
 cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import COMPILED, grad_mode, staging, transforming
+from jaxvjp.core.modes import COMPILED, changed, grad_mode, staging, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.devices import device
 from jaxvjp.ops.creation import full
@@ -102,25 +102,6 @@ class PythonBackward(Protocol):
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
     def free(self) -> None: ...
-
-
-class Changes:
-    """How often any tensor that was there already came to show, hold or be called with something else.
-
-    While the count stands still, what was found out about a tensor holds.
-    """
-
-    def __init__(self) -> None:
-        self.count = 0
-
-
-changes = Changes()
-
-
-def changed() -> None:
-    """Counts a change."""
-    those: Changes = changes
-    those.count += 1
 
 
 class Versions:
@@ -562,7 +543,7 @@ def detached(node: Node) -> Node:
     """`node`'s value, cut off from its gradient and its tangent."""
     if not node.requires_grad and not transforming().forward:
         return node
-    if node.value is not None and staging().journal is None:
+    if node.value is not None and staging().journal is None and not transforming().forward:
         return leaf(node.value, node.aval)
     return record(detach, (node,))
 

@@ -6,16 +6,22 @@ cdef extern from "Python.h":
     PyThreadState* PyThreadState_Get()
     unsigned long long PyThreadState_GetID(PyThreadState*)
 
-cdef class GradMode:
+cdef class Changes:
+    cdef public Py_ssize_t count
+
+cdef class Counted:
+    pass
+
+cdef class GradMode(Counted):
     cdef public bint enabled, inference
     cdef public object mutation, saving
 
-cdef class Transforming:
+cdef class Transforming(Counted):
     cdef public int depth, forward
     cdef public list batches, guards
     cdef public object level
 
-cdef class Staging:
+cdef class Staging(Counted):
     cdef public object journal
 
 cdef class Doing:
@@ -26,6 +32,7 @@ cdef class Doing:
 cdef Doing _last
 cdef unsigned long long _number
 
+cpdef changed()
 cpdef Doing doing()
 cpdef GradMode grad_mode()
 cpdef Transforming transforming()

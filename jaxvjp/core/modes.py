@@ -6,8 +6,43 @@ import threading
 from types import FunctionType
 from typing import Any
 
+from jaxvjp import dtypes
 
-class GradMode:
+
+class Changes:
+    """How often any tensor that was there already came to show, hold or be called with something else, and how often a
+    mode was set.
+
+    While the count stands still, what was found out about a tensor, and in the same thread about its modes, holds.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def clear(self) -> None:
+        """Says that what was found out holds no more."""
+        self.count += 1
+
+
+changes = Changes()
+dtypes.REMEMBERED.append(changes)
+
+
+def changed() -> None:
+    """Counts a change."""
+    those: Changes = changes
+    those.count += 1
+
+
+class Counted:
+    """Modes; to set one counts as a change."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        changed()
+        object.__setattr__(self, name, value)
+
+
+class GradMode(Counted):
     """Whether and how operations record gradients: the state behind `no_grad` and `enable_grad`.
 
     Attributes:
@@ -26,7 +61,7 @@ class GradMode:
         self.saving: Any = None
 
 
-class Transforming:
+class Transforming(Counted):
     """The transforms of functions that are under way.
 
     Attributes:
@@ -46,7 +81,7 @@ class Transforming:
         self.level: Any = None
 
 
-class Staging:
+class Staging(Counted):
     """The step that is being staged, if any.
 
     Attributes:
@@ -117,9 +152,11 @@ class recording:  # noqa: N801 - reads as a word: `with recording(False):`
         now = grad_mode()
         self.before = now.enabled
         now.enabled = self.enabled
+        changed()  # which nobody does for the compiled form here
 
     def __exit__(self, *_: object) -> None:
         grad_mode().enabled = self.before
+        changed()
 
 
 COMPILED = not isinstance(doing, FunctionType)

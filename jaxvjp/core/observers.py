@@ -18,7 +18,7 @@ class Walked(NamedTuple):
         gradients: for each leaf or target the node of its gradient, as it came out of the pass.
         before, after: for each whose `grad` was added to, the node that it showed before (None where there was none)
             and the one that it shows now.
-        batched: whether each cotangent held several.
+        batched: along how many dimensions, before its own, each cotangent held several.
         create_graph: whether the gradients can be differentiated in turn.
     """
 
@@ -27,7 +27,7 @@ class Walked(NamedTuple):
     gradients: Mapping[Any, Any]
     before: Mapping[Any, Any]
     after: Mapping[Any, Any]
-    batched: bool
+    batched: int
     create_graph: bool
 
 

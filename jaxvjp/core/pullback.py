@@ -34,16 +34,17 @@ def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Ca
 
 
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
-def pullback(*operands: Any, program: Program, wrt: Where, batched: bool) -> tuple[Any, ...]:
+def pullback(*operands: Any, program: Program, wrt: Where, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 
-    The operands are the program's leaves and one cotangent per output; if `batched`, as many in each as its first
-    dimension has, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
+    The operands are the program's leaves and one cotangent per output: several in each along its first dimensions, of
+    which so many are `batched`, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
     primal, primals = function_of(program, leaves, wrt)
     outputs, pull = jax.vjp(primal, *primals)
-    pull = jax.vmap(pull) if batched else pull
+    for _ in range(batched):
+        pull = jax.vmap(pull)
     results = pull(tuple(_conjugated(each) for each in cotangents))
     return (*outputs, *[_conjugated(each) for each in results])
 
@@ -58,7 +59,7 @@ def record_pullback(
     wrt: Sequence[int],
     cotangents: Sequence[Node],
     create_graph: bool,
-    batch: int | None = None,
+    batch: tuple[int, ...] = (),
 ) -> tuple[list[Node], list[Node]]:
     """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
 
@@ -66,13 +67,12 @@ def record_pullback(
     y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
     """
     operands = (*leaves, *cotangents)
-    rows = () if batch is None else (batch,)
-    primals = tuple([each.aval.shaped(each.aval.shape[len(rows) :]) for each in cotangents])
+    primals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
     def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
         pulled = [leaves[position].aval for position in positions]
-        avals = (*primals, *[each.shaped((*rows, *each.shape)) for each in pulled])
-        static = (program, positions, batch is not None)
+        avals = (*primals, *[each.shaped((*batch, *each.shape)) for each in pulled])
+        static = (program, positions, len(batch))
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges
         return items(node)
@@ -99,7 +99,7 @@ def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
-    made_from = reads(pullback, (program, wrt, False), [*structs, *outputs])[len(outputs) :]
+    made_from = reads(pullback, (program, wrt, 0), [*structs, *outputs])[len(outputs) :]
     # An array without elements JAX makes from nothing, whatever it was computed from.
     everything = tuple(range(len(structs) + len(outputs)))
     empty = [0 in program.leaves[position].shape for position in wrt]

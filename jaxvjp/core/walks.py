@@ -27,7 +27,7 @@ class Remembered:
         plan: what computes its results, on a table of the graph's values, then `constants`, then the plan's own.
         constants: Python numbers that the walk itself brought in.
         own: how many places the plan needs for itself.
-        gradients: the number of each leaf or target, and the place of its gradient in the table.
+        gradients: the number of each leaf or target, and the place of its gradient in the table with what that is.
         values: the number of each node that became known on the way, and the place of its value.
         walked: the numbers of the operations that the gradients went through.
     """
@@ -37,7 +37,7 @@ class Remembered:
         plan: Plan,
         constants: list[Any],
         own: list[None],
-        gradients: tuple[tuple[int, int], ...],
+        gradients: tuple[tuple[int, int, Aval], ...],
         values: tuple[tuple[int, int], ...],
         walked: tuple[int, ...],
     ) -> None:
@@ -65,8 +65,8 @@ class Question:
     """Which gradients `roots` have, given `cotangents` (None for 1), of `targets` or of every leaf.
 
     `added_to` says what a gradient will be added to: a node, or a word that tells the cases apart in which it is none.
-    `batch` is how many cotangents each of `cotangents` holds, if they are batched. With `create_graph` the gradients
-    shall be differentiable again, and nothing is computed.
+    `batch` are the dimensions, before its own, along which each of `cotangents` holds several. With `create_graph` the
+    gradients shall be differentiable again, and nothing is computed.
     """
 
     def __init__(
@@ -75,13 +75,12 @@ class Question:
         cotangents: Sequence[Node | None],
         targets: Sequence[Node] | None,
         added_to: Callable[[Node], Node | str] | None = None,
-        batch: int | None = None,
+        batch: tuple[int, ...] = (),
         create_graph: bool = False,
     ) -> None:
         if not create_graph:
             deferred.settle()
             heavy.settle()
-        self.batch = batch
         start = [*roots]
         question: list[Any] = [batch, len(roots)]
         for each in cotangents:
@@ -125,10 +124,8 @@ class Question:
                 node.forget()
         where = user_line(sys._getframe())
         gradients = []
-        for number, place in remembered.gradients:
-            node = nodes[number]
-            aval = node.aval if self.batch is None else Aval((self.batch, *node.aval.shape), node.aval.dtype)
-            gradients.append((node, leaf(values[place], aval, where=where)))
+        for number, place, aval in remembered.gradients:
+            gradients.append((nodes[number], leaf(values[place], aval, where=where)))
         return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
@@ -154,7 +151,7 @@ class Question:
                 plan.moved(lambda place: number[inner.nodes[place]]),
                 [each.value for each in constants],
                 [None] * (len(number) - len(self.survey.nodes) - len(constants)),
-                tuple((number[node], number[result]) for node, result in results.items()),
+                tuple((number[node], number[result], result.aval) for node, result in results.items()),
                 tuple((number[node], number[value]) for node, value in values.items() if value in outputs),
                 tuple(number[node] for node in walk.operations),
             ),

@@ -34,6 +34,13 @@ def name(text: str) -> ast.expr:
     return found
 
 
+def batched(function: ast.expr, dimensions: int) -> ast.expr:
+    """`function` over so many leading dimensions of its argument."""
+    for _ in range(dimensions):
+        function = call("jax.vmap", function)
+    return function
+
+
 def call(function: str | ast.expr, *arguments: ast.expr, **named: ast.expr) -> ast.expr:
     """A call."""
     callee = name(function) if isinstance(function, str) else function

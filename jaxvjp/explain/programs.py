@@ -15,7 +15,7 @@ from jaxvjp.core.program import Program
 from jaxvjp.core.pullback import pullback
 from jaxvjp.core.transforms import jvp, vmap
 from jaxvjp.explain.block import Expression, Step, Value
-from jaxvjp.explain.literals import Unwritable, call, literal, name
+from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
 from jaxvjp.explain.names import numbered
 from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
@@ -105,8 +105,7 @@ def transformed(scope: Scope, node: Node) -> Any:
                 for each, aval in zip(e[1:], [each.aval for each in node.inputs[count:]], strict=True)
             ]
             v = given[0] if not vjp.grouped else ast.Tuple(given, ast.Load())
-            callee = call("jax.vmap", e[0]) if static[2] else e[0]
-            return call(callee, v)
+            return call(batched(e[0], static[2]), v)
 
         result = Step([vjp.outputs[-1], *rest], pulled, [None] * len(wrt), order + 0.1, where, unpacked=True)
         scope.add(result)

@@ -22,7 +22,7 @@ from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
-from jaxvjp.explain.literals import Unwritable, call, literal, name
+from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
 from jaxvjp.explain.names import assigned
 from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
 from jaxvjp.explain.story import Event, Story, hooks_before, released
@@ -307,8 +307,7 @@ class _Writer:
 
         def written(e: Sequence[Expression]) -> Expression:
             v = ast.Tuple(list(e[1:]), ast.Load()) if several else e[1]
-            callee = call("jax.vmap", e[0]) if walked.batched else e[0]
-            return call(callee, v)
+            return call(batched(e[0], walked.batched), v)
 
         step = Step([pullback, *given], written, wanted, order, event.where, stays=True, unpacked=True)
         return self.top.add(step).outputs

@@ -178,7 +178,7 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
-    walked = Walked([node], [v], none, none, none, False, False)
+    walked = Walked([node], [v], none, none, none, 0, False)
     unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
     return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, {}, unpacked, [], True)
 

@@ -17,6 +17,7 @@ def full(fill_value, *, size: Shape):
 
 
 @op(public="")
-def one_hot(one, *, size: Shape, total: Index, offset: Index):
-    """`total` arrays of shape `size`: all zeros, but for one 1 each, which walks through from the array `offset` on."""
-    return one * jnp.eye(total, math.prod(size), -offset, one.dtype).reshape(total, *size)
+def one_hot(one, *, batch: Shape, size: Shape, offset: Index):
+    """A `batch` of arrays of shape `size`: all zeros, but for one 1 each, which walks through from the array `offset`
+    on."""
+    return one * jnp.eye(math.prod(batch), math.prod(size), -offset, one.dtype).reshape(*batch, *size)

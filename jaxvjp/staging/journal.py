@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.graph import Node, Versions, changed, next_serial
-from jaxvjp.core.modes import staging
+from jaxvjp.core.graph import Node, Versions, next_serial
+from jaxvjp.core.modes import changed, staging
 from jaxvjp.core.places import Where, located, user_line
 from jaxvjp.storage import Storage
 from jaxvjp.tensor import Tensor

@@ -22,15 +22,16 @@ import numpy as np
 from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import changed, changes, leaf
-from jaxvjp.core.modes import doing, grad_mode
+from jaxvjp.core.graph import leaf
+from jaxvjp.core.modes import changed, changes, doing, grad_mode
 from jaxvjp.core.observers import observers
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, is_leaf, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.storage import holding
+from jaxvjp.tensor import Tensor
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
@@ -54,12 +55,6 @@ class Miss:
 def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """What there is before a step is hot: it fits nothing."""
     return Miss
-
-
-def fresh(value: Any, aval: Any, where: Any) -> Tensor:
-    """A tensor of its own with that value; what `wrap(leaf(...))` makes, with nothing looked up."""
-    node = leaf(value, aval, where=where)
-    return wrap(node)
 
 
 def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
@@ -90,17 +85,33 @@ def placed(value: Any) -> jax.Array:
     return array
 
 
+def usual(enabled: bool, default: Any, precision: str) -> bool:
+    """Whether this thread does nothing but compute, under the modes of before."""
+    now = doing()
+    mode, transforms = now.grad_mode, now.transforming
+    return not (
+        transforms.depth
+        or transforms.forward
+        or now.staging.journal is not None
+        or observers.listening
+        or mode.enabled is not enabled
+        or mode.inference
+        or mode.saving is not None
+        or get_default_dtype() is not default
+        or get_float32_matmul_precision() is not precision
+    )
+
+
 NAMES = {
     "doing": doing,
-    "observers": observers,
-    "default_dtype": get_default_dtype,
-    "matmul_precision": get_float32_matmul_precision,
+    "usual": usual,
     "MISS": Miss,
     "changed": changed,
     "changes": changes,
     "counters": counters,
-    "fresh": fresh,
     "leaf": leaf,
+    "holding": holding,
+    "Tensor": Tensor,
     "rewritten": rewritten,
     "placed": placed,
     "references": sys.getrefcount,
@@ -127,12 +138,14 @@ class _Text:
             "default": get_default_dtype(),
             "precision": get_float32_matmul_precision(),
             "known": -1,
+            "thread": None,
             "fixed": frozenset(fixed),
             "storages": frozenset([each._storage for each in fixed]),
         }
         self.owners = {each.owner for each in variant.outside}
         self.sources: dict[int, str] = {}
         self.ties: dict[int, list[str]] = {}
+        self.differs: list[str] = []
         self._compile()
 
     def _compile(self) -> None:
@@ -168,13 +181,10 @@ class _Text:
         return found
 
     def _lines(self) -> Iterator[str]:
-        yield "global known"
-        yield (
-            "now = doing(); mode, transforms = now.grad_mode, now.transforming\n    "
-            "if transforms.depth or transforms.forward or now.staging.journal is not None or observers.listening "
-            f"or mode.enabled is not {grad_mode().enabled} or mode.inference or mode.saving is not None "
-            "or default_dtype() is not default or matmul_precision() is not precision: return MISS"
-        )
+        yield "global known, thread"
+        yield "count = changes.count"
+        yield "same = count == known and doing() is thread"
+        yield f"if not (same or usual({grad_mode().enabled}, default, precision)): return MISS"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         if type(self.structure) is int:
             yield f"if named or len(given) != {self.structure}: return MISS"
@@ -188,6 +198,8 @@ class _Text:
         yield from self._surroundings_checked()
         for place in range(len(self.variant.outside)):
             yield from self._tensor_checked(place)
+        if self.differs:
+            yield f"if not same and ({' or '.join(self.differs)}): return MISS"
         yield from self._dispatched()
         for write in self.variant.writes:
             self.names[f"where{write.place}"] = write.where
@@ -198,14 +210,17 @@ class _Text:
                 yield f"t{place}._grad = None"
             else:
                 owners[place] = f"g{place}"
-                made = self._fresh(f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
-                yield f"t{place}._grad = g{place} = {made}"
-        if self.variant.writes or self.variant.grads:
+                yield from self._fresh(f"g{place}", f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place}"
+        changed = bool(self.variant.writes or self.variant.grads)
+        if changed:
             yield "changed()"
-        yield f"known = {'changes.count' if self._as_before() else -1}"
+        if self._as_before():  # by what was counted before: what another thread changed meanwhile was not seen
+            yield "if not same: thread = doing()"
+            yield f"known = count + {int(changed)}"
         results = []
         for at, each in enumerate(self.variant.returned):
-            yield f"result{at} = {self._result(at, each, owners)}"
+            yield from self._result(f"result{at}", each, owners)
             if each.finished is not None:
                 self.names[f"finished{at}"] = each.finished.made
                 yield f"finished{at}(result{at})"
@@ -286,7 +301,7 @@ class _Text:
             differs.append(f"{t}._storage is not storage{place}")
             if tensor._storage is not None:
                 differs.append(f"storage{place}.version != {t}._seen")
-            yield f"if changes.count != known and ({' or '.join(differs)}): return MISS"
+            self.differs += differs
             return
         yield f"{s} = {t}._storage"
         differs.append(f"({s} is not None and ({s}.version != {t}._seen or {s} in storages))")
@@ -342,20 +357,21 @@ class _Text:
         yield f"    c{place}.where = where{place}"
         yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
-    def _fresh(self, value: str, aval: Any, where: Any) -> str:
-        name = f"at{len(self.names)}"
-        self.names[f"aval_{name}"], self.names[name] = aval, where
-        return f"fresh({value}, aval_{name}, {name})"
+    def _fresh(self, name: str, value: str, aval: Any, where: Any) -> Iterator[str]:
+        """A tensor of its own with that value."""
+        self.names[f"{name}_aval"], self.names[f"{name}_where"] = aval, where
+        yield f"{name} = holding(leaf({value}, {name}_aval, False, {name}_where), Tensor)"
 
-    def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
+    def _result(self, name: str, returned: Returned, owners: dict[int, str]) -> Iterator[str]:
         if returned.place is not None:
-            return f"t{returned.place}"
-        if returned.owner is not None:
-            return owners[returned.owner]
-        if returned.aval is None:
-            self.names[f"constant{at}"] = returned.value
-            return f"constant{at}"
-        if returned.output is None:
-            self.names[f"constant{at}"] = returned.value
-            return self._fresh(f"constant{at}", returned.aval, returned.where)
-        return self._fresh(f"r{self.outputs[returned.output]}", returned.aval, returned.where)
+            yield f"{name} = t{returned.place}"
+        elif returned.owner is not None:
+            yield f"{name} = {owners[returned.owner]}"
+        elif returned.output is not None:
+            yield from self._fresh(name, f"r{self.outputs[returned.output]}", returned.aval, returned.where)
+        else:
+            self.names[f"{name}_value"] = returned.value
+            if returned.aval is None:
+                yield f"{name} = {name}_value"
+            else:
+                yield from self._fresh(name, f"{name}_value", returned.aval, returned.where)

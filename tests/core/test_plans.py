@@ -120,7 +120,7 @@ def graphs_that_are_created(torch):
         if step == 3:
             h.retain_grad()
         if step == 4:
-            h.register_hook(lambda gradient: gradient * x)
+            h.register_hook(lambda gradient, x=x: gradient * x)
         v = torch.tensor(3.0, requires_grad=step == 5)
         wanted = [x, h] if step == 6 else [x]
         if step == 7:
