@@ -11,6 +11,7 @@ hot, on the values it is called with. So is what settings of XLA's it gains by: 
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -138,6 +139,8 @@ class Setting(NamedTuple):
     name: str
     options: dict[str, Any]
     without: str = ""
+    most: float = math.inf
+    """Bytes of operands up to which it is tried."""
 
     def __call__(self, compiler: Compiler) -> Compiler:
         """The compiler with these options, and without the pass named."""
@@ -157,7 +160,8 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         # that sines and exponentials are, then take half the time.
         Setting("wide", {"xla_cpu_prefer_vector_width": 512}),
         # Each operation on one core: of 65,536 floats, waking another core takes longer than its half of the work.
-        Setting("alone", {"xla_cpu_experimental_ynn_fusion_type": ""}, without="cpu-parallel-task-assigner"),
+        # Of many floats it is never right but while the machine has other work, as it may have when it is measured.
+        Setting("alone", {"xla_cpu_experimental_ynn_fusion_type": ""}, "cpu-parallel-task-assigner", most=1 << 21),
     )
 }
 """The settings to try one after the other with the way chosen, for each of JAX's platforms."""
@@ -345,11 +349,12 @@ class _Trial:
         # Of a program that reads nothing but numbers, the operands are NumPy's.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
+        size = sum(each.nbytes for each in operands)
         usual = together.__name__
         known = {usual: self.usual}
         ways: dict[str, Way] = {usual: together}
         for way in WAYS.get(platform, ()):
-            if way is not unfused or sum(each.nbytes for each in operands) <= LARGE:
+            if way is not unfused or size <= LARGE:
                 ways[way.__name__] = way
                 known |= _usable(way.__name__, way(self.of.traced, outputs), operands)
         gradients = {
@@ -365,7 +370,7 @@ class _Trial:
         best = min(known, key=weight)
         compiled, compiler = known[best], cast(Compiler, jax.jit)
         settings: list[str] = []
-        for setting in SETTINGS.get(platform, ()):
+        for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
             other = _usable(setting.name, ways[best](self.of.traced, outputs, setting(compiler)), operands)
             if other:
                 timed = _seconds({best: compiled, **other}, operands)

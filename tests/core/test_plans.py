@@ -353,7 +353,7 @@ def test_a_setting_is_taken_if_it_gains_by_what_is_staged_too(choosy, monkeypatc
     compiled = []
 
     class Fake:
-        name = "fake"
+        name, most = "fake", float("inf")
 
         def __call__(self, compiler):
             return lambda function, **options: compiled.append(function) or compiler(function, **options)
