@@ -72,7 +72,7 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
     return {
         "first": first,
         "seconds": {name: statistics.median(each) for name, each in seconds.items()},
-        "way": max(programs, key=lambda each: each.program.weight).choice.way if programs else "",
+        "way": str(max(programs, key=lambda each: each.program.weight).choice) if programs else "",
         "compiles": compiles / calls,
         "dispatches": dispatches / calls,
     }

@@ -6,17 +6,18 @@ program may be measured to choose between ways of compiling it (`choosing`). `pr
 XLA on a CPU recomputes a chain of elementwise operations for each result that it fuses it into: the loss and the
 gradient of fifty links of `sin(z) * 1.1 + exp(-z)`, compiled together, take thirty times as long as compiled apart. On
 two million floats it is the other way round, so which way is best is found out by trying, once the program has proved
-hot, on the values it is called with.
+hot, on the values it is called with. So is what settings of XLA's it gains by: of wider vectors, or of one core.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import numpy as np
@@ -30,7 +31,9 @@ Compiled = Callable[..., Sequence[Any]]
 Compiler = Callable[..., Compiled]
 """`jax.jit`, or what takes a function and options as it does."""
 TRIALS = 3
-"""How often a way is timed; the fastest run counts."""
+"""How often a way is timed at least; the fastest run counts."""
+ENOUGH = 0.01
+"""Seconds of timing after which no more runs than those are made."""
 HOT = 8
 """Calls after which a program is hot."""
 WORTHWHILE = 100e-6
@@ -41,8 +44,11 @@ QUICK = 8
 """Operations of a program that is compiled at its first call, whether or not there will be a second."""
 LARGE = 1 << 25
 """Bytes of operands from which on a program is not tried in a way that keeps every result in memory."""
-GAIN = 0.8
+GAIN = 0.9
 """What part of the time another way must do with, to be taken."""
+
+PASSES = "xla_disable_hlo_passes"
+"""The option of XLA's that names, with commas between them, passes to leave out."""
 
 
 class Counters:
@@ -114,7 +120,7 @@ def together(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compi
 
 def unfused(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
     """All outputs in one program, each operation of it for itself, with an array for each of their results."""
-    return compiler(run, compiler_options={"xla_disable_hlo_passes": "fusion"})
+    return compiler(run, compiler_options={PASSES: "fusion"})
 
 
 def apart(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled | None:
@@ -127,11 +133,49 @@ WAYS: dict[str, tuple[Way, ...]] = {"cpu": (apart, unfused)}
 """The ways to try besides `together`, for each of JAX's platforms; none where that one is not known to go wrong."""
 
 
+class Setting(NamedTuple):
+    """Options of XLA's with which a program may run faster, whichever way it is compiled."""
+
+    name: str
+    options: dict[str, Any]
+    without: str = ""
+    most: float = math.inf
+    """Bytes of operands up to which it is tried."""
+
+    def __call__(self, compiler: Compiler) -> Compiler:
+        """The compiler with these options, and without the pass named."""
+
+        def compile(function: Compiled, compiler_options: dict[str, Any] | None = None, **others: Any) -> Compiled:
+            options = {**(compiler_options or {}), **self.options}
+            if self.without:
+                options[PASSES] = ",".join(filter(None, [options.get(PASSES), self.without]))
+            return compiler(function, compiler_options=options, **others)
+
+        return compile
+
+
+SETTINGS: dict[str, tuple[Setting, ...]] = {
+    "cpu": (
+        # Vectors of 512 bits, where XLA takes half of that although the processor has them: polynomials, such as those
+        # that sines and exponentials are, then take half the time.
+        Setting("wide", {"xla_cpu_prefer_vector_width": 512}),
+        # Each operation on one core: of 65,536 floats, waking another core takes longer than its half of the work.
+        # Of many floats it is never right but while the machine has other work, as it may have when it is measured.
+        Setting("alone", {"xla_cpu_experimental_ynn_fusion_type": ""}, "cpu-parallel-task-assigner", most=1 << 21),
+    )
+}
+"""The settings to try one after the other with the way chosen, for each of JAX's platforms."""
+
+
 class Choice(NamedTuple):
-    """How a program is compiled, and the seconds that each way was seen to take."""
+    """How a program is compiled: the way, the settings, and the seconds that each was seen to take."""
 
     way: str
     seconds: dict[str, float]
+    settings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join([self.way, *self.settings])
 
 
 COMPLEX = frozenset([np.dtype(np.complex64), np.dtype(np.complex128)])
@@ -217,6 +261,9 @@ class Executable:
             return jax.jit(function, donate_argnums=donated, **options).lower(*arrays).compile()
 
         way = next(each for each in (together, *WAYS.get("cpu", ())) if each.__name__ == self.choice.way)
+        for setting in SETTINGS.get("cpu", ()):
+            if setting.name in self.choice.settings:
+                compiler = setting(compiler)
         with jax.enable_x64(True):
             compiled = way(run, split(self.program), compiler)
         assert compiled is not None
@@ -297,31 +344,64 @@ class _Trial:
         return self.usual(*operands)
 
     def choose(self, operands: tuple[Any, ...]) -> None:
-        """Times every way on `operands`, and settles on the fastest."""
+        """Times every way on `operands`, then the fastest with every setting, and settles on what was fastest."""
         outputs = split(self.of.program)
-        known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
         # Of a program that reads nothing but numbers, the operands are NumPy's.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
+        size = sum(each.nbytes for each in operands)
+        usual = together.__name__
+        known = {usual: self.usual}
+        ways: dict[str, Way] = {usual: together}
         for way in WAYS.get(platform, ()):
-            if way is unfused and sum(each.nbytes for each in operands) > LARGE:
-                continue
-            compiled = way(self.of.traced, outputs)
-            if compiled is not None:
-                known[way.__name__] = (_seconds(compiled, operands), compiled)
-        seconds = {name: each for name, (each, _) in known.items()}
-        best = min(seconds, key=lambda name: seconds[name] * (GAIN if name == together.__name__ else 1))
-        self.of.settle(known[best][1], Choice(best, seconds))
+            if way is not unfused or size <= LARGE:
+                ways[way.__name__] = way
+                known |= _usable(way.__name__, way(self.of.traced, outputs), operands)
+        gradients = {
+            f"{name}, nothing read": each.without_shown for name, each in known.items() if isinstance(each, Apart)
+        }
+        seconds = _seconds(known | gradients, operands)
+
+        def weight(name: str) -> float:
+            # Half of what it takes to show values counts, for they are computed only where somebody reads them.
+            least = seconds.get(f"{name}, nothing read", seconds[name])
+            return (seconds[name] + least) / 2 * (GAIN if name == usual else 1)
+
+        best = min(known, key=weight)
+        compiled, compiler = known[best], cast(Compiler, jax.jit)
+        settings: list[str] = []
+        for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
+            other = _usable(setting.name, ways[best](self.of.traced, outputs, setting(compiler)), operands)
+            if other:
+                timed = _seconds({best: compiled, **other}, operands)
+                seconds[setting.name] = timed[setting.name]
+                if timed[setting.name] < GAIN * timed[best]:
+                    compiled, compiler = other[setting.name], setting(compiler)
+                    settings.append(setting.name)
+        self.of.settle(compiled, Choice(best, seconds, tuple(settings)))
 
 
-def _seconds(compiled: Compiled, operands: tuple[Any, ...]) -> float:
-    """The fastest of a few runs, after one that compiles."""
-    _finished(compiled(*operands))
-    best = float("inf")
-    for _ in range(TRIALS):
-        start = time.perf_counter()
+def _usable(name: str, compiled: Compiled | None, operands: tuple[Any, ...]) -> dict[str, Compiled]:
+    """The function by its name, once it has compiled; nothing if there is none or XLA knows no such option."""
+    if compiled is None:
+        return {}
+    try:
         _finished(compiled(*operands))
-        best = min(best, time.perf_counter() - start)
+    except jax.errors.JaxRuntimeError:
+        return {}
+    return {name: compiled}
+
+
+def _seconds(known: dict[str, Compiled], operands: tuple[Any, ...]) -> dict[str, float]:
+    """The fastest of a few runs of each function, which take turns."""
+    best = dict.fromkeys(known, float("inf"))
+    begun, rounds = time.perf_counter(), 0
+    while rounds < TRIALS or time.perf_counter() - begun < ENOUGH:
+        rounds += 1
+        for name, compiled in known.items():
+            start = time.perf_counter()
+            _finished(compiled(*operands))
+            best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 

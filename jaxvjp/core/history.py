@@ -110,7 +110,7 @@ def explain_program(last: int = 10) -> str:
 def _described(programs: Iterable[tuple[Where, Executable]]) -> Iterable[str]:
     for where, executable in programs:
         line = located(where)
-        way, seconds = executable.choice
-        timed = ", ".join(f"{name} {each * 1e6:.0f} µs" for name, each in seconds.items())
+        choice = executable.choice
+        timed = ", ".join(f"{name} {each * 1e6:.0f} µs" for name, each in choice.seconds.items())
         place = "?" if line is None else f"{line.filename}:{line.number}"
-        yield f"{place}: {executable.program.weight} operations, compiled {way}" + (f" ({timed})" if timed else "")
+        yield f"{place}: {executable.program.weight} operations, compiled {choice}" + (f" ({timed})" if timed else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from weakref import ref
 
+import jax
 import numpy as np
 import pytest
 
@@ -364,6 +365,66 @@ def test_every_way_gives_the_same(choosy, monkeypatch, way):
     assert way.__name__ in {each.way for each in choices()}
     assert losses == pytest.approx([losses[0]] * 14)
     assert np.allclose(grads, grads[0], rtol=1e-5)
+
+
+def grads_of(x, steps=14):
+    """The gradients of as many steps, by which a program is hot and settled."""
+    grads = []
+    for _ in range(steps):
+        links(jaxvjp, x, 3).sum().backward()
+        grads.append(x.grad.tolist())
+        x.grad = None
+    return grads
+
+
+def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla_is_passed_over(choosy, monkeypatch):
+    forced(monkeypatch, compilation.apart)
+    wide, alone = compilation.SETTINGS["cpu"]
+    unknown = compilation.Setting("unknown", {"xla_cpu_no_such_option": True})
+    monkeypatch.setitem(compilation.SETTINGS, "cpu", (wide, unknown, alone))
+    made = []
+
+    def compiler(function, **options):
+        made.append(options)
+        return jax.jit(function, **options)
+
+    step = alone(wide(compiler))
+    assert compilation.unfused(lambda x: (x + 1,), compilation.NOT_SPLIT, step)(1.0)[0] == 2
+    assert made[0]["compiler_options"] == {
+        **wide.options,
+        **alone.options,
+        compilation.PASSES: f"fusion,{alone.without}",
+    }
+    x = leaf(*np.linspace(-1, 1, 13))
+    grads = grads_of(x)
+    assert "apart, wide, alone" in {str(each) for each in choices()}
+    assert np.allclose(grads, grads[0], rtol=1e-5)
+    assert "compiled apart, wide, alone" in jaxvjp.explain_program()
+    before = compilation.counters.compiles
+    grads_of(x)
+    assert compilation.counters.compiles == before
+
+
+@pytest.mark.parametrize(("gain", "told", "uses"), [(1e9, "together, fake", 2), (0.0, "together", 1)])
+def test_a_setting_is_taken_if_it_gains_by_what_is_staged_too(choosy, monkeypatch, gain, told, uses):
+    compiled = []
+
+    class Fake:
+        name, most = "fake", float("inf")
+
+        def __call__(self, compiler):
+            return lambda function, **options: compiled.append(function) or compiler(function, **options)
+
+    monkeypatch.setitem(compilation.WAYS, "cpu", ())
+    monkeypatch.setitem(compilation.SETTINGS, "cpu", (Fake(),))
+    monkeypatch.setattr(compilation, "GAIN", gain)
+    x = leaf(*np.linspace(-1, 1, 15 if gain else 16))
+    grads_of(x)
+    settled = next(each for each in last_walk().plan.dispatches if each.executable.choice.seconds).executable
+    assert str(settled.choice) == told
+    compiled[:] = compiled[-1:]  # what was pending before may be a program of its own
+    settled.for_always([x.value], [np.ones(len(each), own.numpy) for own, each in settled.packs.items()])
+    assert len(compiled) == uses
 
 
 def test_a_loss_that_nobody_reads_is_not_computed(choosy, monkeypatch, counted):
