@@ -6,6 +6,8 @@ cdef extern from "Python.h":
     PyThreadState* PyThreadState_Get()
     unsigned long long PyThreadState_GetID(PyThreadState*)
 
+    int PyObject_GenericSetAttr(object, object, object) except -1
+
 cdef class Changes:
     cdef public Py_ssize_t count
 

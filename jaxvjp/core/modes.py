@@ -39,7 +39,10 @@ class Counted:
 
     def __setattr__(self, name: str, value: Any) -> None:
         changed()
-        object.__setattr__(self, name, value)
+        if COMPILED:
+            PyObject_GenericSetAttr(self, name, value)  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
+        else:
+            object.__setattr__(self, name, value)
 
 
 class GradMode(Counted):
