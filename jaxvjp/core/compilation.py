@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxvjp.core.places import Where
 from jaxvjp.core.program import Program, replay
 from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
@@ -157,6 +158,7 @@ class Executable:
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
+        where: the line that needed it first.
         known: whether `history` has been told of it.
         device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
@@ -180,6 +182,7 @@ class Executable:
             self.device = jax_device(place)
             self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
+        self.where: Where = None
         self.known = False
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
@@ -197,6 +200,10 @@ class Executable:
             for index, position in enumerate(positions):
                 leaves[position] = pack[index]
         return replay(self.program, leaves)
+
+    def split(self) -> Split:
+        """The outputs, of which some may be wanted without the others."""
+        return split(self.program)
 
     @property
     def settled(self) -> bool:
@@ -218,7 +225,7 @@ class Executable:
 
         way = next(each for each in (together, *WAYS.get("cpu", ())) if each.__name__ == self.choice.way)
         with jax.enable_x64(True):
-            compiled = way(run, split(self.program), compiler)
+            compiled = way(run, self.split(), compiler)
         assert compiled is not None
         return compiled
 
@@ -298,7 +305,7 @@ class _Trial:
 
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, and settles on the fastest."""
-        outputs = split(self.of.program)
+        outputs = self.of.split()
         known = {together.__name__: (_seconds(self.usual, operands), self.usual)}
         # Of a program that reads nothing but numbers, the operands are NumPy's.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)

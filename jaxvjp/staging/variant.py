@@ -16,6 +16,7 @@ from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, leaf, reachable
 from jaxvjp.core.places import Where
 from jaxvjp.core.plan import Plan, plan_of, survey
+from jaxvjp.core.rolled import rolled
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
@@ -105,7 +106,7 @@ class Variant:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # if it has one, that is of a tensor outside, and another at the next call
         self.recorded = found = survey(outputs, outputs)
-        self.plan = Plan((), tuple(found.kept)) if live else plan_of(found)
+        self.plan = Plan((), tuple(found.kept)) if live else rolled(plan_of(found))
         for argument, each in enumerate(arguments):
             if isinstance(each, Tensor) and each not in self._places:
                 self._add(each, argument=argument)
