@@ -65,7 +65,7 @@ class Variant:
         grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
         returned: the leaves of the result.
         calls: how often it was run in general terms.
-        compiled: once it is hot, its program with all numbers as constants, twice: as it is, and with donated arrays.
+        compiled: once it is hot, what `warm` had compiled of it, with all numbers as constants.
     """
 
     def __init__(self, journal: Journal, surroundings: Surroundings, arguments: list[Any], result: Any) -> None:
