@@ -114,20 +114,32 @@ def runs(
 ) -> list[list[Node]]:
     """`nodes` cut into runs of at most PIECE operations, and after each that `ends_run` picks.
 
-    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. Of a graph
+    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. A run that
+    begins with a line of a loop of the user's ends before that line, so that the next one does the same. Of a graph
     that is `unseen` the runs are short and follow the user's loops, so that a longer one has runs of the same kinds.
     """
     if unseen:
         return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_run))]
     result: list[list[Node]] = []
     total = PIECE + 1
+    begun = before = 0  # where in the last run a round of the loop that it began with began last, after how many
     for node in nodes:
         weight = weight_of(node)
+        if result and weight and node.operation is result[-1][0].operation and node.where == result[-1][0].where:
+            begun, before = len(result[-1]), total
         if not result or (weight and total + weight > PIECE):
-            result.append([])
-            total = 0
+            if 2 * before < PIECE or total - before + weight > PIECE:
+                begun, before = len(result[-1]) if result else 0, total
+            rest = result[-1][begun:] if result else []
+            if rest:
+                del result[-1][begun:]
+            result.append(rest)
+            total -= before
+            begun = before = 0
         result[-1].append(node)
-        total = PIECE if ends_run(node) else total + weight
+        total += weight
+        if ends_run(node):
+            total, before = PIECE, 0
     return result
 
 

@@ -31,7 +31,7 @@ ROUNDS = 4
 """Rounds that make a loop, at the least."""
 PERIOD = 6
 """Dispatches that a round consists of, at the most: of a backward pass two, where a gradient is added up."""
-BODY = 1100
+BODY = 288
 """Operations of a round, at the most: it is compiled as a whole."""
 ATTEMPTS = 8
 """How often loops are cut shorter, because what happens within them is wanted outside, before all is left as it is."""
