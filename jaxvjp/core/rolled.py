@@ -40,15 +40,16 @@ ROOMY = 1 << 20
 
 
 class Body(NamedTuple):
-    """What a compiled loop does. A source is numbered as in a Program: output k is k, leaf k is -1 - k.
+    """What a compiled loop does.
 
     Attributes:
         program: one round.
-        carried: for leaves, the output that each is in the next round.
+        carried: for outputs, the leaf that each is in the next round.
         stacked: leaves that are read from a stack, and which way: 1 for forward, -1 for backward.
         last: the outputs that are given as the last round has them.
-        kept: the sources that a stack is given of, with the abstract value of each.
-        room: how many rounds stacks and numbers are there for; 0 where there are none.
+        kept: the outputs of all rounds of which a stack is given, and the abstract value of each. If it is carried, the
+            stack begins with what the first round read.
+        room: how many entries stacks have and for how many rounds there are numbers; 0 where there are neither.
     """
 
     program: Program
@@ -75,38 +76,37 @@ class Loop(Executable):
         """Nothing: whatever a round shows is computed with it."""
         return NOT_SPLIT
 
+    def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The same with a few rounds only."""
+        *others, turns = operands
+        return (*others, np.array([min(turns[0], ROUNDS), *turns[1:]], turns.dtype))
+
     def run(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs that are given, then the stacks."""
-        carried, stacked, last, kept, room = self.body[1:]
+        body = self.body
+        carried = dict(body.carried)
         *given, turns = operands
         arrays = dict(zip(self.arrays, given, strict=False))
-        packs = [_rows(each, room) for each in given[len(self.arrays) :]]
-        start = {leaf: (turns[1 + number], step) for number, (leaf, step) in enumerate(stacked)}
-        now = {output: arrays[leaf] for leaf, output in carried}
-        if not now.keys() >= {*last, *[source for source, _ in kept if source >= 0]}:
-            rows = [each[0] for each in packs]
-            first = {leaf: array[0] if leaf in start else array for leaf, array in arrays.items()}
-            given_first = jax.eval_shape(super().run, *first.values(), *rows)
-            now = {output: jnp.zeros(each.shape, each.dtype) for output, each in enumerate(given_first)} | now
+        packs = [_rows(each, body.room) for each in given[len(self.arrays) :]]
+        start = {leaf: (turns[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
+        state = {output: arrays[leaf] for output, leaf in body.carried}
+        if not carried.keys() >= set(body.last):  # there is no value before the first round, and its type must be known
+            leaves = [array[0] if leaf in start else array for leaf, array in arrays.items()]
+            results = jax.eval_shape(super().run, *leaves, *[each[0] for each in packs])
+            state |= {each: jnp.zeros_like(results[each]) for each in body.last if each not in carried}
 
-        def turn(number: Any, state: Any) -> Any:
-            before, stacks = state
-            read = {
-                leaf: _at(array, start[leaf][0] + start[leaf][1] * number) if leaf in start else array
-                for leaf, array in arrays.items()
-            }
-            read.update({leaf: before[output] for leaf, output in carried})
-            results = super(Loop, self).run(*read.values(), *[_at(each, number) for each in packs])
-            entries = [results[source] if source >= 0 else read[-1 - source] for source, _ in kept]
-            stacks = [
-                lax.dynamic_update_index_in_dim(stack, entry, number, 0)
-                for stack, entry in zip(stacks, entries, strict=True)
-            ]
-            return {output: results[output] for output in before}, stacks
+        def turn(number: Any, before: Any) -> Any:
+            state, stacks = before
+            read = {leaf: state[output] for output, leaf in body.carried}
+            read |= {leaf: _at(arrays[leaf], begun + step * number) for leaf, (begun, step) in start.items()}
+            results = super(Loop, self).run(*({**arrays, **read}).values(), *[_at(each, number) for each in packs])
+            entries = [state[each] if each in carried else results[each] for each, _ in body.kept]
+            return {each: results[each] for each in state}, _with(stacks, entries, number)
 
-        stacks = [jnp.zeros((room, *aval.shape), aval.dtype.numpy) for _, aval in kept]
-        now, stacks = lax.fori_loop(np.int32(0), turns[0], turn, (now, stacks))
-        return (*[now[output] for output in last], *stacks)
+        stacks = [jnp.zeros((body.room, *aval.shape), aval.dtype.numpy) for _, aval in body.kept]
+        state, stacks = lax.fori_loop(np.int32(0), turns[0], turn, (state, stacks))
+        entries = [state[each] if each in carried else None for each, _ in body.kept]
+        return (*[state[each] for each in body.last], *_with(stacks, entries, turns[0]))
 
 
 loop: Callable[[Body], Loop] = lru_cache(maxsize=EXECUTABLES)(Loop)
@@ -121,9 +121,16 @@ def _rows(pack: Any, room: int) -> Any:
 
 
 def _at(rows: Any, number: Any) -> Any:
-    if len(rows) == 1:
-        return rows[0]
-    return lax.dynamic_index_in_dim(jnp.asarray(rows), number, 0, keepdims=False)
+    """One of the rows; the only one there is, if there is but one."""
+    return rows[0] if len(rows) == 1 else lax.dynamic_index_in_dim(jnp.asarray(rows), number, 0, keepdims=False)
+
+
+def _with(stacks: Sequence[Any], entries: Sequence[Any], number: Any) -> list[Any]:
+    """The stacks with an entry each at that number, where there is one."""
+    return [
+        stack if entry is None else lax.dynamic_update_index_in_dim(stack, entry, number, 0)
+        for stack, entry in zip(stacks, entries, strict=True)
+    ]
 
 
 class Round(NamedTuple):
@@ -194,10 +201,10 @@ def program_of(dispatches: Sequence[Dispatch]) -> Program:
 
 
 class Stack(NamedTuple):
-    """What a source was in each round of a loop; loops are numbered."""
+    """What an output was in all rounds of a loop; loops are numbered."""
 
     loop: int
-    source: int
+    output: int
 
 
 class Carried(NamedTuple):
@@ -228,27 +235,15 @@ class Found(NamedTuple):
     rounds: list[Round]
     roles: list[Role]
 
-    def sources(self) -> list[int]:
-        """What there may be a stack of."""
-        return [-1 - leaf for leaf, role in enumerate(self.roles) if type(role) is Carried] + [
-            *range(len(self.rounds[0].gives))
-        ]
+    def carried(self) -> dict[int, int]:
+        """For outputs, the leaf that each is in the next round."""
+        return {role.output: leaf for leaf, role in enumerate(self.roles) if type(role) is Carried}
 
-    def place(self, source: int, number: int) -> int:
-        """The place of what a source is in a round."""
-        given = self.rounds[number]
-        return given.gives[source] if source >= 0 else given.reads[-1 - source]
-
-    def place_of_stack(self, source: int) -> int:
-        """Where a stack can be put: at the place of an entry that nothing else will be put at.
-
-        Of the same output, of which there may be another stack, it takes the second.
-        """
-        if source >= 0:
-            return self.place(source, 0)
-        role = self.roles[-1 - source]
-        assert type(role) is Carried
-        return self.place(role.output, 1)
+    def entries(self, output: int) -> list[int]:
+        """The places of what is in a stack of that output, which is itself put at the place that the first round would
+        give it."""
+        first = [self.rounds[0].reads[leaf] for each, leaf in self.carried().items() if each == output]
+        return first + [each.gives[output] for each in self.rounds]
 
     def reads(self) -> list[int]:
         """The places of the arrays that it reads as they are."""
@@ -280,10 +275,9 @@ class Search:
                 self.single.append(self.dispatches[place])
                 place += 1
                 continue
-            for source in found.sources():
-                for number in range(len(found.rounds)):
-                    entries = self.entries.setdefault(found.place(source, number), {})
-                    entries[Stack(len(self.loops), source)] = number
+            for output in range(len(found.rounds[0].gives)):
+                for number, each in enumerate(found.entries(output)):
+                    self.entries.setdefault(each, {})[Stack(len(self.loops), output)] = number
             self.loops.append(found)
             place = found.end
 
@@ -299,7 +293,9 @@ class Search:
         rounds: list[Round] = []
         roles: list[Role] = []
         place = start
-        while place + period <= len(self.dispatches) and self.cuts.isdisjoint(range(place + (not rounds), place + period)):
+        while place + period <= len(self.dispatches) and self.cuts.isdisjoint(
+            range(place + (not rounds), place + period)
+        ):
             found = round_of(self.dispatches[place : place + period])
             if rounds and found.shape != rounds[0].shape:
                 break
@@ -356,7 +352,7 @@ class Search:
         for found, program in zip(self.loops, programs, strict=True):
             for role, aval in zip(found.roles, program.leaves, strict=True):
                 if type(role) is Stacked:
-                    stacks[role.stack.loop][role.stack.source] = aval
+                    stacks[role.stack.loop][role.stack.output] = aval
         read = self.read()
         dispatches: list[Dispatch] = []
         place = 0
@@ -376,12 +372,12 @@ class Search:
         last = [output for output, place in enumerate(rounds[-1].gives) if place in read]
         room = 0
         if kept or NUMBER in roles:
-            room = 1 << (len(rounds) - 1).bit_length()
+            room = 1 << len(rounds).bit_length()
             if room * sum(each.nbytes for each in kept.values()) > ROOMY:
-                room = len(rounds)
+                room = len(rounds) + 1
         body = Body(
             program,
-            tuple([(leaf, role.output) for leaf, role in enumerate(roles) if type(role) is Carried]),
+            tuple(found.carried().items()),
             tuple([(leaf, role.step) for leaf, role in stacked.items()]),
             tuple(last),
             tuple(kept.items()),
@@ -391,13 +387,15 @@ class Search:
         called.where = self.dispatches[found.start].executable.where
         places = list(rounds[0].reads)
         for leaf, role in stacked.items():
-            places[leaf] = self.loops[role.stack.loop].place_of_stack(role.stack.source)
+            places[leaf] = self.loops[role.stack.loop].rounds[0].gives[role.stack.output]
         rows = [each.reads for each in rounds] + [rounds[-1].reads] * (room - len(rounds))
         return Dispatch(
             called,
             tuple([places[leaf] for leaf in called.arrays]),
-            tuple([(dtype.numpy, tuple([row[each] for row in rows for each in of])) for dtype, of in called.packs.items()]),
-            tuple([rounds[-1].gives[output] for output in last] + [found.place_of_stack(source) for source in kept]),
+            tuple(
+                [(dtype.numpy, tuple([row[each] for row in rows for each in of])) for dtype, of in called.packs.items()]
+            ),
+            tuple([rounds[-1].gives[output] for output in last] + [rounds[0].gives[output] for output in kept]),
             (),
             np.array([len(rounds), *[role.start for role in stacked.values()]], np.int32),
         )

@@ -80,7 +80,8 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
 
     The arguments are as given, and `structure` is their number, or they are the leaves of given ones of a `structure`.
 
-    None where the general way has to do: the program is more than a few, is still being chosen, or the step does what is rare.
+    None where the general way has to do: there are more than a few programs, how to compile them is not chosen yet, or
+    the step does what is rare.
     """
     dispatches = variant.plan.dispatches
     if variant.calls < HOT or not 1 <= len(dispatches) <= SEVERAL or variant.replaced or variant.required:
@@ -174,7 +175,7 @@ class _Text:
             values = [now[each] for each in dispatch.arrays]
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
             constants += [] if dispatch.turns is None else [dispatch.turns]
-            run = dispatch.executable.for_always(values, constants)
+            run: Any = dispatch.executable.for_always(values, constants)
             # The methods: to find them at each call takes a tenth of a microsecond.
             runs.append(run.__call__)
             if len(dispatches) > 1:  # the next one's operands are like the results
@@ -186,7 +187,7 @@ class _Text:
                 if self.operands.get(each) in overwritten and now[each].nbytes >= DONATED
             ]
             if large and not isinstance(run, Apart):
-                over = dispatch.executable.for_always(values, constants, tuple(large))
+                over: Any = dispatch.executable.for_always(values, constants, tuple(large))
                 donated = [dispatch.arrays[at] for at in large]
                 return runs, over.__call__, [(each, self.operands[each]) for each in donated]
         return runs, None, []
