@@ -45,7 +45,7 @@ class Body(NamedTuple):
     Attributes:
         program: one round.
         carried: for outputs, the leaf that each is in the next round.
-        stacked: leaves that are read from a stack, and which way: 1 for forward, -1 for backward.
+        stacked: leaves that are read from a stack, and by how many entries each round goes further there.
         last: the outputs that are given as the last round has them.
         kept: the outputs of all rounds of which a stack is given, and the abstract value of each. If it is carried, the
             stack begins with what the first round read.
@@ -214,7 +214,8 @@ class Carried(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """A leaf that is an entry of a stack: in the first round that at `start`, then one `step` further each time."""
+    """A leaf that is an entry of a stack: in the first round that at `start`, and `step` entries further each time. The
+    rounds of a backward pass go back, and may be twice as long as those forward."""
 
     stack: Stack
     start: int
@@ -319,7 +320,7 @@ class Search:
             else:
                 entries, further = self.entries.get(before, {}), self.entries.get(after, {})
                 steps = [(each, at, further[each] - at) for each, at in entries.items() if each in further]
-                roles.append(next((Stacked(*each) for each in steps if each[2] in (1, -1)), SAME))
+                roles.append(next((Stacked(*each) for each in steps if each[2]), SAME))
         return roles
 
     def _goes_on(self, roles: list[Role], rounds: list[Round], found: Round) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import compilation, evaluation, program, rolled, walks
+from jaxvjp.core import compilation, engine, evaluation, program, rolled, walks
 from jaxvjp.core.compilation import counters
 from tests.oracle import agree, agreement_of, plain, programs_of, same
 
@@ -17,6 +17,7 @@ PIECE = 12
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
     monkeypatch.setattr(program, "PIECE", PIECE)
+    monkeypatch.setattr(engine, "PIECE", PIECE)
 
 
 @pytest.fixture
@@ -94,7 +95,26 @@ def integers(torch, rounds):
     return count, count.tolist()
 
 
-LOOPS = [numbers_that_differ, what_each_round_began_with, carried_across, parameters, doubles, integers]
+def rows_of_a_sequence(torch, rounds):
+    rows = torch.tensor(np.linspace(-1, 1, 2 * rounds).reshape(rounds, 2).tolist())
+    w = torch.tensor([[0.5, 0.1], [0.2, 0.4]], requires_grad=True)
+    h, weight = torch.zeros(2), torch.ones(2)
+    for step in range(rounds):
+        weight = weight * 0.9 + 0.1
+        h = torch.tanh(rows[step] + h @ w) * weight
+    h.sum().backward()
+    return h.detach(), w.grad
+
+
+LOOPS = [
+    numbers_that_differ,
+    what_each_round_began_with,
+    carried_across,
+    parameters,
+    doubles,
+    integers,
+    rows_of_a_sequence,
+]
 
 
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
