@@ -281,7 +281,7 @@ class _Sweep:
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for (alone, _), group in groupby(nodes, lambda node: (node.stands_alone, node.device)):
+        for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
             if not alone:
                 found = runs(group, ends_run, self.unseen)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])

@@ -193,6 +193,21 @@ def hooks_and_retained_gradients(torch):
     return again(torch, step)
 
 
+def python_behind_the_target(torch):
+    def step(torch):
+        x = leaf_of(torch, 15)
+        begun = x * 2
+        begun.grad_fn.register_hook(lambda inputs, outputs: None)
+        y = middle = torch.sin(begun)
+        scale = torch.ones(15)
+        for _ in range(60):
+            scale = scale * 0.99
+            y = y * scale
+        return torch.autograd.grad(y.sum(), middle)
+
+    return again(torch, step)
+
+
 def no_gradient_at_all(torch):
     def step(torch):
         y = torch.ones(11)
