@@ -1,7 +1,7 @@
 """The loops of a plan, rolled up again: `rolled`.
 
 In this room one can have the equal dispatches of a plan, one after the other, made as one (`rolled`): a compiled
-`jax.lax.fori_loop` whose body is what they call (`Loop`). `plan` comes before it.
+`jax.lax.fori_loop` whose body is what they call. `plan` comes before it.
 
 A loop of the user's that a long graph was recorded from is cut into equal pieces. In such a sequence of **rounds** each
 reads what the one before it gave (it is **carried**), the same arrays each time, its own Python numbers, and perhaps
@@ -12,17 +12,13 @@ another length is the same executable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from jaxvjp.core.compilation import EXECUTABLES, NOT_SPLIT, Executable, Split
 from jaxvjp.core.history import history
+from jaxvjp.core.loop import Body, looped
 from jaxvjp.core.plan import Dispatch, Plan
 from jaxvjp.core.program import Program, intern
 from jaxvjp.ops.op import Aval
@@ -37,100 +33,6 @@ ATTEMPTS = 8
 """How often loops are cut shorter, because what happens within them is wanted outside, before all is left as it is."""
 ROOMY = 1 << 20
 """Bytes of a stack up to which it may have more room than is used, so that longer loops find it, too."""
-
-
-class Body(NamedTuple):
-    """What a compiled loop does.
-
-    Attributes:
-        program: one round.
-        carried: for outputs, the leaf that each is in the next round.
-        stacked: leaves that are read from a stack, and by how many entries each round goes further there.
-        last: the outputs that are given as the last round has them.
-        kept: the outputs of all rounds of which a stack is given, and the abstract value of each. If it is carried, the
-            stack begins with what the first round read.
-        room: how many entries stacks have and for how many rounds there are numbers; 0 where there are neither.
-    """
-
-    program: Program
-    carried: tuple[tuple[int, int], ...]
-    stacked: tuple[tuple[int, int], ...]
-    last: tuple[int, ...]
-    kept: tuple[tuple[int, Aval], ...]
-    room: int
-
-
-class Loop(Executable):
-    """A body, compiled to go round as often as its last operand says; before it come the operands of its program.
-
-    Of what is carried the operand is that of the first round, of what is stacked the stack; a pack has the numbers of
-    all rounds, one round after the other. The last operand (`Dispatch.turns`) has the number of rounds, and for each
-    leaf that is `stacked` the place in the stack to begin at.
-    """
-
-    def __init__(self, body: Body) -> None:
-        self.body = body
-        super().__init__(body.program)
-
-    def split(self) -> Split:
-        """Nothing: whatever a round shows is computed with it."""
-        return NOT_SPLIT
-
-    def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same with a few rounds only."""
-        *others, turns = operands
-        return (*others, np.array([min(turns[0], ROUNDS), *turns[1:]], turns.dtype))
-
-    def run(self, *operands: Any) -> tuple[Any, ...]:
-        """The outputs that are given, then the stacks."""
-        body = self.body
-        carried = dict(body.carried)
-        *given, turns = operands
-        arrays = dict(zip(self.arrays, given, strict=False))
-        packs = [_rows(each, body.room) for each in given[len(self.arrays) :]]
-        start = {leaf: (turns[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
-        state = {output: arrays[leaf] for output, leaf in body.carried}
-        if not carried.keys() >= set(body.last):  # there is no value before the first round, and its type must be known
-            leaves = [array[0] if leaf in start else array for leaf, array in arrays.items()]
-            results = jax.eval_shape(super().run, *leaves, *[each[0] for each in packs])
-            state |= {each: jnp.zeros_like(results[each]) for each in body.last if each not in carried}
-
-        def turn(number: Any, before: Any) -> Any:
-            state, stacks = before
-            read = {leaf: state[output] for output, leaf in body.carried}
-            read |= {leaf: _at(arrays[leaf], begun + step * number) for leaf, (begun, step) in start.items()}
-            results = super(Loop, self).run(*({**arrays, **read}).values(), *[_at(each, number) for each in packs])
-            entries = [state[each] if each in carried else results[each] for each, _ in body.kept]
-            return {each: results[each] for each in state}, _with(stacks, entries, number)
-
-        stacks = [jnp.zeros((body.room, *aval.shape), aval.dtype.numpy) for _, aval in body.kept]
-        state, stacks = lax.fori_loop(np.int32(0), turns[0], turn, (state, stacks))
-        entries = [state[each] if each in carried else None for each, _ in body.kept]
-        return (*[state[each] for each in body.last], *_with(stacks, entries, turns[0]))
-
-
-loop: Callable[[Body], Loop] = lru_cache(maxsize=EXECUTABLES)(Loop)
-
-
-def _rows(pack: Any, room: int) -> Any:
-    """The numbers of each round. Where they are known, and in all rounds the same, there is one row, for all."""
-    rows = pack.reshape(room, -1)
-    if isinstance(rows, np.ndarray) and len({each.tobytes() for each in rows}) == 1:
-        return rows[:1]
-    return rows
-
-
-def _at(rows: Any, number: Any) -> Any:
-    """One of the rows; the only one there is, if there is but one."""
-    return rows[0] if len(rows) == 1 else lax.dynamic_index_in_dim(jnp.asarray(rows), number, 0, keepdims=False)
-
-
-def _with(stacks: Sequence[Any], entries: Sequence[Any], number: Any) -> list[Any]:
-    """The stacks with an entry each at that number, where there is one."""
-    return [
-        stack if entry is None else lax.dynamic_update_index_in_dim(stack, entry, number, 0)
-        for stack, entry in zip(stacks, entries, strict=True)
-    ]
 
 
 class Round(NamedTuple):
@@ -228,13 +130,17 @@ Role = Carried | Stacked | str
 
 
 class Found(NamedTuple):
-    """A loop among dispatches: the numbers of its first one and of the one after it, its rounds, and its leaves'
-    roles."""
+    """A loop among dispatches: where it begins, how many make a round, its rounds, and the roles of their leaves."""
 
     start: int
-    end: int
+    period: int
     rounds: list[Round]
     roles: list[Role]
+
+    @property
+    def end(self) -> int:
+        """The number of the dispatch after it."""
+        return self.start + self.period * len(self.rounds)
 
     def carried(self) -> dict[int, int]:
         """For outputs, the leaf that each is in the next round."""
@@ -253,10 +159,9 @@ class Found(NamedTuple):
 
     def inside(self) -> Iterator[tuple[int, int]]:
         """The places that are given before the last round, each with the dispatch that its round ends before."""
-        period = (self.end - self.start) // len(self.rounds)
         for number, each in enumerate(self.rounds[:-1]):
             for place in each.gives:
-                yield place, self.start + (number + 1) * period
+                yield place, self.start + self.period * (number + 1)
 
 
 class Search:
@@ -284,29 +189,24 @@ class Search:
 
     def _loop(self, start: int, period: int) -> Found | None:
         """The loop that begins at a dispatch and has so many in each round; None if there is none."""
-        end = start + ROUNDS * period
-        called = [each.executable for each in self.dispatches[start:end]]
+        first = self.dispatches[start : start + ROUNDS * period]
+        called = [each.executable for each in first]
         if len(called) < ROUNDS * period or called[period:] != called[:-period]:
             return None
         if sum(each.program.weight for each in called[:period]) > BODY:
             return None
-        numbers = {place for each in self.dispatches[start : start + period] for _, of in each.packs for place in of}
-        rounds: list[Round] = []
-        roles: list[Role] = []
-        place = start
-        while place + period <= len(self.dispatches) and self.cuts.isdisjoint(
-            range(place + (not rounds), place + period)
-        ):
-            found = round_of(self.dispatches[place : place + period])
-            if rounds and found.shape != rounds[0].shape:
+        numbers = {place for each in first[:period] for _, of in each.packs for place in of}
+        found = Found(start, period, [round_of(first[:period])], [])
+        while found.end + period <= len(self.dispatches) and self.cuts.isdisjoint(range(found.end, found.end + period)):
+            another = round_of(self.dispatches[found.end : found.end + period])
+            if another.shape != found.rounds[0].shape:
                 break
-            if len(rounds) == 1:
-                roles = self._roles(rounds[0], found, numbers)
-            if rounds and not self._goes_on(roles, rounds, found):
+            if len(found.rounds) == 1:
+                found.roles.extend(self._roles(found.rounds[0], another, numbers))
+            if not self._goes_on(found, another):
                 break
-            rounds.append(found)
-            place += period
-        return Found(start, place, rounds, roles) if len(rounds) >= ROUNDS else None
+            found.rounds.append(another)
+        return found if len(found.rounds) >= ROUNDS and self.cuts.isdisjoint(range(start + 1, start + period)) else None
 
     def _roles(self, first: Round, second: Round, numbers: set[int]) -> list[Role]:
         """What the leaves of two rounds can be; what is none of the others is taken for the SAME."""
@@ -323,13 +223,13 @@ class Search:
                 roles.append(next((Stacked(*each) for each in steps if each[2]), SAME))
         return roles
 
-    def _goes_on(self, roles: list[Role], rounds: list[Round], found: Round) -> bool:
+    def _goes_on(self, found: Found, another: Round) -> bool:
         """Whether the leaves of one more round are what their roles say."""
-        for place, first, role in zip(found.reads, rounds[0].reads, roles, strict=True):
+        for place, first, role in zip(another.reads, found.rounds[0].reads, found.roles, strict=True):
             if type(role) is Carried:
-                fits = place == rounds[-1].gives[role.output]
+                fits = place == found.rounds[-1].gives[role.output]
             elif type(role) is Stacked:
-                fits = self.entries.get(place, {}).get(role.stack) == role.start + role.step * len(rounds)
+                fits = self.entries.get(place, {}).get(role.stack) == role.start + role.step * len(found.rounds)
             else:
                 fits = role == NUMBER or place == first
             if not fits:
@@ -348,7 +248,7 @@ class Search:
 
     def plan(self) -> Plan:
         """The plan with its loops rolled up."""
-        programs = [program_of(self._of_a_round(each)) for each in self.loops]
+        programs = [program_of(self.dispatches[each.start : each.start + each.period]) for each in self.loops]
         stacks: list[dict[int, Aval]] = [{} for _ in self.loops]
         for found, program in zip(self.loops, programs, strict=True):
             for role, aval in zip(found.roles, program.leaves, strict=True):
@@ -362,9 +262,6 @@ class Search:
             dispatches.append(self._dispatch(found, program, kept, read))
             place = found.end
         return Plan(_freeing([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
-
-    def _of_a_round(self, found: Found) -> Sequence[Dispatch]:
-        return self.dispatches[found.start : found.start + (found.end - found.start) // len(found.rounds)]
 
     def _dispatch(self, found: Found, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
         """The one dispatch of a loop."""
@@ -384,7 +281,7 @@ class Search:
             tuple(kept.items()),
             room,
         )
-        called = loop(body)
+        called = looped(body)
         called.where = self.dispatches[found.start].executable.where
         places = list(rounds[0].reads)
         for leaf, role in stacked.items():
@@ -393,9 +290,7 @@ class Search:
         return Dispatch(
             called,
             tuple([places[leaf] for leaf in called.arrays]),
-            tuple(
-                [(dtype.numpy, tuple([row[each] for row in rows for each in of])) for dtype, of in called.packs.items()]
-            ),
+            tuple([(own.numpy, tuple([row[each] for row in rows for each in of])) for own, of in called.packs.items()]),
             tuple([rounds[-1].gives[output] for output in last] + [rounds[0].gives[output] for output in kept]),
             (),
             np.array([len(rounds), *[role.start for role in stacked.values()]], np.int32),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import compilation, engine, evaluation, program, rolled, walks
+from jaxvjp.core import compilation, engine, evaluation, program, walks
 from jaxvjp.core.compilation import counters
+from jaxvjp.core.loop import Loop, looped
 from tests.oracle import agree, agreement_of, plain, programs_of, same
 
 PIECE = 12
@@ -279,10 +280,10 @@ def test_a_loop_may_be_compiled_in_other_ways(monkeypatch):
     monkeypatch.setattr(compilation.Choosing, "enabled", True)
     monkeypatch.setitem(compilation.WAYS, "cpu", (compilation.apart, compilation.unfused))
     monkeypatch.setattr(compilation, "GAIN", float("inf"))
-    rolled.loop.cache_clear()
+    looped.cache_clear()
     results = [plain(what_each_round_began_with(jaxvjp, 60)) for _ in range(14)]
     assert all(same(each, results[0], rtol=2e-5, atol=1e-5) for each in results)
-    loops = [each.executable for each in last_plan().dispatches if isinstance(each.executable, rolled.Loop)]
+    loops = [each.executable for each in last_plan().dispatches if isinstance(each.executable, Loop)]
     assert [each.choice.way for each in loops] == ["unfused", "unfused"]
 
 
