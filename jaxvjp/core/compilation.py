@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, cast
 import jax
 import numpy as np
 
+from jaxvjp.core.places import Where
 from jaxvjp.core.program import Program, replay
 from jaxvjp.devices import jax_device
 from jaxvjp.dtypes import dtype
@@ -201,6 +202,7 @@ class Executable:
         packs: for each dtype, the positions of its numbers, which are packed into one more operand.
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
+        where: the line that needed it first.
         known: whether `history` has been told of it.
         device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
@@ -224,6 +226,7 @@ class Executable:
             self.device = jax_device(place)
             self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
+        self.where: Where = None
         self.known = False
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
@@ -241,6 +244,14 @@ class Executable:
             for index, position in enumerate(positions):
                 leaves[position] = pack[index]
         return replay(self.program, leaves)
+
+    def split(self) -> Split:
+        """The outputs, of which some may be wanted without the others."""
+        return split(self.program)
+
+    def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Operands on which ways can be compared, as good as these for that and perhaps quicker."""
+        return operands
 
     @property
     def settled(self) -> bool:
@@ -265,7 +276,7 @@ class Executable:
             if setting.name in self.choice.settings:
                 compiler = setting(compiler)
         with jax.enable_x64(True):
-            compiled = way(run, split(self.program), compiler)
+            compiled = way(run, self.split(), compiler)
         assert compiled is not None
         return compiled
 
@@ -345,7 +356,8 @@ class _Trial:
 
     def choose(self, operands: tuple[Any, ...]) -> None:
         """Times every way on `operands`, then the fastest with every setting, and settles on what was fastest."""
-        outputs = split(self.of.program)
+        operands = self.of.sample(operands)
+        outputs = self.of.split()
         # Of a program that reads nothing but numbers, the operands are NumPy's.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform

@@ -42,7 +42,7 @@ from jaxvjp.core.graph import (
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
 from jaxvjp.core.places import located, loop_around, user_line
-from jaxvjp.core.program import freeze, runs
+from jaxvjp.core.program import PIECE, freeze, runs
 from jaxvjp.core.pullback import record_pullback
 from jaxvjp.ops.pointwise import add
 
@@ -193,6 +193,10 @@ class Reached:
         return {node for node in self.nodes if node.requires_grad}
 
 
+def _is_there(node: Node | Number) -> bool:
+    return not isinstance(node, Node) or node.operation is None or node.value is not None
+
+
 def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
     """What the hooks of `node` make of the cotangent that a walk has brought."""
     outer, walking.now = walking.now, walk
@@ -277,11 +281,15 @@ class _Sweep:
             wanted = node in targets or bool(node.hooks) or node.retains
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
+        nodes, inside = self.operations, set(self.operations)
+        if len(nodes) > PIECE and not self.unseen:  # cut where it will be cut to be computed, with what has no gradient
+            nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for (alone, _), group in groupby(self.operations, lambda node: (node.stands_alone, node.device)):
+        for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
             if not alone:
-                segments += runs(group, ends_run, self.unseen)
+                found = runs(group, ends_run, self.unseen)
+                segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.

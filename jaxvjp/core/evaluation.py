@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary, ref
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.plan import Memory, Plan, Survey, first_sight, plan_of, survey
+from jaxvjp.core.rolled import rolled
 from jaxvjp.devices import Placed
 
 plans: Memory[Plan] = Memory()
@@ -129,7 +130,7 @@ def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
         unseen = first_sight(found) if unseen is None else unseen
         plan = plan_of(found, unseen)
         if not unseen:
-            plan = plans.learn(found.key, plan)
+            plan = plans.learn(found.key, rolled(plan))
     values = [each.value for each in found.nodes]
     plan.run(values)
     for number in plan.outputs:

@@ -34,6 +34,10 @@ def changed() -> None:
     those.count += 1
 
 
+COMPILED = not isinstance(changed, FunctionType)
+"""Whether this is the compiled form of the house: see `hatch_build.py`."""
+
+
 class Counted:
     """Modes; to set one counts as a change."""
 
@@ -160,7 +164,3 @@ class recording:  # noqa: N801 - reads as a word: `with recording(False):`
     def __exit__(self, *_: object) -> None:
         grad_mode().enabled = self.before
         changed()
-
-
-COMPILED = not isinstance(doing, FunctionType)
-"""Whether this is the compiled form of the house: see `hatch_build.py`."""

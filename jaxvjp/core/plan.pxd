@@ -8,7 +8,7 @@ cdef class Survey:
     cdef public bint regular
 
 cdef class Dispatch:
-    cdef public object executable
+    cdef public object executable, turns
     cdef public tuple arrays, packs, gives, last_reads
 
 cdef class Plan:

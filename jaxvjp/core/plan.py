@@ -15,7 +15,6 @@ import jax
 
 from jaxvjp.core.compilation import Executable, counters, executable
 from jaxvjp.core.graph import Node, Number, is_held, recording_order
-from jaxvjp.core.history import history
 from jaxvjp.core.program import freeze, read_across, runs, weight_of
 from jaxvjp.ops.identity import variable
 
@@ -188,6 +187,7 @@ class Dispatch:
         arrays, packs: the places of its operands: of each array, and of the numbers of each pack with their dtype.
         gives: the places where its results go.
         last_reads: the places that nothing reads any more.
+        turns: of a loop, how often it goes round, and where it begins to read each stack; else None.
     """
 
     def __init__(
@@ -197,12 +197,14 @@ class Dispatch:
         packs: tuple[tuple[Any, tuple[int, ...]], ...],
         gives: tuple[int, ...],
         last_reads: tuple[int, ...],
+        turns: Any = None,
     ) -> None:
         self.executable = executable
         self.arrays = arrays
         self.packs = packs
         self.gives = gives
         self.last_reads = last_reads
+        self.turns = turns
 
     def moved(self, to: Callable[[int], int]) -> Dispatch:
         """The same on another table, in which `to` tells where each place is."""
@@ -211,7 +213,8 @@ class Dispatch:
             return tuple([to(each) for each in places])
 
         packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
-        return Dispatch(self.executable, all_of(self.arrays), packs, all_of(self.gives), all_of(self.last_reads))
+        arrays, gives, last_reads = all_of(self.arrays), all_of(self.gives), all_of(self.last_reads)
+        return Dispatch(self.executable, arrays, packs, gives, last_reads, self.turns)
 
 
 class Plan:
@@ -241,6 +244,8 @@ class Plan:
             operands = [values[each] for each in dispatch.arrays]
             for pack, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(pack, [values[each] for each in places], dtype))
+            if dispatch.turns is not None:
+                operands.append(dispatch.turns)
             counters.dispatches += 1
             with jax.enable_x64(True):
                 results = ((deferring and executable.deferring) or executable.compiled)(*operands)
@@ -264,9 +269,8 @@ def plan_of(found: Survey, unseen: bool = False) -> Plan:
         compiled = executable(program)
         if unseen:
             compiled.may_run_eagerly()
-        elif not compiled.known:
-            compiled.known = True
-            history.compiled(max(piece, key=recording_order).where, compiled)
+        elif compiled.where is None:
+            compiled.where = max(piece, key=recording_order).where
         reads = [number[each] for each in leaves]
         last = dying.intersection(reads)
         dying -= last

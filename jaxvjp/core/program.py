@@ -115,21 +115,37 @@ def runs(
 ) -> list[list[Node]]:
     """`nodes` cut into runs of at most PIECE operations, and after each that `ends_run` picks.
 
-    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. Of a graph
-    that is `unseen` the runs are short and follow the user's loops, so that a longer one has runs of the same kinds.
+    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. A run
+    within a loop of the user's has whole rounds of it, and so is like the next. Of a graph that is `unseen` the runs
+    are short and follow the user's loops, so that a longer one has runs of the same kinds.
     """
     if unseen:
         return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_run))]
     result: list[list[Node]] = []
-    total = PIECE + 1
+    total, ended = 0, True
     for node in nodes:
         weight = weight_of(node)
-        if not result or (weight and total + weight > PIECE):
-            result.append([])
-            total = 0
+        if not result or (weight and (ended or total + weight > PIECE)):
+            rest = [] if ended else result[-1][_whole_rounds(result[-1]) :]
+            total = sum(map(weight_of, rest))
+            if total + weight > PIECE:
+                rest, total = [], 0
+            if rest:
+                del result[-1][-len(rest) :]
+            result.append(rest)
         result[-1].append(node)
-        total = PIECE if ends_run(node) else total + weight
+        total += weight
+        ended = ends_run(node) or (ended and not weight)
     return result
+
+
+def _whole_rounds(run: list[Node]) -> int:
+    """How much of a run are whole rounds of the loop that it was recorded by; all of it, if that is not seen."""
+    lines = [(node.operation, node.where) for node in run]
+    for length in range(1, len(run)):
+        if lines[length] == lines[0] and lines[length:] == lines[:-length]:
+            return len(run) - len(run) % length
+    return len(run)
 
 
 def rounds(nodes: Iterable[Node], ends_run: Callable[[Node], bool]) -> list[list[Node]]:

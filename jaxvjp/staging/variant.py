@@ -16,6 +16,7 @@ from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node, Number, leaf, reachable
 from jaxvjp.core.places import Where
 from jaxvjp.core.plan import Plan, plan_of, survey
+from jaxvjp.core.rolled import rolled
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
@@ -64,7 +65,7 @@ class Variant:
         grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
         returned: the leaves of the result.
         calls: how often it was run in general terms.
-        compiled: once it is hot, its program with all numbers as constants, twice: as it is, and with donated arrays.
+        compiled: once it is hot, what `warm` had compiled of it, with all numbers as constants.
     """
 
     def __init__(self, journal: Journal, surroundings: Surroundings, arguments: list[Any], result: Any) -> None:
@@ -105,7 +106,7 @@ class Variant:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # if it has one, that is of a tensor outside, and another at the next call
         self.recorded = found = survey(outputs, outputs)
-        self.plan = Plan((), tuple(found.kept)) if live else plan_of(found)
+        self.plan = Plan((), tuple(found.kept)) if live else rolled(plan_of(found))
         for argument, each in enumerate(arguments):
             if isinstance(each, Tensor) and each not in self._places:
                 self._add(each, argument=argument)

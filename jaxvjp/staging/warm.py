@@ -35,6 +35,8 @@ from jaxvjp.tensor import Tensor
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
+SEVERAL = 8
+"""Programs that are called one after the other, at the most: each is compiled anew, with its numbers as constants."""
 
 
 def references_where(holders: int) -> int:
@@ -62,14 +64,15 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
 
     The arguments are as given, and `structure` is their number, or they are the leaves of given ones of a `structure`.
 
-    None where the general way has to do: the program is several, is still being chosen, or the step does what is rare.
+    None where the general way has to do: there are more than a few programs, how to compile them is not chosen yet, or
+    the step does what is rare.
     """
-    if variant.calls < HOT or len(variant.plan.dispatches) != 1 or variant.replaced or variant.required:
+    dispatches = variant.plan.dispatches
+    if variant.calls < HOT or not 1 <= len(dispatches) <= SEVERAL or variant.replaced or variant.required:
         return None
     if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
-    (dispatch,) = variant.plan.dispatches
-    if not dispatch.executable.settled or any(write.times == 0 for write in variant.writes):
+    if not all(each.executable.settled for each in dispatches) or any(write.times == 0 for write in variant.writes):
         return None
     if variant.graph is not None or any(each.alias is not None for each in variant.returned):
         return None
@@ -123,7 +126,8 @@ class _Text:
     """The text of the function, and the namespace that it runs in.
 
     In the text `a0` is the first argument; of the first tensor outside `t0` is the tensor, `n0` its node, `s0` its
-    storage, `g0` what becomes its grad; `x0` is the program's first operand and `r0` its first result.
+    storage, `g0` what becomes its grad; `x7`, `k7` and `r7` are the value of node 7: of a tensor outside, always the
+    same, or a result.
     """
 
     def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> None:
@@ -149,31 +153,45 @@ class _Text:
         self._compile()
 
     def _compile(self) -> None:
-        (dispatch,) = self.variant.plan.dispatches
-        table = self.variant.table
-        place_of = {number: place for place, number in self.variant.reads}
-        self.operands = [place_of.get(each) for each in dispatch.arrays]
-        drawn = {number: place for place, number in self.variant.drawn}
-        self.drawn = {at: drawn[each] for at, each in enumerate(dispatch.arrays) if each in drawn}
-        values = [
-            placed(table[each]) if place is None else self.tensors[place].value
-            for each, place in zip(dispatch.arrays, self.operands, strict=True)
-        ]
-        constants = [np.array([table[each] for each in numbers], own) for own, numbers in dispatch.packs]
-        self.outputs = [dispatch.gives.index(each) for each in self.variant.plan.outputs]
-        self.count = len(dispatch.gives)
-        self.names |= {f"k{at}": value for at, value in enumerate(values) if self.operands[at] is None}
+        """Has each program compiled with what is always the same, for operands like those of now."""
+        variant, table, dispatches = self.variant, self.variant.table, self.variant.plan.dispatches
+        self.operands = {number: place for place, number in variant.reads}
+        self.drawn = {number: place for place, number in variant.drawn}
+        given = {each for dispatch in dispatches for each in dispatch.gives}
+        now = {number: self.tensors[place].value for number, place in self.operands.items()}
+        for each in {each for dispatch in dispatches for each in dispatch.arrays}.difference(now, given):
+            now[each] = self.names[f"k{each}"] = placed(table[each])
+        if variant.compiled is None:
+            variant.compiled = self._compiled(now)
+        runs, self.names["run_over"], self.donated = variant.compiled
+        self.names |= {f"run{number}": run for number, run in enumerate(runs)}
+
+    def _compiled(self, now: dict[int, Any]) -> tuple[list[Any], Any, list[tuple[int, int]]]:
+        """The compiled programs; that of a single one which overwrites what is donated; and which nodes, at which
+        places outside, are."""
         overwritten = {write.place for write in self.variant.writes}
-        large = [at for at, place in enumerate(self.operands) if place in overwritten and values[at].nbytes >= DONATED]
-        if self.variant.compiled is None:
-            compiled: Any = dispatch.executable.for_always(values, constants)
-            if isinstance(compiled, Apart):
-                large = []
-            over: Any = dispatch.executable.for_always(values, constants, tuple(large)) if large else None
+        dispatches = self.variant.plan.dispatches
+        runs: list[Any] = []
+        for dispatch in dispatches:
+            values = [now[each] for each in dispatch.arrays]
+            constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
+            constants += [] if dispatch.turns is None else [dispatch.turns]
+            run: Any = dispatch.executable.for_always(values, constants)
             # The methods: to find them at each call takes a tenth of a microsecond.
-            self.variant.compiled = compiled.__call__, None if over is None else over.__call__
-        self.names["run"], self.names["run_over"] = self.variant.compiled
-        self.donated = [(at, self.operands[at]) for at in large if self.variant.compiled[1] is not None]
+            runs.append(run.__call__)
+            if len(dispatches) > 1:  # the next one's operands are like the results
+                now.update(zip(dispatch.gives, run(*values), strict=True))
+                continue
+            large = [
+                at
+                for at, each in enumerate(dispatch.arrays)
+                if self.operands.get(each) in overwritten and now[each].nbytes >= DONATED
+            ]
+            if large and not isinstance(run, Apart):
+                over: Any = dispatch.executable.for_always(values, constants, tuple(large))
+                donated = [dispatch.arrays[at] for at in large]
+                return runs, over.__call__, [(each, self.operands[each]) for each in donated]
+        return runs, None, []
 
     def function(self) -> Callable[..., Any]:
         exec("\n    ".join(["def step(given, named):", *self._lines()]), self.names)
@@ -203,15 +221,15 @@ class _Text:
         yield from self._dispatched()
         for write in self.variant.writes:
             self.names[f"where{write.place}"] = write.where
-            yield from self._written(write.place, f"r{self.outputs[write.output]}", write.times)
+            yield from self._written(write.place, f"r{self.variant.plan.outputs[write.output]}", write.times)
         owners = {}
         for place, output, where in self.variant.grads:
             if output is None:
                 yield f"t{place}._grad = None"
             else:
                 owners[place] = f"g{place}"
-                yield from self._fresh(f"g{place}", f"r{self.outputs[output]}", self.variant.outside[place].aval, where)
-                yield f"t{place}._grad = g{place}"
+                made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place} = {made}"
         changed = bool(self.variant.writes or self.variant.grads)
         if changed:
             yield "changed()"
@@ -220,7 +238,7 @@ class _Text:
             yield f"known = count + {int(changed)}"
         results = []
         for at, each in enumerate(self.variant.returned):
-            yield from self._result(f"result{at}", each, owners)
+            yield f"result{at} = {self._result(at, each, owners)}"
             if each.finished is not None:
                 self.names[f"finished{at}"] = each.finished.made
                 yield f"finished{at}(result{at})"
@@ -313,35 +331,35 @@ class _Text:
         yield f"if {' or '.join(differs)}: return MISS"
 
     def _dispatched(self) -> Iterator[str]:
-        names = []
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
             yield f"d{number} = placed(draw{number}().value)"
-        for at, place in enumerate(self.operands):
-            if at in self.drawn:
-                names.append(f"d{self.drawn[at]}")
-            elif place is None:
-                names.append(f"k{at}")
+        dispatches = self.variant.plan.dispatches
+        yield f"counters.dispatches += {len(dispatches)}"
+        names = {number: f"d{place}" for number, place in self.drawn.items()}
+        for number, dispatch in enumerate(dispatches):
+            for each in dispatch.arrays:
+                if each in self.operands and each not in names:
+                    names[each] = f"x{each}"
+                    yield f"x{each} = n{self.operands[each]}.value"
+                    yield f"if x{each} is None: x{each} = t{self.operands[each]}.value"
+            operands = ", ".join([names.get(each, f"k{each}") for each in dispatch.arrays])
+            bound = "".join([f"r{each}, " for each in dispatch.gives]) + ("= " if dispatch.gives else "")
+            names.update({each: f"r{each}" for each in dispatch.gives})
+            if self.donated:
+                # Who else has got hold of an array or its node would find it gone, and so would another thread.
+                alone = [
+                    f"references(x{each}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
+                    for each, place in self.donated
+                ]
+                yield f"if threads() == 1 and {' and '.join(alone)}:"
+                yield f"    counters.donated += {len(self.donated)}"
+                yield f"    {bound}run_over({operands})"
+                yield f"else: {bound}run{number}({operands})"
             else:
-                names.append(f"x{at}")
-                yield f"x{at} = n{place}.value"
-                yield f"if x{at} is None: x{at} = t{place}.value"
-        results = "".join(f"r{each}, " for each in range(self.count))
-        bound = f"{results} = " if self.count else ""
-        call = f"run({', '.join(names)})"
-        yield "counters.dispatches += 1"
-        if self.donated:
-            # Who else has got hold of an array or its node would find it gone, and so would another thread.
-            alone = [
-                f"references(x{at}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
-                for at, place in self.donated
-            ]
-            yield f"if threads() == 1 and {' and '.join(alone)}:"
-            yield f"    counters.donated += {len(self.donated)}"
-            yield f"    {bound}run_over({', '.join(names)})"
-            yield f"else: {bound}{call}"
-        else:
-            yield f"{bound}{call}"
+                yield f"{bound}run{number}({operands})"
+            if dispatch.last_reads:
+                yield f"del {', '.join([f'r{each}' for each in dispatch.last_reads])}"
 
     def _written(self, place: int, value: str, count: int) -> Iterator[str]:
         """A node that nobody has but the tensor and its storage takes the new contents; else they get another one."""
@@ -357,21 +375,21 @@ class _Text:
         yield f"    c{place}.where = where{place}"
         yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
-    def _fresh(self, name: str, value: str, aval: Any, where: Any) -> Iterator[str]:
+    def _fresh(self, value: str, aval: Any, where: Any) -> str:
         """A tensor of its own with that value."""
-        self.names[f"{name}_aval"], self.names[f"{name}_where"] = aval, where
-        yield f"{name} = holding(leaf({value}, {name}_aval, False, {name}_where), Tensor)"
+        name = f"at{len(self.names)}"
+        self.names[f"aval_{name}"], self.names[name] = aval, where
+        return f"holding(leaf({value}, aval_{name}, False, {name}), Tensor)"
 
-    def _result(self, name: str, returned: Returned, owners: dict[int, str]) -> Iterator[str]:
+    def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
         if returned.place is not None:
-            yield f"{name} = t{returned.place}"
-        elif returned.owner is not None:
-            yield f"{name} = {owners[returned.owner]}"
-        elif returned.output is not None:
-            yield from self._fresh(name, f"r{self.outputs[returned.output]}", returned.aval, returned.where)
-        else:
-            self.names[f"{name}_value"] = returned.value
-            if returned.aval is None:
-                yield f"{name} = {name}_value"
-            else:
-                yield from self._fresh(name, f"{name}_value", returned.aval, returned.where)
+            return f"t{returned.place}"
+        if returned.owner is not None:
+            return owners[returned.owner]
+        if returned.aval is None:
+            self.names[f"constant{at}"] = returned.value
+            return f"constant{at}"
+        if returned.output is None:
+            self.names[f"constant{at}"] = returned.value
+            return self._fresh(f"constant{at}", returned.aval, returned.where)
+        return self._fresh(f"r{self.variant.plan.outputs[returned.output]}", returned.aval, returned.where)
