@@ -1,6 +1,6 @@
 """Compiles the rooms that every operation and every backward pass goes through, where there is a C compiler.
 
-They are the same Python files either way, and do the same; compiled by Cython they take about two thirds of the time.
+They are the same Python files either way, and do the same; compiled by Cython they take two fifths of the time.
 A wheel is compiled if it can be, and is pure Python otherwise. `JAXVJP_COMPILE=0` in the environment of the build
 leaves it pure, `JAXVJP_COMPILE=1` makes it an error if it cannot be compiled, and has an editable install, too,
 compiled, in its place: it then has to be built again after each change.
@@ -19,7 +19,9 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOMS = (
     "core/modes.py",
     "core/places.py",
+    "core/versions.py",
     "core/graph.py",
+    "core/record.py",
     "core/program.py",
     "core/compilation.py",
     "core/plan.py",
@@ -33,8 +35,9 @@ ROOMS = (
     "autograd/accumulation.py",
 )
 """What is compiled."""
-UNTYPED = frozenset(["core/graph.py", "core/compilation.py", "indexing.py"])
-"""Those of them whose annotations C may rely on: no tuple is a named one, and no class has descriptors."""
+UNTYPED = frozenset(["core/graph.py", "core/record.py", "core/compilation.py", "indexing.py"])
+"""Those of them on whose annotations C must not rely: what they call a tuple may be a `Size`, or a class of theirs has
+descriptors. The others' are its types, and so are those in the `.pxd` file beside a room."""
 
 
 class CompiledRooms(BuildHookInterface):  # type: ignore[type-arg]

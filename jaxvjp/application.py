@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, items, record
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
 from jaxvjp.core.promotion import converted, promoted, promoted_by_role
+from jaxvjp.core.record import items, record
 from jaxvjp.core.transfer import beside, moved
 from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype

@@ -1,5 +1,6 @@
 # What C knows of remembered calls.
-from jaxvjp.core.graph cimport Node, Number, check_savable, recorded, tracks
+from jaxvjp.core.graph cimport Node, Number, recorded
+from jaxvjp.core.record cimport check_savable, tracks
 from jaxvjp.core.modes cimport GradMode, grad_mode
 from jaxvjp.core.places cimport user_line
 from jaxvjp.storage cimport Step, Stored, holding, shown, view_by

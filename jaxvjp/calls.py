@@ -17,9 +17,10 @@ from typing import Any
 
 from jaxvjp import dtypes
 from jaxvjp.application import check_writable, keep_flat, written
-from jaxvjp.core.graph import Node, Number, check_savable, recorded, tracks
+from jaxvjp.core.graph import Node, Number, recorded
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.places import Where, user_line
+from jaxvjp.core.record import check_savable, tracks
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.graph import record
+from jaxvjp.core.record import record
 from jaxvjp.core.transfer import moved
 from jaxvjp.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.devices import place

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxvjp.conversion import converted_to
-from jaxvjp.core.graph import leaf
+from jaxvjp.core.record import leaf
 from jaxvjp.devices import Device, place, put
 from jaxvjp.dtypes import INTEGRAL, default_complex_dtype, fitted, float32, get_default_dtype, int64, of_number
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here

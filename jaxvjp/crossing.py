@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp import creation
-from jaxvjp.core.graph import leaf
+from jaxvjp.core.record import leaf
 from jaxvjp.devices import place_of
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import from_numpy as dtype_of

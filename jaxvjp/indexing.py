@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.application import apply_in_place, known_values
-from jaxvjp.core.graph import Node, Number, leaf, record
+from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.record import leaf, record
 from jaxvjp.core.transfer import beside
 from jaxvjp.dtypes import bool_, int32, int64, uint8
 from jaxvjp.ops.indexing import index

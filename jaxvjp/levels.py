@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, Number, PythonBackward, known, leaf, next_serial, record
+from jaxvjp.core.graph import Node, Number, PythonBackward
 from jaxvjp.core.modes import recording, transforming
+from jaxvjp.core.record import known, leaf, record
 from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
+from jaxvjp.core.versions import next_serial
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable

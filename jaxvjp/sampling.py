@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.application import apply_in_place
-from jaxvjp.core.graph import record
 from jaxvjp.core.modes import staging
+from jaxvjp.core.record import record
 from jaxvjp.creation import like, new_leaf, sizes, tensor
 from jaxvjp.dtypes import BOOL, INTEGRAL, complex128, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here

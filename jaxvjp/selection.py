@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxvjp.application import apply, known_values
-from jaxvjp.core.graph import leaf
+from jaxvjp.core.record import leaf
 from jaxvjp.devices import put
 from jaxvjp.dtypes import bool_, dtype, int32, int64
 from jaxvjp.functions import function_of

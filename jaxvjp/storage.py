@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Holder, Node, Number, Versions, detached, hold, leaf, record, variable_of
+from jaxvjp.core.graph import Holder, Node, Number, hold
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
+from jaxvjp.core.record import detached, leaf, record, variable_of
+from jaxvjp.core.versions import Versions
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval, Op

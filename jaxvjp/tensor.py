@@ -16,8 +16,9 @@ import numpy as np
 
 from jaxvjp import printing, storage
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, detached, hold, leaf, record, variable_of
+from jaxvjp.core.graph import Node, hold
 from jaxvjp.core.modes import changed, grad_mode, staging, transforming
+from jaxvjp.core.record import detached, leaf, record, variable_of
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import dtype
 from jaxvjp.hooks import RemovableHandle

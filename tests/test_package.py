@@ -25,9 +25,9 @@ READING_ORDER = """
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
     ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
     ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
-    core.places core.modes core.observers core.graph core.program core.compilation core.loop core.history core.plan
-    core.rolled core.evaluation core.promotion core.pullback core.engine core.walks core.created core.transforms
-    core.transfer core
+    core.places core.modes core.observers core.versions core.graph core.record core.program core.compilation
+    core.loop core.history core.plan core.rolled core.evaluation core.promotion core.pullback core.engine core.walks
+    core.created core.transforms core.transfer core
     terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
     strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
     histograms masked signal.windows signal

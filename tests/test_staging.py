@@ -780,7 +780,7 @@ def test_later_calls_record_nothing_and_compile_nothing(monkeypatch):
         losses.append(step().item())
     before = jaxvjp.counters.compiles, jaxvjp.counters.dispatches
 
-    monkeypatch.setattr(jaxvjp.core.graph, "abstract", refused)
+    monkeypatch.setattr(jaxvjp.core.record, "abstract", refused)
     monkeypatch.setattr(jaxvjp.calls.Call, "record", refused)
     results = [step() for _ in range(5)]
     monkeypatch.undo()

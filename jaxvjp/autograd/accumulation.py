@@ -15,9 +15,11 @@ from typing import Any
 from jaxvjp.core.created import learn, may_be_remembered, recreated
 from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Cotangents, Node, known, next_serial, record
+from jaxvjp.core.graph import Cotangents, Node
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
+from jaxvjp.core.record import known, record
+from jaxvjp.core.versions import next_serial
 from jaxvjp.core.walks import Question
 from jaxvjp.levels import Batch
 from jaxvjp.ops.identity import shaped

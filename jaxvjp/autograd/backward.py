@@ -12,9 +12,10 @@ from typing import Any
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.engine import release
-from jaxvjp.core.graph import Node, Number, known, record
+from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.record import known, record
 from jaxvjp.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval

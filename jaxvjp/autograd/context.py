@@ -11,9 +11,10 @@ from typing import Any, Protocol
 from weakref import ref
 
 from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, check_savable, hold, record
+from jaxvjp.core.graph import Node, hold
 from jaxvjp.core.modes import grad_mode, recording
 from jaxvjp.core.places import located
+from jaxvjp.core.record import check_savable, record
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor import Tensor, blank, wrap
 

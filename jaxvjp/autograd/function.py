@@ -23,8 +23,8 @@ from jaxvjp.autograd.function_batch import (
     lifted,
 )
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
-from jaxvjp.core.graph import detached
 from jaxvjp.core.modes import grad_mode, recording, transforming
+from jaxvjp.core.record import detached
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view, wrap

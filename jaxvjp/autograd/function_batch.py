@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.graph import Node, gradient_edges, reachable, record
+from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.modes import transforming
+from jaxvjp.core.record import record
 from jaxvjp.levels import Batch
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.tensor import Tensor, wrap

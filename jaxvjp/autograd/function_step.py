@@ -7,9 +7,10 @@ from typing import Any
 from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction
-from jaxvjp.core.graph import Node, known, leaf, record
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.record import known, leaf, record
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.identity import outcome
 from jaxvjp.ops.op import Aval

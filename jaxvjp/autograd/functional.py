@@ -15,9 +15,10 @@ from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors, filled, grad, rows
 from jaxvjp.core.engine import pull_back
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, detached, gradient_edges, known, reachable, record, variable_of
+from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.modes import recording
 from jaxvjp.core.promotion import converted
+from jaxvjp.core.record import detached, known, record, variable_of
 from jaxvjp.core.transforms import between, pushforward
 from jaxvjp.creation import tensor
 from jaxvjp.levels import columns

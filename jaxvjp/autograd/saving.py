@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, next_serial, record
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode, recording
+from jaxvjp.core.record import record
+from jaxvjp.core.versions import next_serial
 from jaxvjp.creation import tensor
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor import Tensor, blank
@@ -43,7 +45,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         grad_mode().saving = self._outer
 
     def __call__(self, node: Node) -> _Kept:
-        """Packs what a node saves (`core.graph.GradMode.saving`)."""
+        """Packs what a node saves (`core.modes.GradMode.saving`)."""
         return _Kept(self, node)
 
     def packed(self, node: Node) -> Any:

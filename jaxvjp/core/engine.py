@@ -30,12 +30,10 @@ from jaxvjp.core.graph import (
     Number,
     Passed,
     PythonBackward,
-    Versions,
     ends_here,
     gradient_edges,
     is_held,
     reachable,
-    record,
     recording_order,
     stripped_of,
 )
@@ -44,6 +42,8 @@ from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, o
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import PIECE, freeze, runs
 from jaxvjp.core.pullback import record_pullback
+from jaxvjp.core.record import record
+from jaxvjp.core.versions import Versions
 from jaxvjp.ops.pointwise import add
 
 FREED = (

@@ -27,16 +27,12 @@ cdef class Node:
     cdef public bint requires_grad, special, freed, in_place, inference, stale, _retains
     cdef public int retaken
 
-cdef class Signature:
-    cdef public object aval
-    cdef public bint differentiable, saves
-
 cdef class Holder:
     cdef object __weakref__
     cdef public Node _node
 
 cpdef object leave_to_counting(object part)
-@cython.locals(node=Node, signature=Signature, mode=GradMode)
+@cython.locals(node=Node)
 cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
 @cython.locals(holder=Holder)
@@ -44,13 +40,4 @@ cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)
 @cython.locals(copy=Node)
 cpdef Node stripped_of(Node node, object passed)
-@cython.locals(node=Node)
-cpdef bint tracks(tuple inputs)
-@cython.locals(node=Node)
-cpdef tuple avals_of(tuple inputs)
-@cython.locals(node=Node, signature=Signature, mode=GradMode)
-cpdef Node record(object operation, tuple inputs, tuple static=*)
 cpdef object hold(Node node, Holder holder)
-cpdef object check_savable(object inputs)
-@cython.locals(node=Node)
-cpdef Node leaf(object value, object aval, bint requires_grad=*, object where=*)

@@ -1,32 +1,26 @@
 """The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
 
-In this room one can record an op on nodes (`record`), switch the recording of gradients off (`recording`), and walk a
-graph of any depth (`reachable`). `ops.op` comes before it. Nothing is computed here: a node knows its abstract value
-at once and its value only when `evaluation` has filled it in.
+In this room one can hold a node and look at it, and walk a graph of any depth (`reachable`). `versions` and `ops.op`
+come before it; `record` makes nodes. Nothing is computed here: a node knows its abstract value at once and its value
+only when `evaluation` has filled it in.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from itertools import count
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
 
-from jaxvjp.core.modes import COMPILED, changed, grad_mode, staging, transforming
+from jaxvjp.core.modes import COMPILED, changed, grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
+from jaxvjp.core.versions import Overwritten, next_serial
 from jaxvjp.devices import device
-from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, rebind, variable
-from jaxvjp.ops.op import Aval, Op, abstract, number_aval
+from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
 
-SIGNATURES = 1 << 16
-"""How many signatures of operations are remembered."""
-next_serial = count().__next__
-"""The next place in the order of recording."""
 Hook = Callable[["Node"], "Node | None"]
 
 
@@ -102,58 +96,6 @@ class PythonBackward(Protocol):
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
 
     def free(self) -> None: ...
-
-
-class Versions:
-    """How often a storage was written in place, as torch counts: shared by a tensor, its views and `detach()`.
-
-    Attributes:
-        count: the number of writes so far.
-        where: the line of the last write.
-        shown: the nodes that show the contents as they are now, weakly.
-    """
-
-    __slots__ = ("count", "shown", "where")
-    last_write = -1
-    """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.where: Where = None
-        self.shown: list[ref[Node]] = []
-
-    def show(self, node: Node) -> None:
-        """Notes that `node` shows the contents as they are now."""
-        self.shown.append(ref(node))
-
-    def return_to(self, count: int, nodes: Iterable[Node]) -> None:
-        """Takes back the writes since there were `count`: what of `nodes` they replaced is the contents again."""
-        self.count = count
-        for node in nodes:
-            if node.overwritten is not None and node.overwritten.versions is self and node.overwritten.version >= count:
-                node.overwritten = None
-                self.show(node)
-
-    def current(self) -> list[Node]:
-        """The nodes that show the contents as they are now."""
-        return [node for reference in self.shown if (node := reference()) is not None]
-
-    def written(self, where: Where) -> None:
-        """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
-        self.where = where
-        for node in self.current():
-            node.overwritten = Overwritten(self, self.count, self.where)
-        self.count += 1
-        self.shown = []
-        Versions.last_write = next_serial()
-
-
-class Overwritten(NamedTuple):
-    """That the storage which showed a node was written in place: whose count, what it was then, and by which line."""
-
-    versions: Versions
-    version: int
-    where: Where
 
 
 class Rare(property):
@@ -447,107 +389,6 @@ def recorded(
     return node
 
 
-def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
-    """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
-    signature: Signature = signature_of(operation, static, avals_of(inputs))
-    mode = grad_mode()
-    tracked = signature.differentiable and mode.enabled and tracks(inputs)
-    if tracked and signature.saves:
-        check_savable(inputs)
-    node = recorded(operation, static, inputs, signature.aval, tracked, user_line(sys._getframe()))
-    if tracked and signature.saves and mode.saving is not None:
-        node.packed = mode.saving(node)
-    return node
-
-
-class Signature:
-    """What is known of all calls of an op with the same static arguments and abstract values of the operands.
-
-    Attributes:
-        aval: the abstract value that it gives.
-        differentiable: whether a gradient can flow through it.
-        saves: whether the op keeps anything for that.
-    """
-
-    def __init__(self, operation: Op, aval: Any) -> None:
-        self.aval = aval
-        self.differentiable = operation.differentiable and _differentiable(aval)
-        self.saves = bool(operation.saves)
-
-
-@lru_cache(maxsize=SIGNATURES)
-def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
-    """The signature; an error of shape or dtype rises here."""
-    return Signature(operation, abstract(operation, static, avals))
-
-
-def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
-    """The abstract values of operands."""
-    avals: list[Any] = []
-    for each in inputs:
-        if type(each) is Node:
-            node: Node = each
-            avals.append(node.aval)
-        else:
-            avals.append(each.aval)
-    return tuple(avals)
-
-
-def tracks(inputs: tuple[Node | Number, ...]) -> bool:
-    """Whether one of the operands of a node requires a gradient."""
-    for each in inputs:
-        if type(each) is Node:
-            node: Node = each
-            if node.requires_grad:
-                return True
-    return False
-
-
-def _differentiable(aval: Any) -> bool:
-    return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
-
-
-def check_savable(inputs: Iterable[Node | Number]) -> None:
-    """RuntimeError where one of them was recorded in inference mode."""
-    for each in inputs:
-        if each.inference:
-            raise RuntimeError(
-                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
-                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
-                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-            )
-
-
-def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
-    """A node whose value is given; `where` is the user's line, if it is known already."""
-    node = recorded(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
-    node.value = value
-    return node
-
-
-def known(number: complex, aval: Aval) -> Node:
-    """A node filled with one number, computed inside whichever program uses it."""
-    return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
-
-
-def variable_of(node: Node) -> Node:
-    """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
-    if staging().journal is not None:  # at the next call it has another value
-        return Node(variable, (), (node,), node.aval, True, None, node.where)
-    if node.value is not None and not transforming().forward:
-        return leaf(node.value, node.aval, True, node.where)
-    return Node(variable, (), (node,), node.aval, True, node.value, node.where)
-
-
-def detached(node: Node) -> Node:
-    """`node`'s value, cut off from its gradient and its tangent."""
-    if not node.requires_grad and not transforming().forward:
-        return node
-    if node.value is not None and staging().journal is None and not transforming().forward:
-        return leaf(node.value, node.aval)
-    return record(detach, (node,))
-
-
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:
     """The roots and all that `onward` leads to from them, each once, in the order of recording.
 
@@ -599,12 +440,3 @@ class Passed:
         """Whether `node` may lead to one of `targets`."""
         known = {id(each) for each in self.holders}  # by identity: == is the tensors' own
         return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
-
-
-def items(node: Node) -> list[Node]:
-    """One node for each array that `node`, whose op returns a tuple, gives."""
-    tracked = node.requires_grad
-    return [
-        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
-        for index, aval in enumerate(node.aval)
-    ]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jaxvjp.core.graph import Node, Number, record
+from jaxvjp.core.graph import Node, Number
+from jaxvjp.core.record import record
 from jaxvjp.dtypes import (
     FLOATING,
     INTEGRAL,

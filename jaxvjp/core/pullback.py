@@ -14,8 +14,9 @@ import jax
 import jax.extend.core
 import jax.numpy as jnp
 
-from jaxvjp.core.graph import Node, Number, items
+from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.core.record import items
 from jaxvjp.ops.op import Op, op
 
 Where = tuple[int, ...]

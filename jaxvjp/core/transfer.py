@@ -11,8 +11,9 @@ from typing import Any
 from weakref import ref
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, leaf
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode, staging, transforming
+from jaxvjp.core.record import leaf
 from jaxvjp.devices import device, put
 from jaxvjp.ops.identity import outcome
 

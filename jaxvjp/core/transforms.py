@@ -15,10 +15,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.graph import Node, Number, gradient_edges, items, reachable
+from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.core.pullback import Where, function_of, reads
+from jaxvjp.core.record import items
 from jaxvjp.ops.identity import entered, item, left
 from jaxvjp.ops.op import Aval, Op, op
 

@@ -1,6 +1,7 @@
 # What C knows of walks that are remembered.
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
-from jaxvjp.core.graph cimport Node, Number, leaf
+from jaxvjp.core.graph cimport Node, Number
+from jaxvjp.core.record cimport leaf
 from jaxvjp.core.places cimport user_line
 from jaxvjp.core.plan cimport Plan, Survey, survey
 

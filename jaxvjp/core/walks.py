@@ -13,10 +13,11 @@ from typing import Any
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
 from jaxvjp.core.evaluation import Computed, deferred, heavy
-from jaxvjp.core.graph import Node, Number, leaf
+from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory, Plan, first_sight, survey
+from jaxvjp.core.record import leaf
 from jaxvjp.ops.op import Aval
 
 

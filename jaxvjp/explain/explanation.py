@@ -14,8 +14,9 @@ import numpy as np
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, known, reachable
+from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.observers import Stepped, Walked
+from jaxvjp.core.record import known
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
 from jaxvjp.explain.names import variables_of

@@ -12,8 +12,9 @@ import inspect
 from collections.abc import Mapping, Sequence
 
 from jaxvjp.autograd.function_step import FunctionStep
-from jaxvjp.core.graph import Node, known, reachable
+from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.modes import recording
+from jaxvjp.core.record import known
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe

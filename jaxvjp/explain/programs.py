@@ -10,9 +10,10 @@ import ast
 from collections.abc import Sequence
 from typing import Any, cast
 
-from jaxvjp.core.graph import Node, Number, reachable, signature_of
+from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import Program
 from jaxvjp.core.pullback import pullback
+from jaxvjp.core.record import signature_of
 from jaxvjp.core.transforms import jvp, vmap
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name

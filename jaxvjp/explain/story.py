@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jaxvjp.core.engine import freed_error
-from jaxvjp.core.graph import Node, gradient_edges, next_serial, reachable
+from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
 from jaxvjp.core.places import Where, user_line
+from jaxvjp.core.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor import Tensor
 

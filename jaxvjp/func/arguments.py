@@ -7,7 +7,8 @@ from typing import Any
 
 from jax.tree_util import tree_flatten, tree_leaves, tree_unflatten
 
-from jaxvjp.core.graph import Node, known
+from jaxvjp.core.graph import Node
+from jaxvjp.core.record import known
 from jaxvjp.tensor import Tensor, wrap
 
 Argnums = int | tuple[int, ...]

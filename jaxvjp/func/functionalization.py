@@ -9,8 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.graph import detached
 from jaxvjp.core.modes import transforming
+from jaxvjp.core.record import detached
 from jaxvjp.tensor import Tensor, wrap
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxvjp.core.graph import record
+from jaxvjp.core.record import record
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor import Tensor, wrap
 

@@ -9,8 +9,9 @@ from typing import Any
 from jax.tree_util import tree_map, tree_unflatten
 
 from jaxvjp.core.engine import pull_back
-from jaxvjp.core.graph import Node, known
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode, recording
+from jaxvjp.core.record import known
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,

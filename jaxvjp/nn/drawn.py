@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.application import apply, apply_in_place
-from jaxvjp.core.graph import leaf
+from jaxvjp.core.record import leaf
 from jaxvjp.dtypes import dtype
 from jaxvjp.levels import Batch, per_example
 from jaxvjp.ops.neural import activation

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.application import apply
-from jaxvjp.core.graph import leaf
 from jaxvjp.core.modes import transforming
+from jaxvjp.core.record import leaf
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.neural import classification
 from jaxvjp.ops.neural.convolution import linear

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node, Number, gradient_edges, leaf, reachable, recording_order
+from jaxvjp.core.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.program import Program, freeze, read_across, replay, runs
+from jaxvjp.core.record import leaf
 from jaxvjp.core.transforms import severed
 from jaxvjp.ops.identity import detach, item
 from jaxvjp.ops.op import op

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from jaxvjp.core.graph import Node, Versions, next_serial
+from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import changed, staging
 from jaxvjp.core.places import Where, located, user_line
+from jaxvjp.core.versions import Versions, next_serial
 from jaxvjp.storage import Storage
 from jaxvjp.tensor import Tensor
 

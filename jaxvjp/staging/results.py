@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node, Passed, gradient_edges, leaf, reachable
+from jaxvjp.core.graph import Node, Passed, gradient_edges, reachable
 from jaxvjp.core.modes import recording
 from jaxvjp.core.places import Where
+from jaxvjp.core.record import leaf
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor import Tensor, view, wrap
 

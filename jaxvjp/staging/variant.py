@@ -13,9 +13,10 @@ from weakref import ref
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number, leaf, reachable
+from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.places import Where
 from jaxvjp.core.plan import Plan, plan_of, survey
+from jaxvjp.core.record import leaf
 from jaxvjp.core.rolled import rolled
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval

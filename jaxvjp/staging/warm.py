@@ -22,9 +22,9 @@ import numpy as np
 from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.graph import leaf
 from jaxvjp.core.modes import changed, changes, doing, grad_mode
 from jaxvjp.core.observers import observers
+from jaxvjp.core.record import leaf
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, is_leaf, rewritten

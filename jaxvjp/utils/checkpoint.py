@@ -16,9 +16,10 @@ from typing import Any
 import jax
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.graph import Node, gradient_edges, items, leaf, reachable
+from jaxvjp.core.graph import Node, gradient_edges, reachable
 from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.program import Program, freeze, read_across, replay, runs
+from jaxvjp.core.record import items, leaf
 from jaxvjp.dtypes import float32
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor import Tensor

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
-from jaxvjp.core import compilation, graph, program, pullback, transforms
+from jaxvjp.core import compilation, program, pullback, record, transforms
 from jaxvjp.core.compilation import counters
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
@@ -250,7 +250,7 @@ def test_a_training_loop_does_not_grow():
 
 def test_every_cache_has_a_bound():
     for cache in (
-        graph.signature_of,
+        record.signature_of,
         program.intern,
         compilation.executable,
         pullback.dependences,

@@ -15,7 +15,7 @@ from jaxvjp.autograd import accumulation
 from jaxvjp.core import compilation, plan, walks
 from jaxvjp.core.compilation import counters
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import known
+from jaxvjp.core.record import known
 from jaxvjp.ops.op import Aval
 from tests.oracle import agreement_of, live_nodes, programs_of
 

@@ -1,0 +1,20 @@
+# What C knows of how nodes are made: see graph.pxd.
+cimport cython
+
+from jaxvjp.core.graph cimport Node, Number, recorded
+from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.places cimport user_line
+
+cdef class Signature:
+    cdef public object aval
+    cdef public bint differentiable, saves
+
+@cython.locals(node=Node)
+cpdef bint tracks(tuple inputs)
+@cython.locals(node=Node)
+cpdef tuple avals_of(tuple inputs)
+@cython.locals(node=Node, signature=Signature, mode=GradMode)
+cpdef Node record(object operation, tuple inputs, tuple static=*)
+cpdef object check_savable(object inputs)
+@cython.locals(node=Node)
+cpdef Node leaf(object value, object aval, bint requires_grad=*, object where=*)
