@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import op
-from jaxvjp.ops.reduction import sum_
+from jaxvjp.ops.reduction import product, sum_
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:
@@ -27,7 +28,7 @@ def _declare_running(name: str, function: Any, meaning: str) -> None:
 
 
 _declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of integers an int64.")
-_declare_running("cumprod", jnp.cumprod, "The product up to each place along `dim`; of integers an int64.")
+_declare_running("cumprod", lambda input, dim: product(jnp.cumprod, input, dim), "The product up to each place along `dim`; of integers an int64.")
 
 
 @op(saves="input, result", rounds_once=True)
@@ -40,7 +41,14 @@ def logcumsumexp(input, dim: Index):
         return input
     if jnp.iscomplexobj(input):
         return _running_logarithm(input, dim)
-    return jax.lax.cumlogsumexp(input, dim)
+    # torch's slope is `exp(input - result)`: NaN for what is infinite as the result is, 0 beside it. JAX's derivative
+    # is that of the finite results; from infinity on its slope were that of what follows.
+    beyond = jax.lax.cummax(jax.lax.stop_gradient(input), dim) == jnp.inf
+    finite = jax.lax.cumlogsumexp(jnp.where(beyond, 0, input), dim)
+    result = jnp.where(beyond, jnp.inf, finite)
+    infinite = jnp.isinf(input) & (input == result)
+    undefined = jnp.where(infinite, jnp.nan * jnp.where(infinite, input, 0), 0)
+    return rebind.function(jnp.where(jnp.isinf(result), undefined, finite), result)
 
 
 def _running_logarithm(input, dim):

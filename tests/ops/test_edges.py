@@ -97,6 +97,54 @@ def test_extremes_that_are_not_finite_share_the_gradient():
     agree(program)
 
 
+FACTORS = [[2.0, 3, 4], [0, 3, 4], [2, 0, 0], [nan, 3, 4], [inf, 3, 4], [inf, -inf, 1], [2, -inf, 3], [1e200, 1e200, 2]]
+EXPONENTS = [[2.0, 3, 0], [inf, 3, 4], [2, inf, 0], [inf, inf, -inf], [-inf, -inf, 2], [2, -inf, 3], [nan, inf, 0]]
+NUMBERS = [*EXPONENTS, [2.0, nan, 0], [1, nan, nan], [0, 0, 0], [3, 0.1, 0]]
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (FACTORS, "x.prod()"),
+        (FACTORS, "x.prod(0, keepdim=True)"),
+        (FACTORS, "x.cumprod(0)"),
+        (FACTORS, "(x * (1 + 0j))[:2].cumprod(0).real"),
+        (EXPONENTS, "x.logcumsumexp(0)"),
+        (NUMBERS, "x.quantile(0.3)"),
+        (NUMBERS, "x.reshape(1, 3).renorm(2, 0, 1.5)"),
+        (NUMBERS[:2] + NUMBERS[3:6], "x.norm(0.5)"),
+        (NUMBERS[:6], "x.norm(-1)"),
+        (NUMBERS[2:3] + NUMBERS[-4:], "x.mode(0).values"),
+    ],
+)
+def test_slopes_among_zeros_infinities_and_nan(rows, line):
+    def program(torch):
+        results = []
+        for row in rows:
+            x = torch.tensor(row, dtype=torch.float64, requires_grad=True)
+            result = eval(line, {"x": x})
+            weights = torch.tensor([1.5, -2.0, 3.0], dtype=torch.float64)[: result.numel()].reshape(result.shape)
+            results.append((result, torch.autograd.grad(result, x, weights)))
+        return results
+
+    agree(program, 1e-9, 1e-9)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_curvatures_of_products(name):
+    def program(torch):
+        results = []
+        for row in FACTORS[:3]:
+            x = torch.tensor(row, dtype=torch.float64, requires_grad=True)
+            (slope,) = torch.autograd.grad(getattr(x, name)(0).sum(), x, create_graph=True)
+            results.append((slope, torch.autograd.grad(slope, x, torch.tensor(FACTORS[0], dtype=torch.float64))))
+        return results
+
+    agree(program, 1e-9, 1e-9)
+
+
 @needs_torch
 def test_integers():
     def program(torch):
