@@ -177,19 +177,46 @@ def test_integers():
 
 
 @needs_torch
-@pytest.mark.parametrize("line", ["x // 0", "x % 0", "torch.fmod(x, 0)", "x**-1", "x.bool() // x.bool()"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x // 0",
+        "x % 0",
+        "torch.fmod(x, 0)",
+        "x**-1",
+        "x.bool() // x.bool()",
+        "x // (x - 3)",
+        "x.remainder_(x - 4)",
+        "torch.fmod(x.int(), torch.tensor(False))",
+        "torch.div(x, x.byte() - 4, rounding_mode='floor')",
+        "5 % x.sub(4)",
+        "torch.diff(x, prepend=x.reshape(1, 2))",
+        "torch.diff(x.reshape(1, 2), n=0, append=x.reshape(2, 1))",
+    ],
+)
 def test_integers_refused(line):
     assert agree(lambda torch: eval(line, {"torch": torch, "x": torch.tensor([3, 4])})).error is not None
+
+
+@needs_torch
+def test_zero_divides_nothing_and_what_is_no_integer():
+    def program(torch):
+        x, none = torch.tensor([3, 4]), torch.tensor([], dtype=torch.int64)
+        return x // torch.tensor(0.0), 5.0 // (x - 3), x / (x - 3), none // 0, none % torch.tensor([0])
+
+    agree(program)
 
 
 @needs_torch
 def test_nothing():
     def program(torch):
         none = torch.ones(3, 0)
+        inner, edge = torch.ones(2, 3, requires_grad=True), torch.ones(2, 1, requires_grad=True)
         return [
             torch.trapezoid(none, dim=1),
             torch.cumulative_trapezoid(none),
-            torch.diff(torch.ones(2, 3), n=0, prepend=torch.ones(2, 1)),
+            torch.diff(torch.ones(2, 3), n=0, prepend=edge),
+            torch.autograd.grad(torch.diff(inner, n=0, prepend=edge).sum(), (inner, edge), allow_unused=True),
             torch.amax(none, 0),
             torch.nn.functional.batch_norm(torch.ones(0), torch.ones(0), torch.ones(0)),
             torch.nn.functional.local_response_norm(torch.ones(0, 1, 2, dtype=torch.int64), 1),
