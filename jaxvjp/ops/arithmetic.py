@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import INTEGRAL, from_numpy
+from jaxvjp.dtypes import INTEGRAL, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Index, Real, Scalar
 from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
@@ -289,7 +289,7 @@ def square(input):
     return input.astype("int64") ** 2 if input.dtype == bool else input * input
 
 
-@op()
+@op(operator="pos")
 def positive(input):
     """`input` itself."""
     if input.dtype == bool:
@@ -339,21 +339,58 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
     return jnp.add(*broadcast(input, value.astype(quotient.dtype) * quotient))
 
 
-@op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)), rounds_once=True)
+C_NAMES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""How torch spells its types where two do not match."""
+
+
+def _weighed(row, operands, static):
+    """A weight that is a tensor without dimensions is promoted with the others; a complex number has to fit them."""
+    input, end, weight = operands
+    if isinstance(weight, complex) and not input.aval.dtype.is_complex:
+        fitted(weight, input.aval.dtype)
+    if isinstance(weight, int | float | complex) or weight.aval.shape or input.aval.dtype is not end.aval.dtype:
+        return row, operands, static
+    return promoting_lerp, operands, static
+
+
+LERP = {
+    "saves": "end for weight, input for weight, weight",
+    "grad_fn": lambda static, avals: f"LerpBackward{int(not avals[2].number)}",
+    "rounds_once": True,
+}
+
+
+@op(inplace=True, arities=((3, 4), (3, 4)), rewrite=_weighed, **LERP)
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
     if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:
         raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
-            kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]
-            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
+            wanted, given = C_NAMES[input.dtype.name], C_NAMES[each.dtype.name]
+            raise RuntimeError(f"expected dtype {wanted} for `{name}` but got dtype {given}")
     input, end = broadcast(input, end)
     difference = jnp.subtract(end, input)
     broadcast(difference, weight)
     # From the nearer end, so that it is exact at both.
     near = jnp.abs(weight) < 0.5
     return jnp.where(near, input + weight * difference, end - difference * (1 - weight))
+
+
+promoting_lerp = op(name="lerp.promoting", public="", promotion=ARITHMETIC, **LERP)(lerp.function)
 
 
 def _refuse_masks_alone(row, operands, static):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from math import inf, nan
 
 import pytest
@@ -198,6 +199,46 @@ def test_integers_refused(line):
     assert agree(lambda torch: eval(line, {"torch": torch, "x": torch.tensor([3, 4])})).error is not None
 
 
+REFUSED = """
+torch.lerp(x, x, i); torch.lerp(x, x, 1j); torch.lerp(x.half(), x, 0.5); torch.lerp(x.bool(), x.bool(), 0.5)
+torch.fft.rfftn(x + 0j); torch.fft.ihfft2(x.reshape(1, 2) + 0j); torch.fft.irfft2(x.reshape(2, 1))
+torch.fft.fft2(x.reshape(1, 2), out=x); torch.fft.irfft(x, out=x + 0j); torch.fft.fftfreq(4, dtype=torch.int64)
+torch.fft.rfftfreq(4, dtype=torch.bool); torch.fft.fftfreq(-1); torch.cat([x, i], out=i); torch.stack([x, x], out=i)
+i.bitwise_and_(x); operator.iand(i, 1.5); operator.ilshift(i, x); i.gcd_(x); ~x; operator.iand(x, 1); +i.bool()
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("line", [each.strip() for each in REFUSED.replace("\n", ";").split(";") if each.strip()])
+def test_refused(line):
+    def program(torch):
+        x, i = torch.tensor([1.5, 2.0]), torch.tensor([3, 4])
+        return eval(line, {"torch": torch, "operator": operator, "x": x, "i": i})
+
+    assert agree(program).error is not None
+
+
+@needs_torch
+def test_a_weight_of_another_type():
+    """A tensor without dimensions is promoted like any other operand."""
+
+    def program(torch):
+        x, i = torch.tensor([1.5, 2.0], requires_grad=True), torch.tensor([3, 4])
+        weight = torch.tensor(0.25, dtype=torch.float64, requires_grad=True)
+        result = torch.lerp(x, x + 1, weight)
+        none = torch.fft.fftfreq(0), torch.fft.rfftfreq(0), torch.fft.fftfreq(4, 0.0)
+        return (
+            result,
+            torch.autograd.grad(result.sum(), (x, weight)),
+            torch.lerp(i, i + 2, weight.detach()),
+            +x,
+            ~i,
+            none,
+        )
+
+    agree(program)
+
+
 @needs_torch
 def test_zero_divides_nothing_and_what_is_no_integer():
     def program(torch):
@@ -221,6 +262,9 @@ def test_nothing():
             torch.nn.functional.batch_norm(torch.ones(0), torch.ones(0), torch.ones(0)),
             torch.nn.functional.local_response_norm(torch.ones(0, 1, 2, dtype=torch.int64), 1),
             torch.cov(torch.ones(1, 3)),
+            torch.fft.fftfreq(0),
+            torch.fft.rfftfreq(0),
+            torch.fft.fftfreq(4, 0.0),
             torch.std_mean(torch.tensor([1.0, 2.0]), dim=None, correction=None),
         ]
 
