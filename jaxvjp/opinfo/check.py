@@ -21,7 +21,15 @@ import numpy as np
 
 import jaxvjp
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.opinfo.table import ANY_OF_EQUAL, COSTLY, NO_GRADIENT, OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
+from jaxvjp.opinfo.table import (
+    ANY_OF_EQUAL,
+    COSTLY,
+    NO_GRADIENT,
+    OTHER_WORDS,
+    TOLERANCE,
+    UNDEFINED,
+    UNDEFINED_VALUES,
+)
 
 FLOATING = ("float64", "float32", "complex128")
 EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
@@ -354,7 +362,8 @@ class _Run:
         if self.op.name in UNDEFINED_VALUES:
             return ""
         a, b = _array(expected), _array(given)
-        if part == "second gradient":  # where torch multiplies 0 by infinity there is no number to compare with
+        # Where torch multiplies 0 by infinity there is no number to compare with.
+        if part == "second gradient" or (self.op.name, self.name) in UNDEFINED:
             b = np.where(np.isnan(a), a, b)
         rtol, atol = self.tolerance if any(self.tolerance) else TOLERANCE["*"].get(a.dtype.name, (0.0, 0.0))
         close = np.isclose(a, b, rtol, atol, equal_nan=True)
