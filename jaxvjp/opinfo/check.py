@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import random
 import re
 import types
@@ -17,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 import jaxvjp
@@ -36,6 +38,9 @@ EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8
 UNDIFFERENTIABLE = r"derivative for .* is not implemented|Expected a proper Tensor but got None"
 """What torch says where it has no second derivative, the latter where a layer without a weight has a bias."""
 HALF = ("float16", "bfloat16")
+AT_ONCE = 100
+"""Samples whose results are computed in one dispatch; more of them are more programs than a process can map."""
+_forget: Any = jax.clear_caches
 
 
 class Difference(NamedTuple):
@@ -195,9 +200,18 @@ class _Run:
         self.tolerance = TOLERANCE.get(op.name, {}).get(name) or TOLERANCE["*"].get(name, (0.0, 0.0))
 
     def differences(self, count: int | None) -> list[Difference]:
+        found: list[Difference] = []
+        samples = enumerate(samples_of(self.op, self.name, count, self.differentiable))
+        while some := list(itertools.islice(samples, AT_ONCE)):
+            found += self.differences_of(some)
+            if len(some) == AT_ONCE:
+                _forget()
+        return found
+
+    def differences_of(self, samples: list[tuple[int, tuple[str, Any]]]) -> list[Difference]:
         pairs = []
         found: list[Difference] = []
-        for number, (label, sample) in enumerate(samples_of(self.op, self.name, count, self.differentiable)):
+        for number, (label, sample) in samples:
             try:
                 converted = Conversion()
                 mirrored = converted.sample(sample)
