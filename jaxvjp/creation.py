@@ -89,12 +89,11 @@ def _nested(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
     array = np.array(_plain(data))
     if array.size == 0:
         return array, get_default_dtype()
-    if array.dtype == object or (array.dtype == np.uint64 and array.max() >= 1 << 63):  # an integer of many digits
-        kinds = {type(each) for each in array.ravel().tolist()}
+    if array.dtype == object or (array.dtype.kind in "uf" and np.abs(array).max() >= 1 << 63):
+        # Among them may be an integer of many digits, for which NumPy chooses another type.
+        kinds = {type(each) for each in np.array(_plain(data), object).ravel().tolist()}
         if kinds <= {int, bool} and (asked is None or asked.category == INTEGRAL):
-            raise ValueError(
-                "Overflow when unpacking long long\nAn integer has 64 bits; write it as a float: `2.0**70`."
-            )
+            raise ValueError("Overflow when unpacking long long\nAn integer has 64 bits; a float would be `2.0**70`.")
         array = array.astype(complex if complex in kinds else float)
     return array, of_number(array.ravel()[0].item())
 
