@@ -47,7 +47,8 @@ READING_ORDER = """
     scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench.workloads bench.operations bench opinfo.table opinfo.check opinfo.report opinfo __main__
+    lessons bench.workloads bench.operations bench
+    opinfo.table opinfo.conversion opinfo.check opinfo.report opinfo __main__
 """
 
 
