@@ -26,7 +26,7 @@ import jax
 
 from jaxvjp import creation, terminal
 from jaxvjp.functions import overloads
-from jaxvjp.opinfo.table import DIFFERS, NOT_DENSE, WHAT_IT_TAKES
+from jaxvjp.opinfo.table import DIFFERS, EDGES, NOT_DENSE, WHAT_IT_TAKES
 from jaxvjp.publishing import PUBLISHED
 from jaxvjp.tensor import Tensor
 
@@ -197,10 +197,13 @@ def places() -> dict[str, list[str]]:
 
 
 def document() -> str:
-    """The page of the documentation that lists every name: `docs/operators.md`."""
+    """The page of the documentation that lists every name, and what differs at the edges: `docs/operators.md`."""
     parts = [HEAD]
     for place, found in places().items():
         parts.append(f"## {place} ({len(found)})\n\n" + textwrap.fill(", ".join(f"`{each}`" for each in found), 118))
+    parts.append(
+        "## At the edges\n\n" + "\n".join(textwrap.fill(f"- {each}", 118, subsequent_indent="  ") for each in EDGES)
+    )
     return "\n\n".join(parts) + "\n"
 
 

@@ -100,3 +100,16 @@ WHAT_IT_TAKES: dict[str, str] = {
     "chalf": "a complex type of 32 bits, which JAX has not",
 }
 """For ops that are missing and take more than a row: what."""
+
+EDGES = (
+    "`float16` and `bfloat16` tensors with a Python number: the number, too, is rounded to 16 bits, so that `x * 0.1` "
+    "may be off by half a unit in the last place; torch computes with the number in float32.",
+    "Python integers of more than 64 bits beside floats are the nearest float; torch raises OverflowError.",
+    "Integers divided by a tensor that holds 0 raise torch's error; inside `jit`, where nobody looks at values, they "
+    "give some integer.",
+    "The index of one of several equal elements (`kthvalue`, unstable `sort`) is torch's only where torch says which; "
+    "and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",
+    "`prod` and `cumprod` of factors among which are both 0 and infinity or NaN: slopes are products of the others; "
+    "torch's depend on `create_graph`.",
+)
+"""Where ops deliberately differ from torch at the edges, as the documentation lists it."""
