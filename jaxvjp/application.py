@@ -17,6 +17,7 @@ from jaxvjp.core.promotion import common_dtype, converted, promoted, promoted_by
 from jaxvjp.core.transfer import beside, moved
 from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
@@ -212,7 +213,9 @@ def check_type(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None
     torch looks at that before it finds that it has no kernel for the type.
     """
     if operation.promotion == ARITHMETIC:
-        _check_castable(common_dtype([operand_node(each) for each in (target, *operands)]), target.dtype)
+        given = zip((target, *operands), operation.roles, strict=False)
+        taking = [operand_node(each) for each, role in given if each is not None and role not in (KEPT, SCALAR)]
+        _check_castable(common_dtype(taking), target.dtype)
 
 
 def _check_castable(result: dtype, target: dtype) -> None:

@@ -143,7 +143,7 @@ def verdict(title: str, full: bool) -> Verdict:
         status = MISSING
     else:
         status = PASSED if not found else DIFFERENT if title in DIFFERS else FAILED
-    if next(_runs) % RUNS_BETWEEN_CLEARING == 0:
+    if full or next(_runs) % RUNS_BETWEEN_CLEARING == 0:
         _forget()
     return Verdict(title, op.name, status, op.supports_autograd and not _matches(op.name, NOT_DENSE), found)
 
