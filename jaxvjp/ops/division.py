@@ -38,13 +38,13 @@ def _alike(input, other):
     return jax.lax.optimization_barrier(jnp.broadcast_arrays(input, other))
 
 
-def _quotient(rounding):
-    """The quotient rounded by `rounding`; that of integers stays an integer."""
+def _quotient(down):
+    """The quotient rounded down, or else to zero; that of integers stays an integer."""
 
     def divide(input, other):
         if integral(input):
-            return jnp.floor_divide(input, other) if rounding is jnp.floor else jax.lax.div(input, other)
-        if rounding is jnp.floor:
+            return jnp.floor_divide(input, other) if down else jax.lax.div(input, other)
+        if down:
             # By the remainder, as Python does it: 1 // 0.1 is 9, though 1 / 0.1 is 10.
             rest = jnp.fmod(input, other)
             exact = (input - rest) / other
@@ -52,12 +52,12 @@ def _quotient(rounding):
             nearest = jnp.floor(lower)
             nearest = jnp.where(lower - nearest > 0.5, nearest + 1, nearest)
             return jnp.where(other == 0, input / other, jnp.where(lower == 0, jnp.copysign(0, input / other), nearest))
-        return rounding(input / other)
+        return jnp.trunc(input / other)
 
     return divide
 
 
-ROUNDED = {"floor": _quotient(jnp.floor), "trunc": _quotient(jnp.trunc)}
+ROUNDED = {"floor": _quotient(True), "trunc": _quotient(False)}
 
 
 def _refuse_zero(row, operands, static):

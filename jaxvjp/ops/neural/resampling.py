@@ -193,7 +193,8 @@ def interpolate(
     resize = _resized_bytes if input.dtype == "uint8" and mode in ("bilinear", "bicubic") else _resized
     for axis, count, factor in reversed(list(zip(range(2, input.ndim), counts, scale, strict=True))):
         result = resize(result, axis, mode, count, factor, bool(align_corners), antialias)
-        if not jnp.issubdtype(input.dtype, jnp.inexact):  # which torch keeps in their type from one to the next
+        if resize is _resized and not jnp.issubdtype(input.dtype, jnp.inexact):
+            # Which torch keeps in their type from one dimension to the next.
             limits = jnp.iinfo(input.dtype)
             result = jnp.clip(jnp.floor(result + 0.5), limits.min, limits.max).astype(input.dtype)
     return result.astype(input.dtype)
