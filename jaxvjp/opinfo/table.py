@@ -20,9 +20,10 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
     "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
     "grid_sampler_2d": {"float32": (1e-4, 1e-4)},
-    # Five decompositions one after the other: torch's gradients in single precision are off by 2e-4, ours by 4e-7.
-    "svd_lowrank": {"complex128": (1e-6, 1e-8), "complex64": (1e-3, 1e-4)},
-    "pca_lowrank": {"complex64": (1e-3, 1e-4)},
+    # Five decompositions one after the other: torch's gradients in single precision are off by 2e-4 of the largest,
+    # ours by 1e-5 at most.
+    "svd_lowrank": {"complex128": (1e-6, 1e-8), "complex64": (1e-3, 1e-3)},
+    "pca_lowrank": {"complex64": (1e-3, 1e-3)},
     # torch's own are exact to but seven digits near their zeros; ours to twelve, as a test against SciPy's tells.
     **{f"special.{name}": {"float64": (1e-5, 2e-6)} for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
     "special.airy_ai": {"float64": (1e-5, 1e-5)},

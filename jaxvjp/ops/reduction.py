@@ -64,8 +64,10 @@ def product(fold: Callable[..., Any], input, along, **kept: bool):
     Without a 0 among the factors that is the product divided by the factor: NaN for an infinite one, infinite where the
     product is too large. With a 0 it is the product of the others, which is JAX's.
     """
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return fold(input, along, dtype=input.dtype, **kept)
     result = fold(input, along, **kept)
-    if not input.ndim or not jnp.issubdtype(input.dtype, jnp.inexact):
+    if not input.ndim:
         return result
     constant = jax.lax.stop_gradient(input)
     vanishes = jnp.any(constant == 0, along, keepdims=True)

@@ -165,6 +165,8 @@ def test_integers():
             torch.logspace(0, 1.2, 4, dtype=torch.int64),
             torch.addmv(x[:2], torch.ones(2, 3, dtype=torch.int64), x[:3], beta=0.2, alpha=2.6),
             torch.einsum("ij->i", table),
+            [torch.prod(table + 50000, 1, dtype=each) for each in (torch.int32, torch.uint8, torch.bool)],
+            torch.cumprod(table + 50000, 1, dtype=torch.int32),
             table.sum_to_size(2, 3),
             table.sum_to_size(1, 3),
             torch.nn.functional.softmin(small, 0, dtype=torch.float64),
