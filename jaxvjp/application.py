@@ -13,13 +13,14 @@ import numpy as np
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
-from jaxvjp.core.promotion import converted, promoted, promoted_by_role
+from jaxvjp.core.promotion import common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record import items, record
 from jaxvjp.core.transfer import beside, moved
 from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
@@ -155,7 +156,11 @@ def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], 
     """`apply_in_place`; returns the node of `operation` on `target` as it was, and `operands`."""
     if operation is not assigned:  # of which torch first looks at the shapes
         check_writable(operation, target, operands)
-    result = recorded(operation, (target, *operands), static)
+    try:
+        result = recorded(operation, (target, *operands), static)
+    except NotImplementedError:
+        check_type(operation, target, operands)
+        raise
     if operation is assigned:
         check_writable(operation, target, operands)
     written(operation, target, operands, result)
@@ -195,16 +200,30 @@ def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
             "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
         )
-    if not castable(result.aval.dtype, target.dtype):
-        raise RuntimeError(
-            f"result type {result.aval.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
-            f"An in-place operation keeps its tensor's dtype, torch.{target.dtype.name}; write `x = x / y` for a new "
-            "one."
-        )
+    _check_castable(result.aval.dtype, target.dtype)
     if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
         raise RuntimeError(
             f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
             f"x.{operation.name}()`."
+        )
+
+
+def check_type(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where the type that `operation` computes in is not one that `target` can hold.
+
+    torch looks at that before it finds that it has no kernel for the type.
+    """
+    if operation.promotion == ARITHMETIC:
+        given = zip((target, *operands), operation.roles, strict=False)
+        taking = [operand_node(each) for each, role in given if each is not None and role not in (KEPT, SCALAR)]
+        _check_castable(common_dtype(taking), target.dtype)
+
+
+def _check_castable(result: dtype, target: dtype) -> None:
+    if not castable(result, target):
+        raise RuntimeError(
+            f"result type {result.legacy} can't be cast to the desired output type {target.legacy}\n"
+            f"An in-place operation keeps its tensor's dtype, torch.{target.name}; write `x = x / y` for a new one."
         )
 
 

@@ -294,7 +294,8 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             if call is not None:
                 return call.record((left, right), user_line(sys._getframe()))
             result = slow(self, other)
-            if result.node.inputs == (left, right) and not result.node.special:
+            inspects = result.node.operation.inspects is not None
+            if result.node.inputs == (left, right) and not result.node.special and not inspects:
                 _remember(calls, key, Call(result.node, ()))
             return result
         if kind not in NUMBERS:

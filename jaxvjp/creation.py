@@ -79,16 +79,22 @@ def tensor(
         array = np.asarray(data)
         own = dtype_of(array.dtype)
     else:
-        array, own = _nested(data)
+        array, own = _nested(data, dtype)
         _check_range(array, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)
 
 
-def _nested(data: Any) -> tuple[Any, Dtype]:
+def _nested(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
     _rectangular(data)
     array = np.array(_plain(data))
     if array.size == 0:
         return array, get_default_dtype()
+    if array.dtype == object or (array.dtype.kind in "uf" and np.abs(array).max() >= 1 << 63):
+        # Among them may be an integer of many digits, for which NumPy chooses another type.
+        kinds = {type(each) for each in np.array(_plain(data), object).ravel().tolist()}
+        if kinds <= {int, bool} and (asked is None or asked.category == INTEGRAL):
+            raise ValueError("Overflow when unpacking long long\nAn integer has 64 bits; a float would be `2.0**70`.")
+        array = array.astype(complex if complex in kinds else float)
     return array, of_number(array.ravel()[0].item())
 
 

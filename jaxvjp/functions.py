@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, wraps
 from typing import Any
 
-from jaxvjp.application import apply, apply_in_place, castable, check_writable, recorded_in_place, written
+from jaxvjp.application import apply, apply_in_place, castable, check_type, check_writable, recorded_in_place, written
 from jaxvjp.calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode
@@ -142,7 +142,12 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         if not isinstance(other, OPERANDS):
             return NotImplemented
         check_writable(row, self, (other,))
-        return written(row, self, (other,), remembered(self, other).node)
+        try:
+            result = remembered(self, other)
+        except NotImplementedError:
+            check_type(row, self, (other,))
+            raise
+        return written(row, self, (other,), result.node)
 
     methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
     if row.operator == "r/":
@@ -163,7 +168,14 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
     name = signatures[0].name
     if not row.out:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
-    return _written(name, lambda: apply(row, operands, static), out, _tensors(operands), row.apart)
+
+    def compute() -> Any:
+        result = apply(row, operands, static)
+        if row.refuse_out is not None:
+            row.refuse_out(result.dtype, out.dtype)
+        return result
+
+    return _written(name, compute, out, _tensors(operands), row.apart)
 
 
 def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:

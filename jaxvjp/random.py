@@ -121,6 +121,35 @@ class Generator:
         self._spare = radius * math.sin(2.0 * math.pi * angle)
         return radius * math.cos(2.0 * math.pi * angle)
 
+    def poisson(self, rates: Array) -> Array:
+        """A count for each rate, drawn from the Poisson distribution."""
+        return np.array([self._few(rate) if rate < 10 else self._many(rate) for rate in rates.tolist()], np.float64)
+
+    def _few(self, rate: float) -> int:
+        """As many uniform draws as it takes for their product to fall to `exp(-rate)`, less one; of 0 none is drawn."""
+        count, product = 0, float(self._doubles(1)[0]) if rate else 0.0
+        while product > math.exp(-rate):
+            product *= float(self._doubles(1)[0])
+            count += 1
+        return count
+
+    def _many(self, rate: float) -> int:
+        """By the transformed rejection of W. Hörmann (1993)."""
+        b = 0.931 + 2.53 * math.sqrt(rate)
+        a = -0.059 + 0.02483 * b
+        while True:
+            u, v = (float(each) for each in self._doubles(2))
+            u -= 0.5
+            edge = 0.5 - abs(u)
+            count = math.floor((2 * a / edge + b) * u + rate + 0.43)
+            if edge >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+                return count
+            if count < 0 or (edge < 0.013 and v > edge):
+                continue
+            hat = math.log(v) + math.log(1.1239 + 1.1328 / (b - 3.4)) - math.log(a / (edge * edge) + b)
+            if hat <= -rate + count * math.log(rate) - math.lgamma(count + 1.0):
+                return count
+
     def state(self) -> Array:
         """All that decides about the draws to come, as bytes."""
         state: Any = self._draws.get_state(legacy=False)["state"]

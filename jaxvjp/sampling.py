@@ -234,6 +234,21 @@ def _bernoulli_method(self: Tensor, p: float | None = None, *, generator: Genera
     return bernoulli(self, p, generator=generator)
 
 
+@public("function")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`."""
+    if not input.dtype.is_floating_point:
+        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.legacy}'")
+    rates = np.asarray(input.detach().value).astype(np.float64).reshape(-1)
+    if not (rates >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+
+    def draw(source: Generator, count: int) -> Array:
+        return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
+
+    return _constant(_drawn(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
+
+
 def _coins(p: float) -> Callable[[Generator, int], Array]:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")

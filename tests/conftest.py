@@ -10,6 +10,9 @@ import pytest
 
 import jaxvjp
 
+# A quarter of the suite's time is XLA's costlier optimisations of what runs but once.
+jax.config.update("jax_disable_most_optimizations", True)
+
 TESTS_BETWEEN_CLEARING = 100
 """Each test may compile dozens of programs, and a process can map but so many: then XLA crashes."""
 _tests = count(1)

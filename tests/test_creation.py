@@ -27,8 +27,10 @@ torch.scalar_tensor(3); torch.ones(2, out=torch.zeros(2)); torch.zeros(size=(2,)
 torch.empty((0, 2))
 torch.as_tensor([1.0, 2.0]); torch.as_tensor([1, 2], dtype=torch.float64); torch.asarray([1.5])
 torch.complex(torch.tensor([1.0]), torch.tensor([2.0])); torch.polar(torch.tensor([2.0]), torch.tensor([0.5]))
+torch.tensor([1.0, 2**70]); torch.tensor([2**70, 1j]); torch.tensor(2**64, dtype=torch.bool); torch.tensor([-(2**63)])
 """
 REFUSED = """
+torch.tensor(2**70); torch.tensor([1, 2**63]); torch.tensor([-(2**64)], dtype=torch.uint8)
 torch.arange(1, 2, 0); torch.arange(3, 0); torch.linspace(0, 1, -1); torch.eye(-1); torch.full((-1,), 2)
 torch.linspace(0, 1, 2.5); torch.ones(2, dtype=torch.int64, requires_grad=True); torch.full_like([1], 2)
 torch.complex(torch.ones(1), torch.ones(1, dtype=torch.float64)); torch.complex(torch.ones(1).int(), torch.ones(1))

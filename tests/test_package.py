@@ -19,7 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 READING_ORDER = """
     devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
     ops.pointwise ops.elementary ops.bessel ops.polynomials ops.reduction ops.extremes ops.segments ops.cumulative
-    ops.arithmetic ops.logic ops.complex
+    ops.division ops.arithmetic ops.logic ops.complex
     ops.statistics ops.matrices ops.products ops.contractions ops.solving
     ops.decompositions ops.norms ops.fft ops.spectrograms ops.view ops.strided ops.rearrangement
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
@@ -48,7 +48,8 @@ READING_ORDER = """
     scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench.workloads bench.operations bench opinfo.table opinfo.check opinfo.report opinfo __main__
+    lessons bench.workloads bench.operations bench
+    opinfo.table opinfo.conversion opinfo.check opinfo.report opinfo __main__
 """
 
 

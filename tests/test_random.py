@@ -84,13 +84,16 @@ torch.zeros(5, 4).t().bernoulli_(0.4); torch.randn(3, 7, out=torch.zeros(7, 3).t
 torch.multinomial(torch.arange(1.0, 300.0).bfloat16(), 9, True); torch.zeros(40, dtype=torch.bfloat16)[::2].normal_()
 torch.nn.functional.dropout3d(torch.ones(5, 2, 2, 2), 0.4)
 torch.nn.init.orthogonal_(torch.empty(3, 5)); torch.nn.init.orthogonal_(torch.empty(5, 2), 2.0)
+torch.poisson(torch.arange(40.0).reshape(2, 20)); torch.poisson(torch.full((300,), 11.5, dtype=torch.float16))
+torch.poisson(torch.tensor([0.0, 3.0, 1e6]).expand(5, 3).t()); torch.nn.init.sparse_(torch.empty(7, 3), 0.3)
 """
 REFUSED = """
 torch.randint(5, 5, (2,)); torch.randperm(-1); torch.bernoulli(torch.tensor([2.0])); torch.empty(2).bernoulli_(2)
 torch.multinomial(torch.ones(2), 3); torch.multinomial(torch.ones(2), 0); torch.empty(2).uniform_(3, 1)
 torch.multinomial(torch.tensor([-1.0, 2.0]), 1); torch.empty(2).normal_(0, -1); torch.empty(2).exponential_(-1)
 torch.empty(2, dtype=torch.int64).normal_(); torch.ones(2, requires_grad=True).uniform_()
-torch.nn.init.eye_(torch.ones(2))
+torch.nn.init.eye_(torch.ones(2)); torch.poisson(torch.tensor([1.0, -1.0])); torch.poisson(torch.ones(2).long())
+torch.nn.init.sparse_(torch.ones(2), 0.1)
 torch.nn.init.calculate_gain('word'); torch.nn.init.xavier_normal_(torch.ones(2)); torch.empty(2).geometric_(2)
 """
 

@@ -12,10 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.application import apply
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.creation import tensor
 from jaxvjp.dtypes import bfloat16, float16
+from jaxvjp.ops.joining import stack
 from jaxvjp.random import Generator
+from jaxvjp.sampling import randperm
 from jaxvjp.tensor import Tensor
 
 GAINS: dict[str, Callable[[float], float]] = {
@@ -199,3 +202,18 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     q, r = np.linalg.qr(matrix.T if rows < columns else matrix)
     q = q * np.sign(np.diagonal(r))
     return _copied(tensor, (q.T if rows < columns else q).reshape(tensor.shape) * gain)
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Normal numbers, and in each column a fraction of zeros; as `torch.nn.init.sparse_`."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+
+    def fill(x: Tensor) -> Tensor:
+        x.normal_(0, std, generator=generator)
+        chosen = [randperm(rows).narrow(0, 0, zeros) for _ in range(columns)]
+        return x.scatter_(0, apply(stack, (tuple(chosen),), (1,)), 0) if columns else x
+
+    return _filled(fill, tensor)

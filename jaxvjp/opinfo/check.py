@@ -2,32 +2,44 @@
 
 In this room one can list torch's ops (`database`), find ours for one of them (`counterpart`), and have the differences
 told (`differences`): of value, shape, dtype and `requires_grad`, of the gradient for a random cotangent and of its
-gradient, of the method and the in-place form, and of the errors for bad input. `table` comes before this room.
+gradient, of the method and the in-place form, and of the errors for bad input. `conversion` comes before this room.
 """
 
 from __future__ import annotations
 
-import copy
 import functools
+import itertools
 import random
 import re
 import types
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 import jaxvjp
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.opinfo.table import ANY_OF_EQUAL, COSTLY, NO_GRADIENT, OTHER_WORDS, TOLERANCE, UNDEFINED_VALUES
+from jaxvjp.opinfo.conversion import Conversion, Unsupported, array_of, foreign, is_tensor, leaves
+from jaxvjp.opinfo.table import (
+    ANY_OF_EQUAL,
+    COSTLY,
+    NO_GRADIENT,
+    OTHER_WORDS,
+    TOLERANCE,
+    UNDEFINED,
+    UNDEFINED_VALUES,
+)
 
 FLOATING = ("float64", "float32", "complex128")
 EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 UNDIFFERENTIABLE = r"derivative for .* is not implemented|Expected a proper Tensor but got None"
 """What torch says where it has no second derivative, the latter where a layer without a weight has a bias."""
 HALF = ("float16", "bfloat16")
+AT_ONCE = 100
+"""Samples whose results are computed in one dispatch; more of them are more programs than a process can map."""
+_forget: Any = jax.clear_caches
 
 
 class Difference(NamedTuple):
@@ -51,10 +63,6 @@ class Difference(NamedTuple):
 
 class Missing(LookupError):  # noqa: N818 - what it says
     """There is no such op here."""
-
-
-class Unsupported(TypeError):  # noqa: N818 - what it says
-    """The sample holds what has no counterpart: a sparse tensor, a memory format."""
 
 
 @functools.cache
@@ -140,7 +148,7 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
 
     _seed(0)
     dtype = getattr(torch, name)
-    drawn = [each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not _foreign(each)]
+    drawn = [each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not foreign(each)]
     drawn = [each.transform(_leaf_of_its_own) for each in drawn]
     if op.name in COSTLY and count is not None:
         count = 1
@@ -152,7 +160,7 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
 
 def _leaf_of_its_own(value: Any) -> Any:
     """`value`; for a view of a leaf a leaf, for a view that was made without recording gets no gradient in torch."""
-    lost = _is_tensor(value) and value.requires_grad and value._is_view()
+    lost = is_tensor(value) and value.requires_grad and value._is_view()
     return value.detach().requires_grad_() if lost else value
 
 
@@ -163,7 +171,7 @@ def _described(sample: Any) -> str:
 
 
 def _brief(value: Any) -> str:
-    if _is_tensor(value):
+    if is_tensor(value):
         return str(list(value.shape))
     if isinstance(value, tuple | list):
         return f"({', '.join(_brief(each) for each in value)})"
@@ -187,9 +195,18 @@ class _Run:
         self.tolerance = TOLERANCE.get(op.name, {}).get(name) or TOLERANCE["*"].get(name, (0.0, 0.0))
 
     def differences(self, count: int | None) -> list[Difference]:
+        found: list[Difference] = []
+        samples = enumerate(samples_of(self.op, self.name, count, self.differentiable))
+        while some := list(itertools.islice(samples, AT_ONCE)):
+            found += self.differences_of(some)
+            if len(some) == AT_ONCE:
+                _forget()
+        return found
+
+    def differences_of(self, samples: list[tuple[int, tuple[str, Any]]]) -> list[Difference]:
         pairs = []
         found: list[Difference] = []
-        for number, (label, sample) in enumerate(samples_of(self.op, self.name, count, self.differentiable)):
+        for number, (label, sample) in samples:
             try:
                 converted = Conversion()
                 mirrored = converted.sample(sample)
@@ -216,7 +233,7 @@ class _Run:
                     if form == "":
                         found.append(Difference("value", self.name, label, f"torch itself raises {error!r:.200}"))
                     continue
-                if not all(hasattr(jaxvjp, repr(each.dtype)[6:]) for each in expected["value"] if _is_tensor(each)):
+                if not all(hasattr(jaxvjp, repr(each.dtype)[6:]) for each in expected["value"] if is_tensor(each)):
                     continue  # complex32, which there is none of here
                 try:
                     given = self.outcome(jaxvjp, function, mirrored, rebound(sample.output_process_fn_grad), number)
@@ -257,10 +274,10 @@ class _Run:
         if getattr(self.op.gradcheck_wrapper, "__name__", "") == "gradcheck_wrapper_hermitian_input":
             first = first + first.conj().transpose(-2, -1)  # as torch itself has it where it checks gradients
         result = process(function(first, *sample.args, **sample.kwargs))
-        values = list(_leaves(result))
+        values = list(leaves(result))
         outcome: dict[str, list[Any]] = {"value": values}
-        roots = [each for each in values if _is_tensor(each) and each.requires_grad]
-        inputs = [each for each in _leaves((sample.input, sample.args, sample.kwargs)) if _is_tensor(each)]
+        roots = [each for each in values if is_tensor(each) and each.requires_grad]
+        inputs = [each for each in leaves((sample.input, sample.args, sample.kwargs)) if is_tensor(each)]
         inputs = [each for each in dict.fromkeys(inputs) if each.requires_grad]
         if not self.differentiable or not roots or not inputs:
             return outcome
@@ -291,7 +308,7 @@ class _Run:
 
         same: dict[int, Any] = {}  # a tensor that a sample has twice is one tensor
         try:
-            precise = sample.transform(lambda each: same.setdefault(id(each), wide(each)) if _is_tensor(each) else each)
+            precise = sample.transform(lambda each: same.setdefault(id(each), wide(each)) if is_tensor(each) else each)
             half = getattr(_torch(), self.name)
             return self.outcome(_torch(), function, precise, sample.output_process_fn_grad, number, half)
         except Exception:
@@ -335,13 +352,13 @@ class _Run:
                     yield Difference(said, self.name, label, f"result {place}: {told}" if len(own) > 1 else told)
 
     def unequal(self, part: str, expected: Any, given: Any) -> str:
-        if not _is_tensor(expected) or not _is_tensor(given):
-            if part == "gradient" and expected is None and _is_tensor(given) and not given.numel():
+        if not is_tensor(expected) or not is_tensor(given):
+            if part == "gradient" and expected is None and is_tensor(given) and not given.numel():
                 return ""  # nothing, as nothing depends on no elements
             zeros = part == "second gradient" or (expected is None and self.op.name in NO_GRADIENT)
             if zeros and (expected is None or given is None):
                 other = given if expected is None else expected
-                nothing = other is None or np.all(np.abs(np.nan_to_num(_array(other))) <= self.tolerance[1])
+                nothing = other is None or np.all(np.abs(np.nan_to_num(array_of(other))) <= self.tolerance[1])
                 return "" if nothing else f"torch gives {expected!r}, jaxvjp {given!r}"
             same = type(expected) is type(given) and (expected == given or expected != expected)
             return "" if same else f"torch gives {expected!r:.200}, jaxvjp {given!r:.200}"
@@ -353,8 +370,9 @@ class _Run:
             return f"requires_grad is {given.requires_grad} instead of {expected.requires_grad}"
         if self.op.name in UNDEFINED_VALUES:
             return ""
-        a, b = _array(expected), _array(given)
-        if part == "second gradient":  # where torch multiplies 0 by infinity there is no number to compare with
+        a, b = array_of(expected), array_of(given)
+        # Where torch multiplies 0 by infinity there is no number to compare with.
+        if part == "second gradient" or (self.op.name, self.name) in UNDEFINED:
             b = np.where(np.isnan(a), a, b)
         rtol, atol = self.tolerance if any(self.tolerance) else TOLERANCE["*"].get(a.dtype.name, (0.0, 0.0))
         close = np.isclose(a, b, rtol, atol, equal_nan=True)
@@ -402,106 +420,6 @@ def _errors(op: Any, ours: Callable[..., Any]) -> Iterator[Difference]:
 
 def first_sentence(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(". ")
-
-
-class Conversion:
-    """A sample with jaxvjp's values for torch's: each tensor once, however often the sample has it.
-
-    Tensors that share a storage, or show but part of one, do so here too.
-    """
-
-    def __init__(self) -> None:
-        self.tensors: dict[int, Any] = {}
-        self.storages: dict[Any, Any] = {}
-        self.holders: Counter[int] = Counter()
-
-    def sample(self, sample: Any) -> Any:
-        tensors = {id(each): each for each in _leaves((sample.input, sample.args, sample.kwargs)) if _is_tensor(each)}
-        self.holders.update(each.untyped_storage().data_ptr() for each in tensors.values())
-        mirrored = copy.copy(sample)
-        mirrored.input, mirrored.args = self(sample.input), self(tuple(sample.args))
-        mirrored.kwargs = {name: self(each) for name, each in sample.kwargs.items()}
-        return mirrored
-
-    def __call__(self, value: Any) -> Any:
-        import torch
-
-        if isinstance(value, torch.Tensor):
-            if id(value) not in self.tensors:
-                self.tensors[id(value)] = self.mirrored(value)
-            return self.tensors[id(value)]
-        if isinstance(value, torch.dtype):
-            own = getattr(jaxvjp, repr(value).removeprefix("torch."), None)
-            if own is None:
-                raise Unsupported(value)
-            return own
-        if isinstance(value, torch.Size):
-            return tuple(value)
-        if isinstance(value, tuple | list):
-            return type(value)(self(each) for each in value)
-        if isinstance(value, dict):
-            return {name: self(each) for name, each in value.items()}
-        if isinstance(value, slice):
-            return slice(self(value.start), self(value.stop), self(value.step))
-        if isinstance(value, torch.device):
-            return str(value)
-        if type(value).__module__.partition(".")[0] == "torch":
-            raise Unsupported(value)
-        return value
-
-    def mirrored(self, tensor: Any) -> Any:
-        if tensor.ndim > 64 or tensor.is_meta:  # NumPy and JAX have no more dimensions, and no array without values
-            raise Unsupported(tensor.shape)
-        own = getattr(jaxvjp, repr(tensor.dtype).removeprefix("torch."), None)
-        if own is None:
-            raise Unsupported(tensor.dtype)
-        storage = tensor.untyped_storage()
-        count = storage.nbytes() // tensor.itemsize
-        if count < tensor.numel() and 0 not in tensor.stride():
-            raise Unsupported("a storage that is too small")
-        whole = count == tensor.numel() and self.holders[storage.data_ptr()] < 2
-        if whole or not count or tensor.is_conj() or tensor.is_neg():
-            return jaxvjp.tensor(_array(tensor), dtype=own, requires_grad=tensor.requires_grad)
-        base = self.storages.get((storage.data_ptr(), own))
-        if base is None:
-            elements = tensor.detach().as_strided((count,), (1,), 0)
-            base = self.storages[storage.data_ptr(), own] = jaxvjp.tensor(_array(elements), dtype=own)
-        part = base.as_strided(tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
-        return part.requires_grad_(tensor.requires_grad)
-
-
-def _foreign(sample: Any) -> bool:
-    """Whether a sample has a tensor that is not dense."""
-    import torch
-
-    tensors = [each for each in _leaves((sample.input, sample.args, sample.kwargs)) if isinstance(each, torch.Tensor)]
-    return any(each.layout is not torch.strided or each.is_quantized for each in tensors)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple | list):
-        for each in value:
-            yield from _leaves(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _leaves(each)
-    else:
-        yield value
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, jaxvjp.Tensor) or (type(value).__module__.startswith("torch") and hasattr(value, "dtype"))
-
-
-def _array(tensor: Any) -> Any:
-    if isinstance(tensor, jaxvjp.Tensor):
-        array = np.asarray(tensor.value)
-    else:
-        tensor = tensor.detach().resolve_conj().resolve_neg()
-        if repr(tensor.dtype) == "torch.bfloat16":
-            tensor = tensor.float()
-        array = tensor.numpy(force=True)
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _drawn(module: Any, like: Any, seed: int, requires_grad: bool) -> Any:

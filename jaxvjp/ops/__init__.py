@@ -8,6 +8,7 @@ from jaxvjp.ops import (  # noqa: F401
     creation,
     cumulative,
     decompositions,
+    division,
     elementary,
     extremes,
     fft,

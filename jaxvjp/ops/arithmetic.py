@@ -1,6 +1,6 @@
-"""Arithmetic beyond the basic operators: division with a remainder, extremes of two, rounding, signs, sums of products.
+"""Arithmetic beyond the basic operators: extremes of two, rounding, signs, sums of products.
 
-`pointwise` comes before this room. Operands arrive promoted, as there.
+`division` comes before this room. Operands arrive promoted, as there.
 """
 
 from __future__ import annotations
@@ -11,125 +11,16 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
-from jaxvjp.ops.arguments import Either, Index, Real, Scalar, Text
+from jaxvjp.dtypes import INTEGRAL, fitted, from_numpy
+from jaxvjp.ops.arguments import Either, Index, Real, Scalar
+from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
-from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, mul, not_implemented, pow_, refuse_masks, sub
-
-
-def integral(array):
-    return from_numpy(array.dtype).category <= INTEGRAL
-
+from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
 """torch has a signature for a number on either side."""
-
-
-def _ordered(name, input, other):
-    """Both operands, broadcast, once it is sure that they are no complex numbers."""
-    if jnp.iscomplexobj(input):
-        raise not_implemented(name, input)
-    return broadcast(input, other)
-
-
-# Division.
-
-
-def _divisible(name, input, other):
-    """Both operands in one shape, once it is sure that they are no masks and no complex numbers."""
-    if input.dtype == bool:
-        raise not_implemented(name, input)
-    return _alike(*_ordered(name, input, other))
-
-
-def _alike(input, other):
-    """Both in one shape, made before they are divided: of a divisor that is repeated XLA takes the reciprocal first,
-    and by that 5.125 / 5.125 is less than 1."""
-    if input.shape == other.shape or integral(input):
-        return jnp.broadcast_arrays(input, other)
-    return jax.lax.optimization_barrier(jnp.broadcast_arrays(input, other))
-
-
-def _quotient(rounding):
-    """The quotient rounded by `rounding`; that of integers stays an integer."""
-
-    def divide(input, other):
-        if integral(input):
-            return jnp.floor_divide(input, other) if rounding is jnp.floor else jax.lax.div(input, other)
-        if rounding is jnp.floor:
-            # By the remainder, as Python does it: 1 // 0.1 is 9, though 1 / 0.1 is 10.
-            rest = jnp.fmod(input, other)
-            exact = (input - rest) / other
-            lower = jnp.where((rest != 0) & ((other < 0) != (rest < 0)), exact - 1, exact)
-            nearest = jnp.floor(lower)
-            nearest = jnp.where(lower - nearest > 0.5, nearest + 1, nearest)
-            return jnp.where(other == 0, input / other, jnp.where(lower == 0, jnp.copysign(0, input / other), nearest))
-        return rounding(input / other)
-
-    return divide
-
-
-ROUNDED = {"floor": _quotient(jnp.floor), "trunc": _quotient(jnp.trunc)}
-
-
-def _refuse_zero(row, operands, static):
-    """RuntimeError for integers over the number 0. Over a tensor's 0 there is some integer: nobody looks at values."""
-    number = operands[1]
-    if isinstance(number, int) and not isinstance(operands[0], int | float | complex):
-        own = operands[0].aval.dtype
-        if own.category <= INTEGRAL and number % (1 << 8 * (8 if own.category == BOOL else own.itemsize)) == 0:
-            raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
-    return row, operands, static
-
-
-def _true_division(row, operands, static):
-    return (div, operands, ()) if static == (None,) else _refuse_zero(row, operands, static)
-
-
-@op(
-    name="div.rounded",
-    promotion=ARITHMETIC,
-    inplace=True,
-    grad_fn="DivBackward1",
-    rewrite=_true_division,
-    arities=((3, 4),),
-    aliases="divide",
-)
-def div_rounded(input, other: Either, *, rounding_mode: Text | None):
-    """The quotient, rounded to zero ("trunc") or down ("floor"), which has no slope anywhere."""
-    if rounding_mode not in ROUNDED:
-        raise RuntimeError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
-        )
-    input, other = _divisible(f"div_{rounding_mode}", input, other)
-    return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
-
-
-@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero)
-def floor_divide(input: Either, other: Either):
-    """The quotient, rounded down."""
-    return ROUNDED["floor"](*_divisible("div_floor", input, other))
-
-
-@op(
-    promotion=ARITHMETIC,
-    operator="%",
-    inplace=True,
-    saves="other",
-    arities=(*EITHER_OTHER, (2, 3)),
-    rewrite=_refuse_zero,
-)
-def remainder(input: Either, other: Either):
-    """What is left of a division rounded down; it has the sign of `other`."""
-    return jnp.remainder(*_divisible("remainder", input, other))
-
-
-@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER, rewrite=_refuse_zero)
-def fmod(input, other: Either):
-    """What is left of a division rounded to zero; it has the sign of `input`."""
-    return jnp.fmod(*_divisible("fmod", input, other))
 
 
 @op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn="PowBackward0")
@@ -190,7 +81,7 @@ def fmin(input, other):
 @op(promotion=FLOAT, inplace=True, saves="input, other", aliases="arctan2")
 def atan2(input, other):
     """The angle of the point (`other`, `input`); at the origin it has no slope."""
-    input, other = _ordered("atan2", input, other)
+    input, other = ordered("atan2", input, other)
     origin = (input == 0) & (other == 0)
     constant = jax.lax.stop_gradient(jnp.arctan2(input, other))
     return jnp.where(origin, constant, jnp.arctan2(jnp.where(origin, 1, input), jnp.where(origin, 1, other)))
@@ -201,7 +92,7 @@ def hypot(input, other):
     """`sqrt(input² + other²)`."""
     if integral(input):
         raise not_implemented("hypot", input)
-    input, other = jnp.broadcast_arrays(*_ordered("hypot", input, other))
+    input, other = jnp.broadcast_arrays(*ordered("hypot", input, other))
     size = jax.lax.stop_gradient(jnp.maximum(jnp.abs(input), jnp.abs(other)))
     infinite = jnp.isinf(input) | jnp.isinf(other)
     # Of sides that are scaled by a constant, so that no square, nor one in the slope, goes beyond what there is.
@@ -212,7 +103,7 @@ def hypot(input, other):
 @op(promotion=FLOAT, inplace=True, saves="input, other, result", arities=EITHER_OTHER)
 def copysign(input, other: Either):
     """The magnitude of `input` with the sign of `other`."""
-    input, other = _ordered("copysign", input, other)
+    input, other = ordered("copysign", input, other)
     flipped = jnp.signbit(input) != jnp.signbit(other)
     # Torch's slope at 0 is 0, for the sign of 0 is neither.
     zero = input == 0
@@ -246,7 +137,7 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
     """`input` times a logarithm that ends at `edge`: where `input` is 0 the product is, unless `other` is NaN."""
 
     def row(input: Either, other: Either):
-        input, other = _ordered(name, input, other)
+        input, other = ordered(name, input, other)
         masked = (input == 0) & ((other <= edge) | jnp.isinf(other))
         return input * logarithm(jnp.where(masked, edge + 1, other))
 
@@ -306,7 +197,7 @@ _of_integers("lcm", jnp.lcm, "The least common multiple.")
 
 def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
     def row(input, other):
-        input, other = _ordered(name, input, other)
+        input, other = ordered(name, input, other)
         if integral(input):
             raise not_implemented(name, input)
         return function(input, other)
@@ -398,7 +289,7 @@ def square(input):
     return input.astype("int64") ** 2 if input.dtype == bool else input * input
 
 
-@op()
+@op(operator="pos")
 def positive(input):
     """`input` itself."""
     if input.dtype == bool:
@@ -448,21 +339,58 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
     return jnp.add(*broadcast(input, value.astype(quotient.dtype) * quotient))
 
 
-@op(inplace=True, saves="end for weight, input for weight, weight", arities=((3, 4), (3, 4)), rounds_once=True)
+C_NAMES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+}
+"""How torch spells its types where two do not match."""
+
+
+def _weighed(row, operands, static):
+    """A weight that is a tensor without dimensions is promoted with the others; a complex number has to fit them."""
+    input, end, weight = operands
+    if isinstance(weight, complex) and not input.aval.dtype.is_complex:
+        fitted(weight, input.aval.dtype)
+    if isinstance(weight, int | float | complex) or weight.aval.shape or input.aval.dtype is not end.aval.dtype:
+        return row, operands, static
+    return promoting_lerp, operands, static
+
+
+LERP = {
+    "saves": "end for weight, input for weight, weight",
+    "grad_fn": lambda static, avals: f"LerpBackward{int(not avals[2].number)}",
+    "rounds_once": True,
+}
+
+
+@op(inplace=True, arities=((3, 4), (3, 4)), rewrite=_weighed, **LERP)
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
     if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:
         raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
-            kinds = [{"float64": "double", "float32": "float"}.get(x.dtype.name, x.dtype.name) for x in (input, each)]
-            raise RuntimeError(f"expected dtype {kinds[0]} for `{name}` but got dtype {kinds[1]}")
+            wanted, given = C_NAMES[input.dtype.name], C_NAMES[each.dtype.name]
+            raise RuntimeError(f"expected dtype {wanted} for `{name}` but got dtype {given}")
     input, end = broadcast(input, end)
     difference = jnp.subtract(end, input)
     broadcast(difference, weight)
     # From the nearer end, so that it is exact at both.
     near = jnp.abs(weight) < 0.5
     return jnp.where(near, input + weight * difference, end - difference * (1 - weight))
+
+
+promoting_lerp = op(name="lerp.promoting", public="", promotion=ARITHMETIC, **LERP)(lerp.function)
 
 
 def _refuse_masks_alone(row, operands, static):

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import op
-from jaxvjp.ops.reduction import sum_
+from jaxvjp.ops.reduction import product, sum_
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:
@@ -26,8 +27,12 @@ def _declare_running(name: str, function: Any, meaning: str) -> None:
     op(name=name, inplace=True, saves="" if name == "cumsum" else "input, result", rounds_once=True)(row)
 
 
+def _running_product(input, dim):
+    return product(jnp.cumprod, input, dim)
+
+
 _declare_running("cumsum", jnp.cumsum, "The sum up to each place along `dim`; of integers an int64.")
-_declare_running("cumprod", jnp.cumprod, "The product up to each place along `dim`; of integers an int64.")
+_declare_running("cumprod", _running_product, "The product up to each place along `dim`; of integers an int64.")
 
 
 @op(saves="input, result", rounds_once=True)
@@ -40,7 +45,14 @@ def logcumsumexp(input, dim: Index):
         return input
     if jnp.iscomplexobj(input):
         return _running_logarithm(input, dim)
-    return jax.lax.cumlogsumexp(input, dim)
+    # torch's slope is `exp(input - result)`: NaN for what is infinite as the result is, 0 beside it. JAX's derivative
+    # is that of the finite results; from infinity on its slope were that of what follows.
+    beyond = jax.lax.cummax(jax.lax.stop_gradient(input), dim) == jnp.inf
+    finite = jax.lax.cumlogsumexp(jnp.where(beyond, 0, input), dim)
+    result = jnp.where(beyond, jnp.inf, finite)
+    infinite = jnp.isinf(input) & (input == result)
+    undefined = jnp.where(infinite, jnp.nan * jnp.where(infinite, input, 0), 0)
+    return rebind.function(jnp.where(jnp.isinf(result), undefined, finite), result)
 
 
 def _running_logarithm(input, dim):
@@ -63,19 +75,34 @@ def _neighbours(array, dim):
     return jax.lax.slice_in_dim(array, 1, None, axis=dim), jax.lax.slice_in_dim(array, 0, last, axis=dim)
 
 
-@op()
-def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
-    """The differences of neighbours along `dim`, taken `n` times."""
-    if input.ndim == 0:
+def _fitting(row, operands, static):
+    """RuntimeError for shapes that do not fit; without the others where they get no gradient, not even zeros: of a
+    difference that is not taken."""
+    (input, *beside), (n, dim) = operands, static
+    shape = input.aval.shape
+    if not shape:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    dim = wrap(dim, input.ndim)
-    for each in (prepend, append):
-        if each is not None and each.ndim != input.ndim:
+    dim = wrap(dim, len(shape))
+    for other in [each.aval.shape for each in beside if each is not None]:
+        if len(other) != len(shape):
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        for axis, (own, its) in enumerate(zip(shape, other, strict=True)):
+            if own != its and axis != dim:
+                raise RuntimeError(
+                    "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                    f"differencing dimension; input.size({axis}) = {own}, but got tensor.size({axis}) = {its}"
+                )
+    return row, operands if n else (input, None, None), static
+
+
+@op(rewrite=_fitting)
+def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
+    """The differences of neighbours along `dim`, taken `n` times."""
+    dim = wrap(dim, input.ndim)
     if n == 0:
-        return input  # and nothing of the others
+        return input
     array = jnp.concatenate([each for each in (prepend, input, append) if each is not None], dim)
     for _ in range(min(n, array.shape[dim])):
         later, earlier = _neighbours(array, dim)

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxvjp.dtypes import FLOATING
 from jaxvjp.ops.arguments import Dims, Index, Text, axes
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import FLOAT, op
@@ -31,21 +32,27 @@ TRANSFORMS: dict[str, tuple[str, bool, str, str, str]] = {
 and what it is."""
 
 
+REFUSALS = {
+    "rfft": ("rfft expects a real input tensor, but got {}", "rfftn expects a real-valued input tensor, but got {}"),
+    "ihfft": ("ihfft expects a real input tensor, but got {}", "Only supports floating-point dtypes, but found: {}"),
+}
+"""What torch says of complex numbers to the transforms of real ones: to that over one dimension, and over several."""
+
+
 def _dimension(dim, ndim):
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return axes(dim, ndim)[0]
 
 
-def _checked(name, input, norm):
+def _checked(name, input, norm, several=False):
     if norm not in (None, *NORMS):
         raise RuntimeError(f'Invalid normalization mode: "{norm}"')
     if input.dtype.itemsize == 2 and input.dtype.kind != "i":
         raise RuntimeError(f"Unsupported dtype {legacy(input)}")
-    if name in ("rfft", "ihfft") and jnp.iscomplexobj(input):
-        raise RuntimeError(
-            f"{name} expects a real input tensor, but got {legacy(input)}\nGive its real part, `x.real`, or take `fft`."
-        )
+    if name in REFUSALS and jnp.iscomplexobj(input):
+        refusal = REFUSALS[name][several].format(legacy(input))
+        raise RuntimeError(f"{refusal}\nGive its real part, `x.real`, or take `fft`.")
 
 
 def _length(size):
@@ -90,12 +97,14 @@ def _several(name: str, default: tuple[int, ...] | None) -> Callable[..., Any]:
     last, rest = getattr(jnp.fft, name), getattr(jnp.fft, other)
 
     def row(input, s: Dims = None, dim: Dims = default, norm: Text | None = None):
-        _checked(name, input, norm)
+        _checked(name, input, norm, several=True)
         sizes, dims = _places(input, s, dim)
         if not dims:
             if real:
                 raise RuntimeError(f"{name}n must transform at least one axis")
             return input.astype(jnp.result_type(input.dtype, jnp.complex64))
+        if TRANSFORMS[name][1] and sizes[-1] is None:
+            sizes = (*sizes[:-1], 2 * (input.shape[dims[-1]] - 1))
         for size, place in zip(sizes, dims, strict=True):
             _length(input.shape[place] if size is None else size)
         steps = [(rest, size, place) for size, place in zip(sizes[:-1], dims[:-1], strict=True)]
@@ -107,9 +116,21 @@ def _several(name: str, default: tuple[int, ...] | None) -> Callable[..., Any]:
     return row
 
 
+def _refusing_out(name: str) -> Callable[..., None]:
+    """RuntimeError where one of result and `out` is complex and the other is not."""
+
+    def refuse(result, out):
+        if result.is_complex and not out.is_complex:
+            raise RuntimeError(f"{name} expects a complex output tensor, but got {out.legacy}")
+        if not result.is_complex and out.category != FLOATING:
+            raise RuntimeError(f"{name} expects a floating point output tensor, but got {out.legacy}")
+
+    return refuse
+
+
 def _declare(name: str, row: Callable[..., Any], grad_fn: str, doc: str) -> None:
     row.__name__, row.__doc__ = f"fft_{name}", doc
-    op(promotion=FLOAT, grad_fn=grad_fn)(row)
+    op(promotion=FLOAT, grad_fn=grad_fn, refuse_out=_refusing_out(name.replace("2", "n")))(row)
 
 
 for _name, _transform in TRANSFORMS.items():

@@ -12,7 +12,16 @@ from jaxvjp.ops.arguments import Flag, Index, Spread, Tensors, wrap
 from jaxvjp.ops.op import ARITHMETIC, op
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False)
+def _refuse_out(result, out):
+    """TypeError where `out` is of a type that cannot hold the arrays'."""
+    if result.category > out.category:
+        raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.legacy}")
+
+
+JOINING = {"public": "function", "promotion": ARITHMETIC, "rounds_once": False, "refuse_out": _refuse_out}
+
+
+@op(**JOINING)
 def stack(tensors: Tensors, dim: Index = 0):
     """Arrays of one shape, side by side along a new dimension."""
     if not tensors:
@@ -53,7 +62,7 @@ def _joined(tensors, dim):
     return jnp.concatenate(joined, dim)
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False, aliases="function.concat function.concatenate")
+@op(aliases="function.concat function.concatenate", **JOINING)
 def cat(tensors: Tensors, dim: Index = 0):
     """Arrays one after another along a dimension."""
     if not tensors:
@@ -61,7 +70,7 @@ def cat(tensors: Tensors, dim: Index = 0):
     return _joined(tensors, dim)
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
+@op(grad_fn="CatBackward0", **JOINING)
 def hstack(tensors: Tensors):
     """Arrays one after another along their second dimension; vectors along their one."""
     if not tensors:
@@ -70,7 +79,7 @@ def hstack(tensors: Tensors):
     return _joined(raised, 0 if raised[0].ndim == 1 else 1)
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0", aliases="function.row_stack")
+@op(grad_fn="CatBackward0", aliases="function.row_stack", **JOINING)
 def vstack(tensors: Tensors):
     """Arrays, at least rows, one below another."""
     if not tensors:
@@ -78,7 +87,7 @@ def vstack(tensors: Tensors):
     return _joined([jnp.atleast_2d(each) for each in tensors], 0)
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
+@op(grad_fn="CatBackward0", **JOINING)
 def dstack(tensors: Tensors):
     """Arrays one after another along their third dimension."""
     if not tensors:
@@ -86,7 +95,7 @@ def dstack(tensors: Tensors):
     return _joined([jnp.atleast_3d(each) for each in tensors], 2)
 
 
-@op(public="function", promotion=ARITHMETIC, rounds_once=False, grad_fn="CatBackward0")
+@op(grad_fn="CatBackward0", **JOINING)
 def column_stack(tensors: Tensors):
     """Arrays side by side, a vector or a number being a column."""
     if not tensors:

@@ -109,12 +109,21 @@ _bitwise("bitwise_left_shift", "lshift", _left, "The bits, moved up by `other` p
 _bitwise("bitwise_right_shift", "rshift", _right, "The bits, moved down by `other` places.", ">>", masks=False)
 
 
-@op(operator="invert", inplace=True, differentiable=False)
+@op(inplace=True, differentiable=False)
 def bitwise_not(input):
     """The other bits; of a truth value the other one."""
     if from_numpy(input.dtype).category > INTEGRAL:
         raise not_implemented("bitwise_not", input)
     return jnp.bitwise_not(input)
+
+
+def _invertible(row, operands, static):
+    if operands[0].aval.dtype.category > INTEGRAL:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not, operands, static
+
+
+op(name="bitwise_not.operator", public="", operator="invert", rewrite=_invertible)(bitwise_not.function)
 
 
 def _question(name: str, function: Any, meaning: str, **columns: Any) -> Op:

@@ -149,6 +149,8 @@ class Op:
         returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
             it is a plain tuple.
         out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
+        refuse_out: a function of the types of the result and of `out`, which raises where the latter does not fit, for
+            an op of which torch has words of its own for that.
         apart: whether what is given as `out` has to be of the result's dtype, and in memory of its own.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
@@ -203,6 +205,7 @@ class Op:
         "promotion",
         "public",
         "refuse",
+        "refuse_out",
         "returns",
         "rewrite",
         "roles",
@@ -228,6 +231,7 @@ class Op:
         arities: tuple[tuple[int, int], ...] | None = None,
         returns: tuple[str, ...] = (),
         out: bool | None = None,
+        refuse_out: Callable[[dtype, dtype], None] | None = None,
         apart: bool = False,
         operator: str | None = None,
         inplace: bool = False,
@@ -252,6 +256,7 @@ class Op:
         self.returns = return_type(self.torch_name, returns) if returns else None
         self.arities = arities
         self.out = write is None if out is None else out
+        self.refuse_out = refuse_out
         self.apart = apart
         self.operator = operator
         self.inplace = inplace

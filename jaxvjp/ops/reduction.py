@@ -12,6 +12,7 @@ import jax.scipy.special as scipy
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Dims, Flag, Index, Kind, Real, Shape, Type, axes, wrap
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
 
@@ -52,7 +53,30 @@ def prod(input, dim: Index | None = None, keepdim: Flag = False, *, dtype: Type 
     """The product over `dim` (all dimensions by default); of integers an int64."""
     if dtype is None and from_numpy(input.dtype).category in (BOOL, INTEGRAL):
         dtype = int64
-    return jnp.prod(input, axes(dim, input.ndim), dtype=None if dtype is None else dtype.numpy, keepdims=keepdim)
+    reduced = axes(dim, input.ndim)
+    result = product(jnp.prod, input if dtype is None else input.astype(dtype.numpy), reduced, keepdims=True)
+    return result if keepdim else result.squeeze(reduced)
+
+
+def product(fold: Callable[..., Any], input, along, **kept: bool):
+    """`fold` of the factors along `along`, `jnp.prod` or `jnp.cumprod`, with torch's slope.
+
+    Without a 0 among the factors that is the product divided by the factor: NaN for an infinite one, infinite where the
+    product is too large. With a 0 it is the product of the others, which is JAX's.
+    """
+    if not jnp.issubdtype(input.dtype, jnp.inexact):
+        return fold(input, along, dtype=input.dtype, **kept)
+    result = fold(input, along, **kept)
+    if not input.ndim:
+        return result
+    constant = jax.lax.stop_gradient(input)
+    vanishes = jnp.any(constant == 0, along, keepdims=True)
+    shown, divisor = (jnp.where(vanishes, 1, each) for each in (input, constant))
+    # All are 1, that of an infinite factor by a way whose slope is 0: times an infinite product NaN.
+    quotients = jnp.where(jnp.isinf(divisor), 1 + 1 / shown, shown / divisor)
+    scaled = jax.lax.stop_gradient(result) * fold(quotients, along, **kept)
+    others = fold(jnp.where(vanishes, input, 1), along, **kept)
+    return rebind.function(jnp.where(vanishes, others, scaled), result)
 
 
 @op(saves="input", rounds_once=True)
@@ -185,7 +209,7 @@ def vector_norm(input, order, reduced, keepdims=False):
     zero = size == 0
     powers = jnp.where(zero, 0.0 if order > 0 else jnp.inf, jnp.where(zero, 1, size) ** order).astype(size.dtype)
     total = jnp.sum(powers, reduced, keepdims=keepdims)
-    nothing = (total == 0) | jnp.isinf(total)
+    nothing = total == (0 if order > 0 else jnp.inf)
     constant = jax.lax.stop_gradient(total) ** (1 / order)
     return jnp.where(nothing, constant, jnp.where(nothing, 1, total) ** (1 / order))
 
@@ -264,8 +288,10 @@ def renorm(input, p: Real, dim: Index, maxnorm: Real):
     if input.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
     dim = wrap(dim, input.ndim)
-    size = vector_norm(input, p, tuple(each for each in range(input.ndim) if each != dim), True)
-    return input * jnp.where(size > maxnorm, maxnorm / (size + 1e-7), 1).astype(input.dtype)
+    others = tuple(each for each in range(input.ndim) if each != dim)
+    larger = vector_norm(jax.lax.stop_gradient(input), p, others, True) > maxnorm
+    size = vector_norm(jnp.where(larger, input, 0), p, others, True)  # of the rest, which may hold NaN, no slope
+    return input * jnp.where(larger, maxnorm / (size + 1e-7), 1).astype(input.dtype)
 
 
 def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

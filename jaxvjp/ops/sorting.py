@@ -178,7 +178,8 @@ def mode(input, dim: Index = -1, keepdim: Flag = False):
     values, order = jnp.moveaxis(values, dim, -1), jnp.moveaxis(order, dim, -1)
     size = values.shape[-1]
     first = jnp.vectorize(lambda row: jnp.searchsorted(row, row, side="left"), signature="(n)->(n)")(values)
-    run = jnp.arange(size) - first  # how many equal ones stand before each
+    # How many equal ones stand before each; NaN equals nothing.
+    run = jnp.where(values == values, jnp.arange(size) - first, 0)
     ends = jnp.argmax(run, -1, keepdims=True)
     position = jnp.moveaxis(jnp.take_along_axis(order, ends, -1), -1, dim)
     return _kept((_at(input, position, dim), position), dim, keepdim)
@@ -235,7 +236,9 @@ def _between(values, rank, interpolation):
         return lower
     above = jnp.ceil(lax.stop_gradient(rank)).astype(jnp.int64)
     weight = jnp.full_like(rank, 0.5) if interpolation == "midpoint" else rank - below.astype(rank.dtype)
-    return lower + weight * (_at(values, above, -1) - lower)
+    upper = _at(values, above, -1)
+    # From the nearer one, as torch's `lerp`: beside an infinite one it makes a difference.
+    return jnp.where(weight < 0.5, lower + weight * (upper - lower), upper - (1 - weight) * (upper - lower))
 
 
 @op(grad_fn="SqueezeBackward4", saves="input", public="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from math import inf, nan
 
 import pytest
@@ -97,6 +98,54 @@ def test_extremes_that_are_not_finite_share_the_gradient():
     agree(program)
 
 
+FACTORS = [[2.0, 3, 4], [0, 3, 4], [2, 0, 0], [nan, 3, 4], [inf, 3, 4], [inf, -inf, 1], [2, -inf, 3], [1e200, 1e200, 2]]
+EXPONENTS = [[2.0, 3, 0], [inf, 3, 4], [2, inf, 0], [inf, inf, -inf], [-inf, -inf, 2], [2, -inf, 3], [nan, inf, 0]]
+NUMBERS = [*EXPONENTS, [2.0, nan, 0], [1, nan, nan], [0, 0, 0], [3, 0.1, 0]]
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (FACTORS, "x.prod()"),
+        (FACTORS, "x.prod(0, keepdim=True)"),
+        (FACTORS, "x.cumprod(0)"),
+        (FACTORS, "(x * (1 + 0j))[:2].cumprod(0).real"),
+        (EXPONENTS, "x.logcumsumexp(0)"),
+        (NUMBERS, "x.quantile(0.3)"),
+        (NUMBERS, "x.reshape(1, 3).renorm(2, 0, 1.5)"),
+        (NUMBERS[:2] + NUMBERS[3:6], "x.norm(0.5)"),
+        (NUMBERS[:6], "x.norm(-1)"),
+        (NUMBERS[2:3] + NUMBERS[-4:], "x.mode(0).values"),
+    ],
+)
+def test_slopes_among_zeros_infinities_and_nan(rows, line):
+    def program(torch):
+        results = []
+        for row in rows:
+            x = torch.tensor(row, dtype=torch.float64, requires_grad=True)
+            result = eval(line, {"x": x})
+            weights = torch.tensor([1.5, -2.0, 3.0], dtype=torch.float64)[: result.numel()].reshape(result.shape)
+            results.append((result, torch.autograd.grad(result, x, weights)))
+        return results
+
+    agree(program, 1e-9, 1e-9)
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["prod", "cumprod"])
+def test_curvatures_of_products(name):
+    def program(torch):
+        results = []
+        for row in FACTORS[:3]:
+            x = torch.tensor(row, dtype=torch.float64, requires_grad=True)
+            (slope,) = torch.autograd.grad(getattr(x, name)(0).sum(), x, create_graph=True)
+            results.append((slope, torch.autograd.grad(slope, x, torch.tensor(FACTORS[0], dtype=torch.float64))))
+        return results
+
+    agree(program, 1e-9, 1e-9)
+
+
 @needs_torch
 def test_integers():
     def program(torch):
@@ -116,6 +165,8 @@ def test_integers():
             torch.logspace(0, 1.2, 4, dtype=torch.int64),
             torch.addmv(x[:2], torch.ones(2, 3, dtype=torch.int64), x[:3], beta=0.2, alpha=2.6),
             torch.einsum("ij->i", table),
+            [torch.prod(table + 50000, 1, dtype=each) for each in (torch.int32, torch.uint8, torch.bool)],
+            torch.cumprod(table + 50000, 1, dtype=torch.int32),
             table.sum_to_size(2, 3),
             table.sum_to_size(1, 3),
             torch.nn.functional.softmin(small, 0, dtype=torch.float64),
@@ -129,23 +180,95 @@ def test_integers():
 
 
 @needs_torch
-@pytest.mark.parametrize("line", ["x // 0", "x % 0", "torch.fmod(x, 0)", "x**-1", "x.bool() // x.bool()"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x // 0",
+        "x % 0",
+        "torch.fmod(x, 0)",
+        "x**-1",
+        "x.bool() // x.bool()",
+        "x // (x - 3)",
+        "x.remainder_(x - 4)",
+        "torch.fmod(x.int(), torch.tensor(False))",
+        "torch.div(x, x.byte() - 4, rounding_mode='floor')",
+        "5 % x.sub(4)",
+        "[x // (x - each) for each in (1, 2, 3)]",
+        "[operator.imod(x, x.new_tensor([each, each])) for each in (3, 2, 0)]",
+        "torch.diff(x, prepend=x.reshape(1, 2))",
+        "torch.diff(x.reshape(1, 2), n=0, append=x.reshape(2, 1))",
+    ],
+)
 def test_integers_refused(line):
-    assert agree(lambda torch: eval(line, {"torch": torch, "x": torch.tensor([3, 4])})).error is not None
+    assert agree(lambda torch: eval(line, {"torch": torch, "operator": operator, "x": torch.tensor([3, 4])})).error
+
+
+REFUSED = """
+torch.lerp(x, x, i); torch.lerp(x, x, 1j); torch.lerp(x.half(), x, 0.5); torch.lerp(x.bool(), x.bool(), 0.5)
+torch.fft.rfftn(x + 0j); torch.fft.ihfft2(x.reshape(1, 2) + 0j); torch.fft.irfft2(x.reshape(2, 1))
+torch.fft.fft2(x.reshape(1, 2), out=x); torch.fft.irfft(x, out=x + 0j); torch.fft.fftfreq(4, dtype=torch.int64)
+torch.fft.rfftfreq(4, dtype=torch.bool); torch.fft.fftfreq(-1); torch.cat([x, i], out=i); torch.stack([x, x], out=i)
+i.bitwise_and_(x); operator.iand(i, 1.5); operator.ilshift(i, x); i.gcd_(x); ~x; operator.iand(x, 1); +i.bool()
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("line", [each.strip() for each in REFUSED.replace("\n", ";").split(";") if each.strip()])
+def test_refused(line):
+    def program(torch):
+        x, i = torch.tensor([1.5, 2.0]), torch.tensor([3, 4])
+        return eval(line, {"torch": torch, "operator": operator, "x": x, "i": i})
+
+    assert agree(program).error is not None
+
+
+@needs_torch
+def test_a_weight_of_another_type():
+    """A tensor without dimensions is promoted like any other operand."""
+
+    def program(torch):
+        x, i = torch.tensor([1.5, 2.0], requires_grad=True), torch.tensor([3, 4])
+        weight = torch.tensor(0.25, dtype=torch.float64, requires_grad=True)
+        result = torch.lerp(x, x + 1, weight)
+        none = torch.fft.fftfreq(0), torch.fft.rfftfreq(0), torch.fft.fftfreq(4, 0.0)
+        return (
+            result,
+            torch.autograd.grad(result.sum(), (x, weight)),
+            torch.lerp(i, i + 2, weight.detach()),
+            +x,
+            ~i,
+            none,
+        )
+
+    agree(program)
+
+
+@needs_torch
+def test_zero_divides_nothing_and_what_is_no_integer():
+    def program(torch):
+        x, none = torch.tensor([3, 4]), torch.tensor([], dtype=torch.int64)
+        return x // torch.tensor(0.0), 5.0 // (x - 3), x / (x - 3), none // 0, none % torch.tensor([0])
+
+    agree(program)
 
 
 @needs_torch
 def test_nothing():
     def program(torch):
         none = torch.ones(3, 0)
+        inner, edge = torch.ones(2, 3, requires_grad=True), torch.ones(2, 1, requires_grad=True)
         return [
             torch.trapezoid(none, dim=1),
             torch.cumulative_trapezoid(none),
-            torch.diff(torch.ones(2, 3), n=0, prepend=torch.ones(2, 1)),
+            torch.diff(torch.ones(2, 3), n=0, prepend=edge),
+            torch.autograd.grad(torch.diff(inner, n=0, prepend=edge).sum(), (inner, edge), allow_unused=True),
             torch.amax(none, 0),
             torch.nn.functional.batch_norm(torch.ones(0), torch.ones(0), torch.ones(0)),
             torch.nn.functional.local_response_norm(torch.ones(0, 1, 2, dtype=torch.int64), 1),
             torch.cov(torch.ones(1, 3)),
+            torch.fft.fftfreq(0),
+            torch.fft.rfftfreq(0),
+            torch.fft.fftfreq(4, 0.0),
             torch.std_mean(torch.tensor([1.0, 2.0]), dim=None, correction=None),
         ]
 

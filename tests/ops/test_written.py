@@ -43,6 +43,12 @@ def test_what_is_printed_of_an_op_gives_its_gradients(name):
             assert "jaxvjp" not in re.sub(r"#.*", "", explanation.source)
 
 
+def test_integers_are_printed_as_they_are_divided():
+    x, i = jaxvjp.tensor([1.0, 2.0], requires_grad=True), jaxvjp.tensor([-7, 7])
+    result = x * (i // i.new_tensor([2, 2])) * i.div(i.new_tensor([2, 2]), rounding_mode="trunc")
+    result.explain(drawn(jaxvjp, result, 1)).check()
+
+
 PARTS = 20
 """The database goes in so many parts, with JAX's programs forgotten between them: a process can map but so many."""
 
@@ -53,6 +59,7 @@ PARTS = 20
 def test_what_is_printed_of_every_op_of_torchs_database(part):
     """Some of torch's own sample inputs of each op that is covered: none is left that cannot be written."""
     from jaxvjp.opinfo import check
+    from jaxvjp.opinfo.conversion import Conversion, leaves
 
     jax.clear_caches()
     failed = {}
@@ -64,12 +71,12 @@ def test_what_is_printed_of_every_op_of_torchs_database(part):
             continue
         for label, sample in samples:
             try:
-                mirrored = check.Conversion().sample(sample)
+                mirrored = Conversion().sample(sample)
                 returned = function(mirrored.input, *mirrored.args, **mirrored.kwargs)
                 result = check.rebound(sample.output_process_fn_grad)(returned)
             except Exception:  # which the tests of ops are about
                 continue
-            tensors = [each for each in check._leaves(result) if isinstance(each, jaxvjp.Tensor)]
+            tensors = [each for each in leaves(result) if isinstance(each, jaxvjp.Tensor)]
             for each in [each for each in tensors if each.requires_grad and not each.is_leaf][:2]:
                 try:
                     each.explain(drawn(jaxvjp, each, 1)).check(rtol=1e-4, atol=1e-4)

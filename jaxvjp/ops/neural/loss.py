@@ -176,8 +176,8 @@ def poisson_nll_loss(
     rate, product, target = fractional(input), fractional(target * input), fractional(target)
     loss = jnp.exp(rate) - product if log_input else rate - target * jnp.log(rate + eps)
     if full:
-        large = jnp.where(target > 1, target, 1)
-        stirling = large * jnp.log(large) - large + 0.5 * jnp.log(2 * math.pi * large)
+        # Where it does not count, too, its slope is taken, as by torch: at a count of 0 it is NaN.
+        stirling = target * jnp.log(target) - target + 0.5 * jnp.log(2 * math.pi * target)
         loss += jnp.where(target > 1, stirling, 0)
     return reduced(loss, reduction)
 

@@ -109,6 +109,26 @@ def _resized(input, axis, mode, count, factor, align_corners, antialias):
     return total
 
 
+def _weights(mode, length, count, factor, align_corners, antialias):
+    """What each output entry takes of each input entry, in double precision."""
+    if antialias:
+        return _antialiased(mode, length, count, factor, align_corners, np.float64)
+    matrix = np.zeros((count, length))
+    for positions, weights in _taps(mode, length, count, factor, align_corners, np.float64):
+        np.add.at(matrix, (np.arange(count), positions), weights)
+    return matrix
+
+
+def _resized_bytes(input, axis, mode, count, *setting):
+    """As torch's kernel for images has it: the weights too are integers, of 16 bits, with as many places as fit."""
+    weights = _weights(mode, input.shape[axis], count, *setting)
+    bits = next(each for each in range(23) if each == 22 or int(0.5 + weights.max() * (2 << each)) >= 1 << 15)
+    whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights)).astype(np.int32)
+    total = jnp.tensordot(input.astype("int32"), whole, ((axis,), (1,)))
+    rounded = jnp.clip((total + (1 << (bits - 1))) >> bits, 0, 255)
+    return jnp.moveaxis(rounded, -1, axis).astype(input.dtype)
+
+
 def _interpolation_name(static, avals):
     mode, antialias = static[2], static[5]
     dims = len(avals[0].shape) - 2
@@ -146,8 +166,6 @@ def interpolate(
         raise ValueError(
             "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
-    if antialias:
-        _no_integers(input)
     if mode == "lanczos":
         raise NotImplementedError("jaxvjp has no mode='lanczos'\n'bicubic' with antialias=True is close to it.")
     if (
@@ -172,9 +190,11 @@ def interpolate(
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
     result = input
+    resize = _resized_bytes if input.dtype == "uint8" and mode in ("bilinear", "bicubic") else _resized
     for axis, count, factor in reversed(list(zip(range(2, input.ndim), counts, scale, strict=True))):
-        result = _resized(result, axis, mode, count, factor, bool(align_corners), antialias)
-        if not jnp.issubdtype(input.dtype, jnp.inexact):  # which torch keeps in their type from one to the next
+        result = resize(result, axis, mode, count, factor, bool(align_corners), antialias)
+        if resize is _resized and not jnp.issubdtype(input.dtype, jnp.inexact):
+            # Which torch keeps in their type from one dimension to the next.
             limits = jnp.iinfo(input.dtype)
             result = jnp.clip(jnp.floor(result + 0.5), limits.min, limits.max).astype(input.dtype)
     return result.astype(input.dtype)
@@ -194,18 +214,10 @@ def _upsample_bilinear2d_aa(
     counts, scale = _counts(input, 2, output_size, scale_factors, None)
     if output_size is not None:
         scale = (scales_h, scales_w)
-    _no_integers(input)
-    for axis, (count, factor) in enumerate(zip(counts, scale, strict=True), 2):
-        input = _resized(input, axis, "bilinear", count, factor, align_corners, True)
+    resize = _resized_bytes if input.dtype == "uint8" else _resized
+    for axis, count, factor in ((3, counts[1], scale[1]), (2, counts[0], scale[0])):
+        input = resize(input, axis, "bilinear", count, factor, align_corners, True)
     return input
-
-
-def _no_integers(input):
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise NotImplementedError(
-            "jaxvjp has no antialiased interpolation of integers\ntorch's rounds several times on the way; convert "
-            "first, `x.float()`, and round the result."
-        )
 
 
 @op(

@@ -1,0 +1,137 @@
+"""Division with a remainder, whose quotient or rest of integers is an integer. `pointwise` comes before this room."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
+from jaxvjp.ops.arguments import Either, Text
+from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
+
+
+def integral(array):
+    return from_numpy(array.dtype).category <= INTEGRAL
+
+
+def ordered(name, input, other):
+    """Both operands, broadcast, once it is sure that they are no complex numbers."""
+    if jnp.iscomplexobj(input):
+        raise not_implemented(name, input)
+    return broadcast(input, other)
+
+
+def _divisible(name, input, other):
+    """Both operands in one shape, once it is sure that they are no masks and no complex numbers."""
+    if input.dtype == bool:
+        raise not_implemented(name, input)
+    return _alike(*ordered(name, input, other))
+
+
+def _alike(input, other):
+    """Both in one shape, made before they are divided: of a divisor that is repeated XLA takes the reciprocal first,
+    and by that 5.125 / 5.125 is less than 1."""
+    if input.shape == other.shape or integral(input):
+        return jnp.broadcast_arrays(input, other)
+    return jax.lax.optimization_barrier(jnp.broadcast_arrays(input, other))
+
+
+def _quotient(down):
+    """The quotient rounded down, or else to zero; that of integers stays an integer."""
+
+    def divide(input, other):
+        if integral(input):
+            return jnp.floor_divide(input, other) if down else jax.lax.div(input, other)
+        if down:
+            # By the remainder, as Python does it: 1 // 0.1 is 9, though 1 / 0.1 is 10.
+            rest = jnp.fmod(input, other)
+            exact = (input - rest) / other
+            lower = jnp.where((rest != 0) & ((other < 0) != (rest < 0)), exact - 1, exact)
+            nearest = jnp.floor(lower)
+            nearest = jnp.where(lower - nearest > 0.5, nearest + 1, nearest)
+            return jnp.where(other == 0, input / other, jnp.where(lower == 0, jnp.copysign(0, input / other), nearest))
+        return jnp.trunc(input / other)
+
+    return divide
+
+
+ROUNDED = {"floor": _quotient(True), "trunc": _quotient(False)}
+
+
+def _refuse_zero(row, operands, static):
+    """RuntimeError for integers over the number 0; over a tensor of integers the row that looks at its values."""
+    dividend, divisor = operands
+    tensors = [each.aval.dtype for each in operands if not isinstance(each, int | float | complex)]
+    if isinstance(dividend, float) or isinstance(divisor, float) or max(each.category for each in tensors) > INTEGRAL:
+        return row, operands, static
+    if not isinstance(divisor, int):
+        return INSPECTING[row], operands, static
+    (own,) = tensors
+    _refuse_zeros(divisor % (1 << 8 * (8 if own.category == BOOL else own.itemsize)), [dividend.aval.shape])
+    return row, operands, static
+
+
+def _refuse_zeros(divisors, shapes, **static):
+    """RuntimeError where a divisor is 0, unless nothing is divided. Inside `jit` nobody looks: there it is an integer
+    of some kind."""
+    if not np.all(divisors) and not any(0 in each for each in shapes):
+        raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
+
+
+def _true_division(row, operands, static):
+    return (div, operands, ()) if static == (None,) else _refuse_zero(row, operands, static)
+
+
+@op(
+    name="div.rounded",
+    promotion=ARITHMETIC,
+    inplace=True,
+    grad_fn="DivBackward1",
+    rewrite=_true_division,
+    arities=((3, 4),),
+    aliases="divide",
+)
+def div_rounded(input, other: Either, *, rounding_mode: Text | None):
+    """The quotient, rounded to zero ("trunc") or down ("floor"), which has no slope anywhere."""
+    if rounding_mode not in ROUNDED:
+        raise RuntimeError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
+        )
+    input, other = _divisible(f"div_{rounding_mode}", input, other)
+    return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
+
+
+@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero)
+def floor_divide(input: Either, other: Either):
+    """The quotient, rounded down."""
+    return ROUNDED["floor"](*_divisible("div_floor", input, other))
+
+
+@op(
+    promotion=ARITHMETIC,
+    operator="%",
+    inplace=True,
+    saves="other",
+    arities=(*EITHER_OTHER, (2, 3)),
+    rewrite=_refuse_zero,
+)
+def remainder(input: Either, other: Either):
+    """What is left of a division rounded down; it has the sign of `other`."""
+    return jnp.remainder(*_divisible("remainder", input, other))
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER, rewrite=_refuse_zero)
+def fmod(input, other: Either):
+    """What is left of a division rounded to zero; it has the sign of `input`."""
+    return jnp.fmod(*_divisible("fmod", input, other))
+
+
+def _inspecting(row):
+    """The same of integers, whose divisors are read, for torch refuses a 0 among them."""
+    name = f"{row.torch_name}.integers"
+    return op(name=name, public="", promotion=ARITHMETIC, inspects=("other", _refuse_zeros))(row.function)
+
+
+INSPECTING = {row: _inspecting(row) for row in (div_rounded, floor_divide, remainder, fmod)}
