@@ -131,7 +131,7 @@ class Calls:
         """What a call like this recorded, with the inputs that it has this time; or how it was read, to `learn` what
         it records; None if it cannot be learned."""
         values = (*arguments, *named.values()) if named else arguments
-        key: list[Any] = [*named]
+        key: list[Any] = [*named] if named else []
         read: list[Any] = []
         for each in values:
             kind = type(each)
@@ -140,7 +140,7 @@ class Calls:
                 key.append(node.aval)
                 read.append(node)
                 continue
-            if kind in VALUES:
+            if kind is int or kind is bool or kind is float or each is None or kind in VALUES:
                 key.append(kind)
             elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
                 key.append(tuple)

@@ -52,7 +52,13 @@ class Step:
 
     def anew(self) -> Step:
         """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
-        return Step(self.operation, self.static, tuple([each.again() for each in self.operands]))
+        if not self.operands:
+            return self
+        step: Step = Step.__new__(Step)
+        step.operation = self.operation
+        step.static = self.static
+        step.operands = tuple([each.again() for each in self.operands])
+        return step
 
     def write(self, base: Node, new: Node) -> Node:
         return record(put, (base, new, *self.operands), (self.operation, self.static))

@@ -33,7 +33,7 @@ Compiler = Callable[..., Compiled]
 """`jax.jit`, or what takes a function and options as it does."""
 TRIALS = 3
 """How often a way is timed at least; the fastest run counts."""
-ENOUGH = 0.01
+ENOUGH = 0.05
 """Seconds of timing after which no more runs than those are made."""
 HOT = 8
 """Calls after which a program is hot."""

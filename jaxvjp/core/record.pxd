@@ -11,7 +11,7 @@ cdef class Signature:
 
 @cython.locals(node=Node)
 cpdef bint tracks(tuple inputs)
-@cython.locals(node=Node)
+@cython.locals(node=Node, number=Number)
 cpdef tuple avals_of(tuple inputs)
 @cython.locals(node=Node, signature=Signature, mode=GradMode)
 cpdef Node record(object operation, tuple inputs, tuple static=*)

@@ -64,7 +64,8 @@ def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
             node: Node = each
             avals.append(node.aval)
         else:
-            avals.append(each.aval)
+            number: Any = each
+            avals.append(number.aval)
     return tuple(avals)
 
 
