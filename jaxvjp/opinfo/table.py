@@ -29,8 +29,8 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     "special.airy_ai": {"float64": (1e-5, 1e-5)},
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
-    # Where one weight of the softmax is 1, gradients of hundreds cancel: to nothing or to their last digits, as the sums
-    # are taken.
+    # Where one weight of the softmax is 1, gradients of hundreds cancel: to nothing or to their last digits, as they
+    # are summed.
     "nn.functional.multi_head_attention_forward": {"float32": (1e-4, 2e-2)},
     "nn.functional.layer_norm": {"float32": (1e-4, 5e-4)},
     "nn.functional.scaled_dot_product_attention": {"float32": (1e-4, 1e-4)},
