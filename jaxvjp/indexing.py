@@ -65,8 +65,9 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     if type(key) is int:  # as in a loop over many, none of which need be remembered
         shape = shown(self).aval.shape
         if shape and -shape[0] <= key < shape[0]:
-            place = key if key >= 0 else key + shape[0]
-            return taken(self, (Step(select, (0,), (Number(place, int32),)),))
+            step = _steps(shape, FIRST)[0].anew()
+            step.operands[0].value = key if key >= 0 else key + shape[0]
+            return taken(self, (step,))
     marks = _marks(key if type(key) is tuple else (key,))
     if marks is not None:
         steps = tuple([step.anew() for step in _steps(shown(self).aval.shape, marks)])
@@ -178,6 +179,9 @@ def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
         else:
             return None
     return tuple(marks)
+
+
+FIRST = (0,)
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
 # What C knows of tensors: see graph.pxd.
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
 from jaxvjp.core.graph cimport Holder, Node, Number, hold
-from jaxvjp.core.record cimport record
+from jaxvjp.core.record cimport Signature, avals_of, record, record_as
 
 cdef extern from *:
     """
@@ -17,6 +17,7 @@ cdef extern from *:
 cdef class Step:
     cdef public object operation
     cdef public tuple static, operands
+    cdef public dict signatures
     cpdef Node read(self, Node node)
 
 cdef class Storage:

@@ -21,7 +21,7 @@ from jaxvjp.core.evaluation import heavy
 from jaxvjp.core.graph import Holder, Node, Number, hold
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
-from jaxvjp.core.record import detached, leaf, record, variable_of
+from jaxvjp.core.record import Signature, avals_of, detached, leaf, record, record_as, signature_of, variable_of
 from jaxvjp.core.versions import Versions
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
@@ -37,18 +37,27 @@ ORIGIN = np.zeros(1, np.uint8)
 
 
 class Step:
-    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3."""
+    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3.
+
+    Attributes:
+        operation, static, operands: the op, and what it takes besides what is viewed.
+        signatures: for the abstract values of what was viewed so far, by this step or one made `anew`, what that gives.
+    """
 
     def __init__(self, operation: Op, static: tuple[Any, ...], operands: tuple[Number, ...] = ()) -> None:
         self.operation = operation
         self.static = static
         self.operands = operands
+        self.signatures: dict[Aval, Signature] = {}
 
     def read(self, node: Node) -> Node:
         inputs: tuple[Node | Number, ...] = (node,)
         if self.operands:
             inputs += self.operands
-        return record(self.operation, inputs, self.static)
+        signature = self.signatures.get(node.aval)
+        if signature is None:
+            signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
+        return record_as(signature, self.operation, inputs, self.static)
 
     def anew(self) -> Step:
         """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
@@ -58,6 +67,7 @@ class Step:
         step.operation = self.operation
         step.static = self.static
         step.operands = tuple([each.again() for each in self.operands])
+        step.signatures = self.signatures
         return step
 
     def write(self, base: Node, new: Node) -> Node:

@@ -24,7 +24,13 @@ SIGNATURES = 1 << 16
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
-    signature: Signature = signature_of(operation, static, avals_of(inputs))
+    return record_as(signature_of(operation, static, avals_of(inputs)), operation, inputs, static)
+
+
+def record_as(
+    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()
+) -> Node:
+    """`record` where the signature is known."""
     mode = grad_mode()
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     if tracked and signature.saves:
