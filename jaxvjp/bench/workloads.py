@@ -286,6 +286,16 @@ def per_sample(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
     return step
 
 
+def per_sample_by_transform(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
+    x, y, w = torch.tensor(x_data), torch.tensor(y_data), torch.tensor(w_data)
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        return ((torch.tanh(x @ w) - y) ** 2).sum()
+
+    gradients = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
+    return lambda: gradients(w, x, y)
+
+
 def per_sample_by_hand(x: Any, y: Any, w: Any) -> Any:
     return jax.vmap(jax.grad(lambda w, x, y: ((jnp.tanh(x @ w) - y) ** 2).sum()), (None, 0, 0))(w, x, y)
 
@@ -437,6 +447,12 @@ def workloads() -> list[Workload]:
             "64 per-sample gradients, 32×16",
             (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1)),
             per_sample,
+            jitted(per_sample_by_hand),
+        ),
+        Workload(
+            "64 per-sample gradients, torch.func",
+            (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1)),
+            per_sample_by_transform,
             jitted(per_sample_by_hand),
         ),
         Workload(

@@ -1,4 +1,8 @@
-"""What a thread is doing: recording gradients or not, transforming functions. `ops` comes before this room."""
+"""What a thread is doing: recording gradients or not, transforming functions, staging a step.
+
+In this room one can ask for that (`grad_mode`, `transforming`, `staging`) and count whatever changes what was found out
+(`changed`). `ops` comes before it.
+"""
 
 from __future__ import annotations
 
@@ -114,10 +118,10 @@ class _Threads(threading.local):
 
 
 _threads = _Threads()
+# In the compiled form, what was found last, and the number of that thread: a look at a `threading.local` takes as long
+# as ten other lines there, and every operation needs two.
 _last: Doing
 _number = 0
-"""In the compiled form, what was found for the thread `_number`: a look at a `threading.local` takes as long as ten
-other lines there, and every operation needs two."""
 
 
 def doing() -> Doing:
