@@ -148,18 +148,23 @@ def of_number(value: complex) -> dtype:
     return default_complex_dtype()
 
 
-C_NAMES = {
-    "uint8": "uint8_t",
-    "int8": "int8_t",
-    "int16": "int16_t",
+CTYPES = {
+    "bool": "bool",
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
     "int32": "int",
-    "int64": "int64_t",
+    "int64": "long int",
     "float16": "c10::Half",
     "bfloat16": "c10::BFloat16",
     "float32": "float",
     "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
 }
-"""What torch calls its types where a number does not fit."""
+"""What torch, on Linux, calls its types where those of operands do not match."""
+WIDTHS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t"}
+"""And what it calls some where a number does not fit."""
 
 
 LARGEST = {
@@ -188,7 +193,7 @@ def fitted(number: Any, own: dtype) -> Any:
     if own.category == FLOATING and not overflows:
         overflows = LARGEST[own.name] < abs(number) < inf
     if overflows:
-        raise RuntimeError(f"value cannot be converted to type {C_NAMES.get(own.name, own.name)} without overflow")
+        raise RuntimeError(f"value cannot be converted to type {(CTYPES | WIDTHS)[own.name]} without overflow")
     return number
 
 

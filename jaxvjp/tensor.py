@@ -20,11 +20,10 @@ from jaxvjp.core.graph import Node, hold
 from jaxvjp.core.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record import detached, leaf, record, variable_of
 from jaxvjp.devices import device, of
-from jaxvjp.dtypes import dtype
+from jaxvjp.dtypes import CTYPES, dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
-from jaxvjp.ops.matrices import CTYPES
 from jaxvjp.ops.view import permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 
 import jax
 import pytest
 
 import jaxvjp
+from jaxvjp.core.compilation import counters
 
 # A quarter of the suite's time is XLA's costlier optimisations of what runs but once.
 jax.config.update("jax_disable_most_optimizations", True)
@@ -27,3 +28,17 @@ def _undisturbed() -> Iterator[None]:
         jax.clear_caches()
     assert jaxvjp.is_grad_enabled()
     assert jaxvjp.get_default_dtype() is jaxvjp.float32
+
+
+@pytest.fixture
+def counted() -> Callable[[], tuple[int, int]]:
+    """How many compiles and dispatches a block took: call it again for those since the last call."""
+    seen = [counters.compiles, counters.dispatches]
+
+    def since() -> tuple[int, int]:
+        now = [counters.compiles, counters.dispatches]
+        difference = now[0] - seen[0], now[1] - seen[1]
+        seen[:] = now
+        return difference
+
+    return since

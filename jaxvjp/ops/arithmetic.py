@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import INTEGRAL, fitted, from_numpy
+from jaxvjp.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Index, Real, Scalar
 from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
@@ -339,23 +339,6 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
     return jnp.add(*broadcast(input, value.astype(quotient.dtype) * quotient))
 
 
-C_NAMES = {
-    "bool": "bool",
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-"""How torch spells its types where two do not match."""
-
-
 def _weighed(row, operands, static):
     """A weight that is a tensor without dimensions is promoted with the others; a complex number has to fit them."""
     input, end, weight = operands
@@ -380,7 +363,7 @@ def lerp(input, end, weight: Either):
         raise not_implemented("lerp_kernel_scalar" if weight.ndim == 0 else "lerp_kernel_tensor", input, device="")
     for name, each in (("end", end), ("weight", weight)):
         if each.dtype != input.dtype:
-            wanted, given = C_NAMES[input.dtype.name], C_NAMES[each.dtype.name]
+            wanted, given = CTYPES[input.dtype.name], CTYPES[each.dtype.name]
             raise RuntimeError(f"expected dtype {wanted} for `{name}` but got dtype {given}")
     input, end = broadcast(input, end)
     difference = jnp.subtract(end, input)

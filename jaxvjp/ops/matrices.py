@@ -11,22 +11,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
-
-CTYPES = {
-    "uint8": "unsigned char",
-    "int8": "signed char",
-    "int16": "short int",
-    "int32": "int",
-    "int64": "long int",
-    "float16": "c10::Half",
-    "bfloat16": "c10::BFloat16",
-    "float32": "float",
-    "float64": "double",
-    "complex64": "c10::complex<float>",
-    "complex128": "c10::complex<double>",
-}
-"""What torch, on Linux, calls the types of a matrix product's operands."""
+from jaxvjp.dtypes import CTYPES, from_numpy
 
 
 class LinAlgError(RuntimeError):

@@ -12,7 +12,6 @@ import pytest
 
 import jaxvjp
 from jaxvjp.core import compilation, program, pullback, record, transforms
-from jaxvjp.core.compilation import counters
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
 from tests.oracle import live_nodes
@@ -26,20 +25,6 @@ def frozen(tensor):
 
 def leaf(*values):
     return jaxvjp.tensor(list(values), requires_grad=True)
-
-
-@pytest.fixture
-def counted():
-    """How many compiles and dispatches a block took: call it again for those since the last call."""
-    seen = [counters.compiles, counters.dispatches]
-
-    def since():
-        now = [counters.compiles, counters.dispatches]
-        difference = now[0] - seen[0], now[1] - seen[1]
-        seen[:] = now
-        return difference
-
-    return since
 
 
 def test_recording_computes_nothing_and_knows_the_shape(counted):

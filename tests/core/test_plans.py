@@ -13,7 +13,6 @@ import jaxvjp
 from jaxvjp import calls, dtypes
 from jaxvjp.autograd import accumulation
 from jaxvjp.core import compilation, plan, walks
-from jaxvjp.core.compilation import counters
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.record import known
 from jaxvjp.ops.op import Aval
@@ -22,19 +21,6 @@ from tests.oracle import agreement_of, live_nodes, programs_of
 
 def leaf(*numbers):
     return jaxvjp.tensor(numbers, requires_grad=True)
-
-
-@pytest.fixture
-def counted():
-    """Compiles and dispatches since the last look."""
-    seen = [counters.compiles, counters.dispatches]
-
-    def look():
-        before = list(seen)
-        seen[:] = [counters.compiles, counters.dispatches]
-        return seen[0] - before[0], seen[1] - before[1]
-
-    return look
 
 
 def links(torch, z, depth):

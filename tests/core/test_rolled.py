@@ -7,7 +7,6 @@ import pytest
 
 import jaxvjp
 from jaxvjp.core import compilation, engine, evaluation, program, walks
-from jaxvjp.core.compilation import counters
 from jaxvjp.core.loop import Loop, looped
 from tests.oracle import agree, agreement_of, plain, programs_of, same
 
@@ -19,19 +18,6 @@ PIECE = 12
 def small_pieces(monkeypatch):
     monkeypatch.setattr(program, "PIECE", PIECE)
     monkeypatch.setattr(engine, "PIECE", PIECE)
-
-
-@pytest.fixture
-def counted():
-    """Compiles and dispatches since the last look."""
-    seen = [counters.compiles, counters.dispatches]
-
-    def look():
-        before = list(seen)
-        seen[:] = [counters.compiles, counters.dispatches]
-        return seen[0] - before[0], seen[1] - before[1]
-
-    return look
 
 
 def leaf_of(torch, size=3, dtype=None):

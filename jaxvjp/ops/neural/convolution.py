@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
+from jaxvjp.dtypes import CTYPES
 from jaxvjp.ops.arguments import Index, Kind, size
-from jaxvjp.ops.matrices import CTYPES
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
 
