@@ -1,14 +1,14 @@
 # What C knows of remembered calls.
-from jaxvjp.core.graph cimport Node, Number, recorded
-from jaxvjp.core.record cimport check_savable, tracks
-from jaxvjp.core.modes cimport GradMode, grad_mode
+from jaxvjp.core.graph cimport Node, Number
+from jaxvjp.core.record cimport Signature, record_as
 from jaxvjp.core.places cimport user_line
 from jaxvjp.storage cimport Step, Stored, holding, shown, view_by
 
 cdef class Call:
-    cdef public object operation, row, aval, step
+    cdef public object operation, row, step
+    cdef public Signature signature
     cdef public tuple static, inputs
-    cdef public bint differentiable, plain, saves
+    cdef public bint plain
     cpdef bint fits(self, Stored source)
     cpdef Node node(self, tuple inputs, tuple where)
     cpdef object record(self, tuple inputs, tuple where)

@@ -17,10 +17,9 @@ from typing import Any
 
 from jaxvjp import dtypes
 from jaxvjp.application import check_writable, keep_flat, written
-from jaxvjp.core.graph import Node, Number, recorded
-from jaxvjp.core.modes import grad_mode
+from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.places import Where, user_line
-from jaxvjp.core.record import check_savable, tracks
+from jaxvjp.core.record import Signature, record_as
 from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
@@ -40,11 +39,10 @@ class Call:
     """What a call records, as a pattern of its arguments.
 
     Attributes:
-        operation, static, aval: those of the node.
+        operation, static: those of the node.
+        signature: what is known of all such calls.
         inputs: for each input the place of the argument that it is and, for a number, its dtype.
         plain: whether its only input is the first argument.
-        differentiable: whether a gradient can flow through it.
-        saves: whether the op keeps anything for that.
         row: the row that was called, which may have been rewritten as another op.
         step: of a view, the step that leads to it.
     """
@@ -53,11 +51,9 @@ class Call:
         assert node.operation is not None
         self.operation = self.row = node.operation
         self.static = node.static
-        self.aval = node.aval
+        self.signature = Signature(node.operation, node.aval)
         self.inputs = inputs
         self.plain = inputs == ((0, None),)
-        self.differentiable = node.operation.differentiable and node.aval.dtype.differentiable
-        self.saves = bool(node.operation.saves)
         self.step = None if node.operation.write is None else Step(node.operation, node.static)
 
     def fits(self, source: Stored) -> bool:
@@ -65,15 +61,8 @@ class Call:
         return source._base_tensor is None or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
-        """The node with these inputs: what `graph.record` makes."""
-        mode = grad_mode()
-        tracked = self.differentiable and mode.enabled and tracks(inputs)
-        node = recorded(self.operation, self.static, inputs, self.aval, tracked, where)
-        if tracked and self.saves:
-            check_savable(inputs)
-            if mode.saving is not None:
-                node.packed = mode.saving(node)
-        return node
+        """The node with these inputs: what `core.record.record` makes."""
+        return record_as(self.signature, self.operation, inputs, self.static, where)
 
     def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
         """The tensor of the node with these inputs: what `application.apply` gives."""

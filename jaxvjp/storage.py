@@ -12,6 +12,7 @@ A write puts a new node into the storage and counts its version up; the other te
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from jaxvjp.core.evaluation import heavy
 from jaxvjp.core.graph import Holder, Node, Number, hold
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
+from jaxvjp.core.places import user_line
 from jaxvjp.core.record import Signature, avals_of, detached, leaf, record, record_as, signature_of, variable_of
 from jaxvjp.core.versions import Versions
 from jaxvjp.dtypes import int64
@@ -57,7 +59,7 @@ class Step:
         signature = self.signatures.get(node.aval)
         if signature is None:
             signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
-        return record_as(signature, self.operation, inputs, self.static)
+        return record_as(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
 
     def anew(self) -> Step:
         """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""

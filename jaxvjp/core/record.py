@@ -24,18 +24,19 @@ SIGNATURES = 1 << 16
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
-    return record_as(signature_of(operation, static, avals_of(inputs)), operation, inputs, static)
+    signature = signature_of(operation, static, avals_of(inputs))
+    return record_as(signature, operation, inputs, static, user_line(sys._getframe()))
 
 
 def record_as(
-    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()
+    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: Where
 ) -> Node:
-    """`record` where the signature is known."""
+    """`record` where the signature and the user's line are known."""
     mode = grad_mode()
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     if tracked and signature.saves:
         check_savable(inputs)
-    node = recorded(operation, static, inputs, signature.aval, tracked, user_line(sys._getframe()))
+    node = recorded(operation, static, inputs, signature.aval, tracked, where)
     if tracked and signature.saves and mode.saving is not None:
         node.packed = mode.saving(node)
     return node
