@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from jaxvjp.ops.view import alias, slice_
 from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view, wrap
 
+T = TypeVar("T")
 FORWARD = "forward mode"
 
 
@@ -65,19 +66,27 @@ class Variables:
 
     While the function runs each is a leaf; afterwards it is a step on the way to the tensor that it was made of, so
     that an outer transform, or `backward`, sees through it.
+
+    Attributes:
+        first: its place in the order of recording: what is recorded inside comes after.
+        pulling: whether cotangents are being pulled back to these leaves, for which alone hooks of the function are.
     """
 
     def __init__(self) -> None:
         self.entries: list[tuple[Node, Node]] = []
+        self.first = next_serial()
+        self.pulling = False
 
     def __enter__(self) -> Variables:
         transforming().depth += 1
+        transforming().variables.append(self)
         self._mode = recording(True)
         self._mode.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._mode.__exit__()
+        transforming().variables.remove(self)
         transforming().depth -= 1
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = entered, (outer,)
@@ -95,6 +104,14 @@ class Variables:
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
         self.entries.append((node, outer))
         return wrap(node)
+
+    def pulled(self, pull: Callable[[], T]) -> T:
+        """What `pull` gives, which pulls cotangents back to these leaves."""
+        self.pulling = True
+        try:
+            return pull()
+        finally:
+            self.pulling = False
 
     def result(self, value: Tensor) -> Tensor:
         """`value` as the transform returns it: requiring a gradient only if something outside of it does."""

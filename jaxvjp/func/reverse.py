@@ -97,7 +97,7 @@ def _differentiated(
                 f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
                 "wanted to use the vjp or jacrev APIs instead?"
             )
-        return variables, _pulled([output], [None], chosen), output, aux
+        return variables, _pulled(variables, [output], [None], chosen), output, aux
 
 
 def _fresh(variables: Variables, tree: Any) -> Any:
@@ -105,11 +105,12 @@ def _fresh(variables: Variables, tree: Any) -> Any:
     return mapped(lambda each: variables.fresh(required_tensor(each)), tree)
 
 
-def _pulled(outputs: list[Tensor], cotangents: Sequence[Node | None], chosen: Any) -> Any:
+def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[Node | None], chosen: Any) -> Any:
     """The cotangents of the tensors in `chosen`, in its structure; zeros for one that no output depends on."""
     leaves, structure = flattened(chosen)
     inputs = [each.node for each in leaves]
-    found = differentiable_gradients([each.node for each in outputs], cotangents, inputs).gradients
+    roots = [each.node for each in outputs]
+    found = variables.pulled(lambda: differentiable_gradients(roots, cotangents, inputs)).gradients
     return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
 
@@ -156,7 +157,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         with recording(True):
             nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
-            pulled = _pulled(outputs, nodes, chosen)
+            pulled = _pulled(variables, outputs, nodes, chosen)
         return _results(variables, pulled)
 
     shown = _results(variables, output)
@@ -191,7 +192,8 @@ def jacrev(
             check_tensors(outputs, "vjp(f, *primals)")
             check_real("jacrev", outputs, "outputs")
             inputs, chosen_structure = flattened(chosen)
-            found = rows([each.node for each in outputs], [each.node for each in inputs], True, chunk_size)
+            roots, leaves = [each.node for each in outputs], [each.node for each in inputs]
+            found = variables.pulled(lambda: rows(roots, leaves, True, chunk_size))
             by_output = assembled(found, outputs, inputs, chosen_structure)
         blocks = _results(variables, unflattened(structure, by_output))
         return (blocks, _results(variables, aux)) if has_aux else blocks

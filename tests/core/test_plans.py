@@ -164,8 +164,7 @@ def transforms_that_are_remembered(torch):
     for function in [each for each in (cube, holding, hooked, partly, written, captured) for _ in range(2)]:
         seen += [grad(function)(x), vmap(grad(function))(rows)]
         seen.append(grad(lambda x, f=function: vmap(grad(f))(x).exp().sum())(rows))
-        if function is not hooked:
-            seen.append(grad(lambda x, f=function: grad(f)(x).sum())(x))
+        seen.append(grad(lambda x, f=function: grad(f)(x).sum())(x))
     (through,) = torch.autograd.grad(grad(captured)(x).sum(), c)
     with torch.no_grad():
         c *= 2
