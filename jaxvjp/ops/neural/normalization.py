@@ -6,6 +6,7 @@ float16 and bfloat16 are summed up in float32, as in torch.
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -21,12 +22,29 @@ def _wide(input):
     return input.astype(jnp.float32) if input.dtype.itemsize == 2 else input
 
 
+def _mean(input, axes):
+    """The mean over `axes`, which keep their dims."""
+    plain = partial(jnp.mean, axis=axes, keepdims=True)
+    if axes != tuple(range(input.ndim - len(axes), input.ndim)):
+        return plain(input)
+    # A CPU adds up rows faster as a product with ones: six layer norms of 256 x 256 and their gradients take 0.8 of the
+    # time. Elsewhere XLA has the sum in one kernel with what it is of.
+    return jax.lax.platform_dependent(input, cpu=partial(_mean_by_product, axes), default=plain)
+
+
+def _mean_by_product(axes, input):
+    kept, count = input.shape[: -len(axes)], math.prod(input.shape[-len(axes) :])
+    rows = input.reshape(math.prod(kept), count)
+    sums = jnp.dot(rows, jnp.ones(count, input.dtype), precision=jax.lax.Precision.HIGHEST)
+    return (sums / count).reshape(*kept, *[1] * len(axes))
+
+
 def _standardized(input, axes, eps):
     """`input` less its mean, over its deviation; and the mean, variance and 1 / deviation, which keep their dims."""
     wide = _wide(input)
-    mean = jnp.mean(wide, axes, keepdims=True)
+    mean = _mean(wide, axes)
     centered = wide - mean
-    variance = jnp.mean(centered * centered, axes, keepdims=True)
+    variance = _mean(centered * centered, axes)
     scale = jax.lax.rsqrt(variance + eps)
     return centered * scale, mean, variance, scale
 
@@ -86,7 +104,7 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
     if eps is None:
         eps = float(jnp.finfo(wide.dtype).eps)
     # Complex numbers too are squared as they are, not by their magnitude.
-    scale = jax.lax.rsqrt(jnp.mean(wide * wide, axes, keepdims=True) + eps)
+    scale = jax.lax.rsqrt(_mean(wide * wide, axes) + eps)
     return _affine(wide * scale, weight, None, normalized_shape, input.dtype)
 
 
