@@ -86,7 +86,7 @@ def _rebind(gradient_of, value):
 
 @_rebind.defjvp
 def _rebind_jvp(primals, tangents):
-    return primals[1], tangents[0]
+    return _rebind(*primals), tangents[0]  # whose own derivative, where it is used, is again the first's
 
 
 @op(public="", grad_fn="AliasBackward0")

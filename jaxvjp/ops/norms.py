@@ -176,10 +176,24 @@ def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
+
+
+def distance(difference, p):
+    """The norm of order `p` over the last dimension, with the edges that torch's kernels for distances have.
+
+    NaN makes a distance of order 0 NaN, and the slope of one of order 1 at it. What is 0 has no slope for an order
+    below 1, whatever is beside it. For order infinity the gradient goes to each of the equally large entries in full.
+    """
+    constant = jax.lax.stop_gradient(difference)
+    if p == 0:
+        return jnp.sum(jnp.where(jnp.isnan(constant), constant, difference != 0), -1)
+    if p == 1:
+        return jnp.sum(difference * jnp.sign(constant), -1)
+    if p < 1:
+        difference = jnp.where(constant == 0, 0, difference)
     if p != math.inf:
         return vector_norm(difference, p, (difference.ndim - 1,))
-    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
     size = abs_.function(difference)
     constant = jax.lax.stop_gradient(size)
     largest = jnp.max(constant, -1, initial=0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
+from jaxvjp.ops.norms import distance
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import abs_, broadcast
+from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.reduction import vector_norm
 
 
@@ -63,11 +62,4 @@ def pdist(input, p: Real = 2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = jnp.triu_indices(input.shape[0], 1)
-    difference = input[first] - input[second]
-    if p != math.inf:
-        return vector_norm(difference, p, (1,))
-    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
-    magnitude = abs_.function(difference)
-    constant = jax.lax.stop_gradient(magnitude)
-    largest = jnp.max(constant, -1, initial=0)
-    return largest + jnp.sum(jnp.where(constant == largest[:, None], magnitude - constant, 0), -1)
+    return distance(input[first] - input[second], p)
