@@ -138,7 +138,7 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
     """`input` times a logarithm that ends at `edge`: where `input` is 0 the product is, unless `other` is NaN."""
 
     def row(input: Either, other: Either):
-        input, other = ordered(name, input, other)
+        input, other = jnp.broadcast_arrays(*ordered(name, input, other))
         # The slopes are the logarithm, if there is one, and `input` over `other`, which at two zeros is NaN.
         zero = input == 0
         value = logarithm(other)

@@ -27,33 +27,54 @@ GROUPS = {
     "of one number": (
         [NUMBERS],
         """
-        exp2(x); rsqrt(x); log1p(x); asin(x); atanh(x); lgamma(x); digamma(x); i0(x); special.ndtri(x); special.entr(x)
-        relu(x); nan_to_num(x); nn.functional.elu(x); nn.functional.celu(x, 2.0); nn.functional.gelu(x)
-        nn.functional.softplus(x); nn.functional.hardtanh(x); pow(x, 0.5); pow(x, 2.5); clamp(x, nan, 1.0); fmod(x, inf)
-        clamp(x, 1, -1); where(x > 0, x.log(), x * 0); xlogy(x, x); abs(x * (1 + 0j)); angle(x * (1 + 0j))
+        exp2(x); rsqrt(x); atanh(x); lgamma(x); digamma(x); special.ndtri(x); special.entr(x); nan_to_num(x)
+        nn.functional.elu(x); nn.functional.celu(x, 2.0); nn.functional.gelu(x); pow(x, 0.5); pow(x, -1.5); xlogy(x, x)
+        clamp(x, nan, 1.0); clamp(x, 1, -1); where(x > 0, x.log(), x * 0); abs(x * (1 + 0j)); angle(x * (1 + 0j))
         """,
     ),
     "of two numbers": (
         list(zip(*PAIRS, strict=True)),
         """
-        pow(x, y); atan2(x, y); xlogy(x, y); special.xlog1py(x, y); logaddexp(x, y); remainder(x, y); maximum(x, y)
-        fmax(x, y); copysign(x, y); lerp(y * 0 + 1, x, y); clamp(x, y, y + 1); clamp(x, y * 0 + 1, y); prelu(x[None], y)[0]
-        where(x > 0, x / y, y); nn.functional.kl_div(x, y, reduction="none")
-        nn.functional.pairwise_distance(x[:, None], y[:, None], eps=0.0)
+        atan2(x, y); xlogy(x, y); special.xlog1py(x, y); logaddexp(x, y); remainder(x, y); maximum(x, y); copysign(x, y)
+        lerp(y * 0 + 1, x, y); clamp(x, y, y + 1); clamp(x, y * 0 + 1, y); prelu(x[None], y)[0]; where(x > 0, x / y, y)
         """,
     ),
     "of rows": (
         [ROWS],
         """
-        prod(x, 1); logcumsumexp(x, 1); logsumexp(x, 1); amax(x, 1); nanmean(x, 1); softmax(x, 1); var_mean(x, 1)[1]
-        var(x, 1); var(x, 1, correction=4); std(x, 1); std(x[:, :1], 1); norm(x, 2, 1); norm(x, 1, 1); norm(x, inf, 1)
-        norm(x, 3, 1); norm(x, 0.5, 1); norm(x, -1, 1); renorm(x, inf, 0, 1.0); nn.functional.normalize(x)
-        nn.functional.normalize(x, p=3.0); gradient(x, dim=1)[0]; nn.functional.layer_norm(x, (3,))
-        nn.functional.scaled_dot_product_attention(x[:, None], torch.ones(24, 1, 3).to(x), x[:, None] * 0 + 1, x[:, 2:, None] > 3)
+        prod(x, 1); logcumsumexp(x, 1); logsumexp(x, 1); nanmean(x, 1); var(x, 1); var(x, 1, correction=4)
+        var_mean(x, 1)[1]; std(x, 1); std(x[:, :1], 1); norm(x, 2, 1); norm(x, inf, 1); norm(x, 3, 1); norm(x, 0.5, 1)
+        norm(x, -1, 1); renorm(x, inf, 0, 1.0); nn.functional.normalize(x, p=3.0); gradient(x, dim=1)[0]
+        nn.functional.scaled_dot_product_attention(x[:, None], x[:, None] * 0, x[:, None] * 0 + 1, x[:, :1, None] > 3)
         """,
     ),
 }
-DIFFERENT: dict[str, tuple[str, str]] = {}
+KINDS = ("value", "slope", "curvature")
+FORMULA = "torch's formula of the slope is masked or overflows, and its derivative then is NaN"
+ROUNDED = "the result is rounded so that 1 is nothing beside it: torch's slopes do not add up to 1"
+DIFFERENT = {
+    "atanh(x)": ({"curvature": 4}, "JAX's slope is 1 / (1 - x * x), whose own is infinite less infinite at the ends"),
+    "lgamma(x)": ({"curvature": 4}, "its poles, where torch's are what is left of a rounded sine"),
+    "digamma(x)": ({"slope": 4, "curvature": 2}, "its poles, as those of lgamma"),
+    "special.entr(x)": ({"curvature": 2}, "at -0 and minus infinity, where there is none"),
+    "nn.functional.gelu(x)": ({"curvature": 2}, FORMULA),
+    "pow(x, 0.5)": ({"curvature": 2}, "torch's slope is a root's, and its curvature that of C's pow"),
+    "abs(x * (1 + 0j))": ({"curvature": 2}, "at 1e-30 it is that of a rounded quotient"),
+    "angle(x * (1 + 0j))": ({"curvature": 2}, FORMULA),
+    "atan2(x, y)": ({"curvature": 4}, FORMULA),
+    "xlogy(x, y)": ({"curvature": 4}, "torch's derivatives by x and y, and by y and x, differ"),
+    "special.xlog1py(x, y)": ({"curvature": 2}, "as those of xlogy"),
+    "logaddexp(x, y)": ({"curvature": 26}, FORMULA),
+    "copysign(x, y)": ({"curvature": 45}, FORMULA),
+    "prod(x, 1)": ({"slope": 8, "curvature": 8}, "torch's depend on `create_graph`"),
+    "logcumsumexp(x, 1)": ({"slope": 1, "curvature": 1}, ROUNDED),
+    "logsumexp(x, 1)": ({"slope": 1, "curvature": 1}, ROUNDED),
+    "var_mean(x, 1)[1]": ({"value": 6}, "torch's running mean is infinity less infinity unless that is the last"),
+    "norm(x, 0.5, 1)": ({"curvature": 12}, FORMULA),
+    "norm(x, -1, 1)": ({"curvature": 7}, FORMULA),
+    "renorm(x, inf, 0, 1.0)": ({"curvature": 6}, FORMULA),
+}
+"""How many values, slopes and curvatures of a line are not torch's, and why."""
 
 
 def lines_of(text):
@@ -65,20 +86,21 @@ def cotangent(torch, like):
 
 
 def derived(torch, lines, numbers):
-    """For each line the values, slopes and curvatures, by the number that they belong to."""
+    """For each line its values, slopes and curvatures: what belongs to a number is a row."""
     leaves = [torch.tensor([each] * len(lines), dtype=torch.float64, requires_grad=True) for each in numbers]
     results = []
     for place, line in enumerate(lines):
         operands = dict(zip("xy", [each[place] for each in leaves], strict=False))
         results.append(eval("torch." + line, {"torch": torch, "inf": inf, "nan": nan, **operands}))
-    values = torch.cat([each.reshape(-1) for each in results])
-    slopes = torch.autograd.grad(values, leaves, cotangent(torch, values), create_graph=True)
+    together = torch.cat([each.reshape(-1) for each in results])
+    slopes = torch.autograd.grad(together, leaves, cotangent(torch, together), create_graph=True)
     curvatures = torch.autograd.grad(slopes, leaves, [cotangent(torch, each) for each in slopes])
-    ends = np.cumsum([each.numel() for each in results])[:-1]
-    with_value = [each.reshape(len(numbers[0]), -1) for each in np.split(np.array(values.tolist()), ends)]
-    by_line = [np.stack([np.array(each.tolist()) for each in kind]) for kind in (slopes, curvatures)]
-    rows = [[kind[:, place].reshape(len(numbers), len(numbers[0]), -1) for kind in by_line] for place in range(len(lines))]
-    return {line: (value, *row) for line, value, row in zip(lines, with_value, rows, strict=True)}
+    values = np.split(np.array(together.tolist()), np.cumsum([each.numel() for each in results])[:-1])
+    kinds = values, *[np.stack([np.array(each.tolist()) for each in kind], -1) for kind in (slopes, curvatures)]
+    return {
+        line: {name: kind[place].reshape(len(numbers[0]), -1) for name, kind in zip(KINDS, kinds, strict=True)}
+        for place, line in enumerate(lines)
+    }
 
 
 @needs_torch
@@ -88,13 +110,10 @@ def test_edges(group):
     numbers, text = GROUPS[group]
     lines = lines_of(text)
     expected, given = derived(live, lines, numbers), derived(jaxvjp, lines, numbers)
-    found = {}
-    for line in lines:
-        for kind, a, b in zip(("value", "slope", "curvature"), expected[line], given[line], strict=True):
-            apart = ~np.isclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True)
-            apart = apart.any(-1) if kind == "value" else apart.any((0, -1))
-            if apart.any():
-                at = ", ".join(str(each) for each, differs in zip(zip(*numbers, strict=True), apart, strict=True) if differs)
-                found.setdefault(line, {})[kind] = at
-    told = {line: {kind: at.count("(") for kind, at in kinds.items()} for line, kinds in found.items()}
-    assert told == {line: kinds for line, (kinds, why) in DIFFERENT.items() if line in lines}, found
+    found, places = {}, []
+    for line, kind in product(lines, KINDS):
+        alike = np.isclose(given[line][kind], expected[line][kind], rtol=1e-6, atol=1e-9, equal_nan=True).all(-1)
+        if not alike.all():
+            found.setdefault(line, {})[kind] = int((~alike).sum())
+            places.append((line, kind, [each[~alike].tolist() for each in map(np.array, numbers)]))
+    assert found == {line: kinds for line, (kinds, reason) in DIFFERENT.items() if line in lines}, places
