@@ -49,18 +49,24 @@ def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
         return vector_norm(array, 2, dims, keepdim)
     if order in ("nuc", 2, -2):
         values = jnp.linalg.svd(jnp.moveaxis(floating(array, name), dims, (-2, -1)), compute_uv=False)
-        if order == "nuc":
-            found = jnp.sum(values, -1)
-        else:
-            found = shared(values, jnp.max if order > 0 else jnp.min, (values.ndim - 1,))
+        found = jnp.sum(values, -1) if order == "nuc" else _extreme(values, order, values.ndim - 1, -1)
         return jnp.expand_dims(found, sorted(dims)) if keepdim else found
     if order in (1, -1):
         first, second = second, first
     elif order not in (math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
-    sums = jnp.sum(magnitude(array), (second,), keepdims=True)
-    found = shared(sums, jnp.max if order > 0 else jnp.min, (first,), True)
+    shown = first if keepdim or first < second else first - 1  # for torch drops the other one before
+    found = _extreme(jnp.sum(magnitude(array), (second,), keepdims=True), order, first, shown, True)
     return found if keepdim else found.squeeze(dims)
+
+
+def _extreme(values, order, dim, shown, keepdims=False):
+    """The largest along `dim`, 0 of none, or of a negative order the smallest; errors name the dimension `shown`."""
+    if values.shape[dim]:
+        return shared(values, jnp.max if order > 0 else jnp.min, (dim,), keepdims)
+    if order < 0:
+        raise IndexError(f"amin(): Expected reduction dim {shown} to have non-zero size.")
+    return jnp.sum(values, dim, keepdims=keepdims)
 
 
 def _two(dim, ndim):
@@ -112,7 +118,7 @@ def linalg_norm(input, ord: Order | None = None, dim: Dims = None, keepdim: Flag
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
     array = _of_type("linalg.vector_norm", input, dtype)
-    return vector_norm(array, 2 if ord is None else ord, axes(dims, input.ndim), keepdim)
+    return vector_norm(array, 2 if ord is None else ord, dim, keepdim)
 
 
 @op(saves="input", grad_fn="SumBackward1")

@@ -219,8 +219,24 @@ def _length_jvp(primals, tangents):
     return length, tangents[0] * jnp.where(length == 0, 0, 0.5 / length)
 
 
-def vector_norm(input, order, reduced, keepdims=False):
-    """The norm of `order` over the axes `reduced`; where it is 0 so is its gradient, as in torch."""
+def _refuse_nothing(input, order, dim):
+    """RuntimeError where there is no number at all for an order whose norm of nothing is none."""
+    words = f"linalg.vector_norm cannot compute the {order:g} norm on"
+    if dim is None or dim == ():
+        raise RuntimeError(f"{words} an empty tensor because the operation does not have an identity")
+    for each in (dim,) if isinstance(dim, int) else dim:
+        if input.shape[each] == 0:
+            raise RuntimeError(
+                f"{words} the dimension {each}because this dimension is empty and the operation does not have an "
+                "identity"
+            )
+
+
+def vector_norm(input, order, dim, keepdims=False):
+    """The norm of `order` over `dim` (all dimensions for None); where it is 0 so is its gradient, as in torch."""
+    reduced = axes(dim, input.ndim)
+    if not input.size and (order < 0 or order == math.inf):
+        _refuse_nothing(input, order, dim)
     if order == 2:
         return _length(jnp.sum(_squared(input), reduced, keepdims=keepdims))
     size = magnitude(input)
@@ -283,7 +299,7 @@ def _floating(name, input, dtype):
 @op(saves="x, result", rounds_once=True)
 def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
-    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, axes(dim, x.ndim), keepdim)
+    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, dim, keepdim)
 
 
 @op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
@@ -295,15 +311,14 @@ def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False
         matrices = jnp.moveaxis(input, (first, second), (-2, -1))
         result = jnp.sum(jnp.linalg.svd(matrices, compute_uv=False), -1)
         return jnp.expand_dims(result, (min(first, second), max(first, second))) if keepdim else result
-    return vector_norm(input, 2 if p in ("fro", None) else p, axes(dim, input.ndim), keepdim)
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
 @op(promotion=ARITHMETIC, saves="input, other, result", out=False)
 def dist(input, other, p: Real = 2):
     """The norm of order `p` of the difference."""
     input, other = broadcast(input, other)
-    difference = input - other
-    return vector_norm(difference, p, tuple(range(difference.ndim)))
+    return vector_norm(input - other, p, None)
 
 
 @op(inplace=True, saves="input", rounds_once=True)
