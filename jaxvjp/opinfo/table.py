@@ -109,14 +109,34 @@ WHAT_IT_TAKES: dict[str, str] = {
 """For ops that are missing and take more than a row: what."""
 
 EDGES = (
-    "`float16` and `bfloat16` tensors with a Python number: the number, too, is rounded to 16 bits, so that `x * 0.1` "
-    "may be off by half a unit in the last place; torch computes with the number in float32.",
+    "`float16` and `bfloat16` tensors with a Python number: the number, too, is rounded to 16 bits, so that `x * "
+    "0.1` may be off by half a unit in the last place; torch computes with the number in float32.",
     "Python integers of more than 64 bits beside floats are the nearest float; torch raises OverflowError.",
     "Integers divided by a tensor that holds 0 raise torch's error; inside `jit`, where nobody looks at values, they "
     "give some integer.",
-    "The index of one of several equal elements (`kthvalue`, unstable `sort`) is torch's only where torch says which; "
-    "and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",
+    "The index of one of several equal elements (`kthvalue`, unstable `sort`) is torch's only where torch says "
+    "which; and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",
     "`prod` and `cumprod` of factors among which are both 0 and infinity or NaN: slopes are products of the others; "
     "torch's depend on `create_graph`.",
+    "Second derivatives where torch's formula of the first is masked or overflows (`atan2` and `angle` at 0, "
+    "`copysign`, `logaddexp` of an infinity, `gelu` at 1e200, `sinc` at 0, norms of orders other than 1, 2 and 3 at "
+    "elements that are 0, `renorm` of NaN) are mostly 0, and torch's NaN; that of a norm is NaN where the norm is 0, "
+    "as torch's.",
+    "`logsumexp` and `logcumsumexp` of numbers beside which 1 is nothing, such as 1e30: the slopes add up to 1; "
+    "torch's `exp(input - result)` do not, for the result is rounded.",
+    "At their poles `digamma` and `polygamma` have infinite slopes, and the latter infinite values; torch's are the "
+    "large numbers that come of a rounded π. Where `i0` overflows its slope is NaN, torch's infinite; so is that of "
+    "`special.zeta` for an `other` that is not positive.",
+    "A fractional power is derived by itself; torch takes roots for the exponents 0.5 and -0.5 and C's `pow` for "
+    "others, in its formulas, too, and so slopes at minus infinity and curvatures at -0 may differ.",
+    "The mean beside an infinity that `var_mean` and `std_mean` give is infinite, as `mean`'s; torch's is NaN unless "
+    "the infinity is the last number.",
+    "`cdist` of infinities is infinite; torch's is NaN where it multiplies matrices, from 26 rows on. For order "
+    "infinity NaN makes a distance NaN; torch passes over it.",
+    "The slopes of `logit` at -0 and of `hardtanh`, `relu6`, `hardshrink` and `softshrink` at NaN: torch's depend on "
+    "the place in memory.",
+    "XLA's exponential of a float32 is finite before it is rounded, and so in one program with `x.exp()` the "
+    "difference `x.exp() - x` is minus infinity at infinity; torch's is NaN.",
+    "The gradient of a norm of order 0 is zeros; torch's is None.",
 )
 """Where ops deliberately differ from torch at the edges, as the documentation lists it."""

@@ -16,6 +16,7 @@ from jaxvjp.ops.arguments import Either, Index, Real, Scalar
 from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
 
@@ -104,10 +105,10 @@ def hypot(input, other):
 def copysign(input, other: Either):
     """The magnitude of `input` with the sign of `other`."""
     input, other = ordered("copysign", input, other)
-    flipped = jnp.signbit(input) != jnp.signbit(other)
-    # Torch's slope at 0 is 0, for the sign of 0 is neither.
-    zero = input == 0
-    return jnp.where(zero, jax.lax.stop_gradient(jnp.copysign(input, other)), jnp.where(flipped, -input, input))
+    # Torch's slope is the quotient of the two: at infinity NaN. At 0 it is 0, for the sign of 0 is neither.
+    quotient = jnp.where(jnp.signbit(input) != jnp.signbit(other), -1, 1)
+    quotient = jnp.where(input == 0, 0, jnp.where(jnp.isfinite(input), quotient, jnp.nan))
+    return rebind.function(input * quotient, jnp.copysign(input, other))
 
 
 @op(promotion=FLOAT, inplace=True, saves="input, other", grad_fn="MulBackward0")
@@ -137,9 +138,13 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
     """`input` times a logarithm that ends at `edge`: where `input` is 0 the product is, unless `other` is NaN."""
 
     def row(input: Either, other: Either):
-        input, other = ordered(name, input, other)
-        masked = (input == 0) & ((other <= edge) | jnp.isinf(other))
-        return input * logarithm(jnp.where(masked, edge + 1, other))
+        input, other = jnp.broadcast_arrays(*ordered(name, input, other))
+        # The slopes are the logarithm, if there is one, and `input` over `other`, which at two zeros is NaN.
+        zero = input == 0
+        value = logarithm(other)
+        value = rebind.function(value, jnp.where(zero & (other <= edge), 0, value))
+        product = input * value
+        return rebind.function(product, jnp.where(zero & ~jnp.isnan(other), 0, product))
 
     row.__doc__ = meaning
     return op(name=name, promotion=FLOAT, saves="input, other", **columns)(row)
@@ -306,8 +311,9 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
     largest, smallest = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
 
     def numbers(part):
-        part = jnp.where(part == jnp.inf, largest, jnp.where(part == -jnp.inf, smallest, part)).astype(part.dtype)
-        return jnp.where(jnp.isnan(part), nan or 0, part).astype(part.dtype)
+        constant = jax.lax.stop_gradient(part)
+        part = jnp.where(jnp.isposinf(constant), largest, jnp.where(jnp.isneginf(constant), smallest, part))
+        return jnp.where(jnp.isnan(constant), nan or 0, part).astype(constant.dtype)
 
     if jnp.iscomplexobj(input):
         return jax.lax.complex(numbers(input.real), numbers(input.imag))
@@ -370,7 +376,7 @@ def lerp(input, end, weight: Either):
     broadcast(difference, weight)
     # From the nearer end, so that it is exact at both.
     near = jnp.abs(weight) < 0.5
-    return jnp.where(near, input + weight * difference, end - difference * (1 - weight))
+    return jnp.where(near, input, end) + jnp.where(near, weight, weight - 1) * difference
 
 
 promoting_lerp = op(name="lerp.promoting", public="", promotion=ARITHMETIC, **LERP)(lerp.function)

@@ -94,7 +94,8 @@ def angle(input):
         real = input if jnp.issubdtype(input.dtype, jnp.floating) else input.astype(jnp.float32)
         return jnp.where(jnp.isnan(real), real, jnp.where(real < 0, jnp.pi, 0).astype(real.dtype))
     zero = input == 0
-    return jnp.where(zero, 0, jnp.angle(jnp.where(zero, 1, input)))
+    at_zero = jax.lax.stop_gradient(jnp.angle(input))  # π for -0
+    return jnp.where(zero, at_zero, jnp.angle(jnp.where(zero, 1, input)))
 
 
 def _two_reals(first, second):

@@ -51,7 +51,7 @@ def logcumsumexp(input, dim: Index):
     finite = jax.lax.cumlogsumexp(jnp.where(beyond, 0, input), dim)
     result = jnp.where(beyond, jnp.inf, finite)
     infinite = jnp.isinf(input) & (input == result)
-    undefined = jnp.where(infinite, jnp.nan * jnp.where(infinite, input, 0), 0)
+    undefined = jnp.where(infinite, jnp.nan * jnp.where(infinite, input, 0) ** 2, 0)
     return rebind.function(jnp.where(jnp.isinf(result), undefined, finite), result)
 
 

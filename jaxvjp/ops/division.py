@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Text
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
 
@@ -119,13 +120,21 @@ def floor_divide(input: Either, other: Either):
 )
 def remainder(input: Either, other: Either):
     """What is left of a division rounded down; it has the sign of `other`."""
-    return jnp.remainder(*_divisible("remainder", input, other))
+    return _rest("floor", jnp.remainder, *_divisible("remainder", input, other))
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER, rewrite=_refuse_zero)
 def fmod(input, other: Either):
     """What is left of a division rounded to zero; it has the sign of `input`."""
-    return jnp.fmod(*_divisible("fmod", input, other))
+    return _rest("trunc", jnp.fmod, *_divisible("fmod", input, other))
+
+
+def _rest(rounding, function, input, other):
+    """A remainder, with the slopes that it has because it is `input - quotient * other`."""
+    if integral(input):
+        return function(input, other)
+    quotient = jnp.floor(ROUNDED[rounding](input, other))  # it is an integer, and this says that it has no slope
+    return rebind.function(input - quotient * other, function(input, other))
 
 
 def _inspecting(row):

@@ -14,6 +14,7 @@ import jax.scipy.special as scipy
 import numpy as np
 
 from jaxvjp.ops.arguments import Index, Real
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import FLOAT, SHORT, Op, op
 from jaxvjp.ops.pointwise import not_implemented
 
@@ -45,17 +46,17 @@ _sqrt = _on_both_sides(jnp.sqrt)
 
 
 def _rsqrt(input):
-    # `lax.rsqrt` of a complex zero is NaN.
-    return 1 / _sqrt(input) if jnp.iscomplexobj(input) else jax.lax.rsqrt(input)
+    # `lax.rsqrt` of a complex zero is NaN, and its slope at -0 has the wrong sign.
+    return 1 / _sqrt(input)
 
 
 def _exp2(input):
     if not jnp.iscomplexobj(input):
         # XLA's is the exponential of a product, five digits of 2 ** 100.
-        finite = jnp.isfinite(input)
-        shown = jnp.where(finite, input, 0)
-        whole = jax.lax.stop_gradient(jnp.clip(jnp.round(shown), -2000, 2000))
-        return jnp.where(finite, jnp.ldexp(jnp.exp2(shown - whole), whole.astype("int32")), jnp.exp2(input))
+        moderate = jnp.abs(input) < 2000  # beyond it is 0 or infinite, and so is its slope
+        shown = jnp.where(moderate, input, 0)
+        whole = jax.lax.stop_gradient(jnp.round(shown))
+        return jnp.where(moderate, jnp.ldexp(jnp.exp2(shown - whole), whole.astype("int32")), jnp.exp2(input))
     return jnp.exp(jax.lax.complex(input.real * jnp.log(2), input.imag * jnp.log(2)))  # of infinity no NaN
 
 
@@ -90,10 +91,12 @@ def _log_ndtr(input):
 
 
 def _entr(input):
-    positive = input > 0
-    value = jnp.where(positive, input, 1)
-    result = jnp.where(positive, -value * jnp.log(value), jnp.where(input == 0, 0, -jnp.inf))
-    return jnp.where(jnp.isnan(input), input, result)
+    # The logarithm's slope also where the value is none of it; at 0 that of a root, which is infinite, too.
+    zero, infinite = input == 0, jnp.isposinf(input)
+    logarithm = jnp.where(infinite, jnp.inf, jnp.log(jnp.where(zero | infinite, 1, input)))
+    start = jnp.sqrt(jnp.where(zero, input - jax.lax.stop_gradient(input), 1))
+    inner = jnp.where(zero, start, -input * logarithm)
+    return rebind.function(inner, jnp.where(input < 0, -jnp.inf, inner))
 
 
 def _unscaled(scaled):
@@ -112,8 +115,10 @@ def _reflected(right, left):
 
 
 def _cotangent(input):
-    # Of the distance to the next integer, so that it is precise far from 0; a pole is one.
-    return jnp.pi / jnp.tan(jnp.pi * (input - jax.lax.stop_gradient(jnp.round(input))))
+    # Of the distance to the next integer, so that it is precise far from 0; a pole is one. Not by the tangent, which
+    # is huge between the poles: what its slopes are rounded by there is as large as the curvature.
+    angle = jnp.pi * (input - jax.lax.stop_gradient(jnp.round(input)))
+    return jnp.pi * jnp.cos(angle) / jnp.sin(angle)
 
 
 def _digamma(input):
@@ -136,8 +141,18 @@ def _lgamma(input):
     # Next to 0 it falls off as the logarithm does; at minus infinity it has no sign left to swing with.
     near = jnp.abs(input) < 1e-20
     logarithm = -jnp.log(jnp.where(near & (input < 0), -input, jnp.where(near, input, 1)))
-    result = jnp.where(near, logarithm, values(jnp.where(near | jnp.isneginf(input), 0.5, input)))
-    return jnp.where(jnp.isneginf(input), jnp.inf, result)
+    end = jnp.isneginf(input)
+    result = jnp.where(near, logarithm, values(jnp.where(near | end, 0.5, input)))
+    return jnp.where(end, rebind.function(jnp.sin(jnp.where(end, input, 0)), jnp.full_like(input, jnp.inf)), result)
+
+
+def _ndtri(input):
+    # At the ends the logarithms', for its slope there is infinite, too.
+    lowest, highest = input == 0, input == 1
+    low = jnp.log(jnp.where(lowest, input - jax.lax.stop_gradient(input), 1))  # of -0, too, from above
+    high = -jnp.log1p(-jnp.where(highest, input, 0))
+    inner = scipy.ndtri(jnp.where(lowest | highest, 0.5, input))
+    return jnp.where(lowest, low, jnp.where(highest, high, inner))
 
 
 ELEMENTARY = {
@@ -179,7 +194,7 @@ ELEMENTARY = {
     "special_i1e": Line(scipy.i1e, "`exp(-|x|) * i1(x)`.", "input, result"),
     "special_erfcx": Line(scipy.erfcx, "`exp(x²) * erfc(x)`.", "input, result"),
     "special_ndtr": Line(_ndtr, "The area under the standard normal density up to `input`."),
-    "special_ndtri": Line(scipy.ndtri, "The number up to which that area is `input`.", "result"),
+    "special_ndtri": Line(_ndtri, "The number up to which that area is `input`.", "result"),
     "special_log_ndtr": Line(_log_ndtr, "The logarithm of that area.", "input, result"),
     "special_entr": Line(_entr, "The entropy `-x log(x)`, 0 at 0 and minus infinity below."),
 }
@@ -278,15 +293,17 @@ def mvlgamma(input, p: Index):
         raise not_implemented("mvlgamma", input)
     steps = (1 - jnp.arange(1, p + 1, dtype=input.dtype)) / 2
     constant = p * (p - 1) / 4 * jnp.log(jnp.pi)
-    return jnp.sum(scipy.gammaln(input[..., None] + steps), -1) + constant.astype(input.dtype)
+    return jnp.sum(_lgamma(input[..., None] + steps), -1) + constant.astype(input.dtype)
 
 
 def logaddexp(input, other, base=None):
     """`log(exp(input) + exp(other))`, or to `base`; the phase of complex ones, as torch's, may wind around."""
     swapped = input.real < other.real
     larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
-    # By their difference, which two infinities have not; JAX's own slope is that of a rounded sum.
-    difference = jnp.where((larger == smaller) & jnp.isinf(larger), 0, smaller - larger)
+    # By their difference; JAX's own slope is that of a rounded sum. Two infinities have none, and so no slope.
+    difference = smaller - larger
     if base is None:
-        return larger + jnp.log1p(jnp.exp(difference))
-    return larger + jnp.log1p(_exp2(difference)) / jnp.log(base).astype(larger.dtype)
+        result = larger + jnp.log1p(jnp.exp(difference))
+    else:
+        result = larger + jnp.log1p(_exp2(difference)) / jnp.log(base).astype(larger.dtype)
+    return rebind.function(result, jnp.where((larger == smaller) & jnp.isinf(larger), larger, result))

@@ -86,15 +86,15 @@ def _rebind(gradient_of, value):
 
 @_rebind.defjvp
 def _rebind_jvp(primals, tangents):
-    return primals[1], tangents[0]
+    return _rebind(*primals), tangents[0]  # whose own derivative, where it is used, is again the first's
 
 
 @op(public="", grad_fn="AliasBackward0")
 def rebind(gradient_of, value):
     """The value of one array with the gradient of another: what `y.data[0] = 5` makes of a computed `y`.
 
-    The one rule written by hand: `value + (old - stop_gradient(old))` says the same, but is NaN where `old` is
-    infinite.
+    Its rule is written by hand, for `value + (old - stop_gradient(old))`, which says the same, is NaN where `old` is
+    infinite. By it an op can show a value and have the slope of a formula that does not give that value everywhere.
     """
     return _rebind(gradient_of, value)
 

@@ -49,18 +49,24 @@ def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
         return vector_norm(array, 2, dims, keepdim)
     if order in ("nuc", 2, -2):
         values = jnp.linalg.svd(jnp.moveaxis(floating(array, name), dims, (-2, -1)), compute_uv=False)
-        if order == "nuc":
-            found = jnp.sum(values, -1)
-        else:
-            found = shared(values, jnp.max if order > 0 else jnp.min, (values.ndim - 1,))
+        found = jnp.sum(values, -1) if order == "nuc" else _extreme(values, order, values.ndim - 1, -1)
         return jnp.expand_dims(found, sorted(dims)) if keepdim else found
     if order in (1, -1):
         first, second = second, first
     elif order not in (math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
-    sums = jnp.sum(magnitude(array), (second,), keepdims=True)
-    found = shared(sums, jnp.max if order > 0 else jnp.min, (first,), True)
+    shown = first if keepdim or first < second else first - 1  # for torch drops the other one before
+    found = _extreme(jnp.sum(magnitude(array), (second,), keepdims=True), order, first, shown, True)
     return found if keepdim else found.squeeze(dims)
+
+
+def _extreme(values, order, dim, shown, keepdims=False):
+    """The largest along `dim`, 0 of none, or of a negative order the smallest; errors name the dimension `shown`."""
+    if values.shape[dim]:
+        return shared(values, jnp.max if order > 0 else jnp.min, (dim,), keepdims)
+    if order < 0:
+        raise IndexError(f"amin(): Expected reduction dim {shown} to have non-zero size.")
+    return jnp.sum(values, dim, keepdims=keepdims)
 
 
 def _two(dim, ndim):
@@ -112,7 +118,7 @@ def linalg_norm(input, ord: Order | None = None, dim: Dims = None, keepdim: Flag
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
     array = _of_type("linalg.vector_norm", input, dtype)
-    return vector_norm(array, 2 if ord is None else ord, axes(dims, input.ndim), keepdim)
+    return vector_norm(array, 2 if ord is None else ord, dim, keepdim)
 
 
 @op(saves="input", grad_fn="SumBackward1")
@@ -176,10 +182,24 @@ def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
-    difference = x1[..., :, None, :] - x2[..., None, :, :]
+    return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
+
+
+def distance(difference, p):
+    """The norm of order `p` over the last dimension, with the edges that torch's kernels for distances have.
+
+    NaN makes a distance of order 0 NaN, and the slope of one of order 1 at it. What is 0 has no slope for an order
+    below 1, whatever is beside it. For order infinity the gradient goes to each of the equally large entries in full.
+    """
+    constant = jax.lax.stop_gradient(difference)
+    if p == 0:
+        return jnp.sum(jnp.where(jnp.isnan(constant), constant, difference != 0), -1)
+    if p == 1:
+        return jnp.sum(difference * jnp.sign(constant), -1)
+    if p < 1:
+        difference = jnp.where(constant == 0, 0, difference)
     if p != math.inf:
         return vector_norm(difference, p, (difference.ndim - 1,))
-    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
     size = abs_.function(difference)
     constant = jax.lax.stop_gradient(size)
     largest = jnp.max(constant, -1, initial=0)

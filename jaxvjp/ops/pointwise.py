@@ -13,6 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 
 EITHER_OTHER = ((2, 3), (2, 3))
@@ -220,6 +221,11 @@ def abs_(input):
     """The magnitude; its derivative at 0 is 0."""
     if input.dtype == bool:
         raise NotImplementedError("\"abs_cpu\" not implemented for 'Bool'")
+    if jnp.iscomplexobj(input):
+        zero = input == 0
+        result = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, input)))
+        infinite = jnp.isinf(input.real) | jnp.isinf(input.imag)  # also where the other part is NaN
+        return rebind.function(result, jnp.where(infinite, jnp.inf, result))
     if not jnp.issubdtype(input.dtype, jnp.floating):
         return jnp.abs(input)
     # `jnp.abs` has the derivative 1 at 0; torch's is the sign, and 0 for NaN.
@@ -300,8 +306,17 @@ def clamp(input, min: Either = None, max: Either = None):
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-    input = input if min is None else clamp_min.function(input, min)
-    return input if max is None else clamp_max.function(input, max)
+    if max is None:
+        return clamp_min.function(input, min)
+    if min is None:
+        return clamp_max.function(input, max)
+    value = clamp_max.function(clamp_min.function(input, min), max)
+    if not jnp.issubdtype(value.dtype, jnp.inexact):
+        return value
+    # Of two bounds in the wrong order all is the larger's place, of two equal ones nobody has what is below.
+    value, array, low, high = jax.lax.stop_gradient((value, input, min, max))
+    inside = jnp.where((low <= array) & (array <= high), input, jnp.where((array < low) & (low < high), min, value))
+    return rebind.function(jnp.where((high < array) | (high < low), max, inside), value)
 
 
 @op(grad_fn="ToCopyBackward0", public="")

@@ -84,7 +84,7 @@ def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None
     """The sum of what is not NaN."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    return sum_.function(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+    return sum_.function(jnp.where(jnp.isnan(jax.lax.stop_gradient(input)), 0, input), dim, keepdim, dtype=dtype)
 
 
 @op(grad_fn="DivBackward0", saves="input", rounds_once=True)
@@ -95,7 +95,7 @@ def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | Non
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{from_numpy(input.dtype).legacy}"
         )
-    numbers = ~jnp.isnan(input)
+    numbers = ~jnp.isnan(jax.lax.stop_gradient(input))
     if jnp.iscomplexobj(input):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     total = sum_.function(jnp.where(numbers, input, 0), dim, keepdim, dtype=dtype)
@@ -137,12 +137,23 @@ def _variance(name, input, dim, correction, keepdim):
         raise RuntimeError(f"{who} only support floating point and complex dtypes")
     reduced = axes(dim, input.ndim)
     mean = jnp.mean(input, reduced, keepdims=True)
-    distance = input - mean
-    squares = distance.real**2 + distance.imag**2 if jnp.iscomplexobj(input) else distance * distance
-    freedom = max(math.prod(input.shape[each] for each in reduced) - correction, 0)
-    total = jnp.sum(squares, reduced, keepdims=keepdim)
-    variance = total / freedom if freedom else total / jnp.zeros_like(total)
-    return variance, mean if keepdim else mean.squeeze(reduced)
+    # The distances add up to 0, and so the slope is the same where the mean is a constant, as torch has it: beside an
+    # infinite number it is infinite, and would be NaN. The curvature is that of this 0, squared.
+    distance = input - jax.lax.stop_gradient(mean)
+    nothing = rebind.function(mean, jnp.zeros_like(mean))
+    count = math.prod(input.shape[each] for each in reduced)
+    total = jnp.sum(_squared(distance), reduced, keepdims=True)
+    if count != correction:
+        total = total - count * _squared(nothing)
+    # Of fewer numbers than `correction` torch's slope is that of a quotient by what is left of them, less than 0.
+    variance = total / (count - correction) if count > correction else total / jnp.zeros_like(total)
+    if count < correction:
+        variance = rebind.function(total / (count - correction), variance)
+    return (variance, mean) if keepdim else (variance.squeeze(reduced), mean.squeeze(reduced))
+
+
+def _squared(input):
+    return input.real**2 + input.imag**2 if jnp.iscomplexobj(input) else input * input
 
 
 def root(squares):
@@ -191,14 +202,43 @@ _declare_spread(
 
 def magnitude(input):
     """The magnitude, whose slope at 0 is 0."""
-    return root(input.real**2 + input.imag**2) if jnp.iscomplexobj(input) else abs_.function(input)
+    return root(_squared(input)) if jnp.iscomplexobj(input) else abs_.function(input)
 
 
-def vector_norm(input, order, reduced, keepdims=False):
-    """The norm of `order` over the axes `reduced`; where it is 0 so is its gradient, as in torch."""
+@jax.custom_jvp
+def _length(squares):
+    """The square root of a sum of squares."""
+    return jnp.sqrt(squares)
+
+
+@_length.defjvp
+def _length_jvp(primals, tangents):
+    """JAX's own slope at 0 is 0 times infinity, NaN. Where something else is selected there for the root, as in `root`,
+    the slope is 0, but so is the curvature, and torch's is NaN: that of `input / norm`. So the slope is selected."""
+    length = _length(*primals)
+    return length, tangents[0] * jnp.where(length == 0, 0, 0.5 / length)
+
+
+def _refuse_nothing(input, order, dim):
+    """RuntimeError where there is no number at all for an order whose norm of nothing is none."""
+    words = f"linalg.vector_norm cannot compute the {order:g} norm on"
+    if dim is None or dim == ():
+        raise RuntimeError(f"{words} an empty tensor because the operation does not have an identity")
+    for each in (dim,) if isinstance(dim, int) else dim:
+        if input.shape[each] == 0:
+            raise RuntimeError(
+                f"{words} the dimension {each}because this dimension is empty and the operation does not have an "
+                "identity"
+            )
+
+
+def vector_norm(input, order, dim, keepdims=False):
+    """The norm of `order` over `dim` (all dimensions for None); where it is 0 so is its gradient, as in torch."""
+    reduced = axes(dim, input.ndim)
+    if not input.size and (order < 0 or order == math.inf):
+        _refuse_nothing(input, order, dim)
     if order == 2:
-        squares = input.real**2 + input.imag**2 if jnp.iscomplexobj(input) else input * input
-        return root(jnp.sum(squares, reduced, keepdims=keepdims))
+        return _length(jnp.sum(_squared(input), reduced, keepdims=keepdims))
     size = magnitude(input)
     if order == 0:
         return jnp.sum((input != 0).astype(size.dtype), reduced, keepdims=keepdims)
@@ -206,8 +246,11 @@ def vector_norm(input, order, reduced, keepdims=False):
         return jnp.sum(size, reduced, keepdims=keepdims)
     if math.isinf(order):
         return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims, NOWHERE)
+    # At 0 the power's slope may be infinite; that of the magnitude, which stands for it, is 0: times an infinite one of
+    # the whole norm it is NaN, as in torch.
     zero = size == 0
-    powers = jnp.where(zero, 0.0 if order > 0 else jnp.inf, jnp.where(zero, 1, size) ** order).astype(size.dtype)
+    start = size + (0.0 if order > 0 else jnp.inf)
+    powers = jnp.where(zero, start, jnp.where(zero, 1, size) ** order)
     total = jnp.sum(powers, reduced, keepdims=keepdims)
     nothing = total == (0 if order > 0 else jnp.inf)
     constant = jax.lax.stop_gradient(total) ** (1 / order)
@@ -230,11 +273,12 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
     count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
     if of_nan == NOWHERE:
         count = jnp.maximum(count, 1)  # without which it is 0 / 0 that makes NaN everywhere
-    # `input / count` is not rounded once more: all that are summed are equal, and so are exact for a power of two;
-    # for the other counts the extreme itself is shown, and the sum has but the gradient. Of infinities there is no
-    # difference, and nothing to round.
-    apart = jnp.where(jnp.isfinite(largest), input - constant, input)
-    result = largest + jnp.sum(jnp.where(attaining, apart / count, 0), reduced, keepdims=True)
+    if of_nan == EVENLY:
+        part = jnp.where(attaining, input / count, 0)
+    else:
+        # Where the gradient is infinite or NaN, the others' is NaN; and so it is of all where none attains it.
+        part = input / jnp.where(attaining, count, jnp.inf * count)
+    result = rebind.function(jnp.sum(part, reduced, keepdims=True), largest)
     return result if keepdims else result.squeeze(reduced)
 
 
@@ -255,7 +299,7 @@ def _floating(name, input, dtype):
 @op(saves="x, result", rounds_once=True)
 def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
-    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, axes(dim, x.ndim), keepdim)
+    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, dim, keepdim)
 
 
 @op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
@@ -267,15 +311,14 @@ def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False
         matrices = jnp.moveaxis(input, (first, second), (-2, -1))
         result = jnp.sum(jnp.linalg.svd(matrices, compute_uv=False), -1)
         return jnp.expand_dims(result, (min(first, second), max(first, second))) if keepdim else result
-    return vector_norm(input, 2 if p in ("fro", None) else p, axes(dim, input.ndim), keepdim)
+    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
 
 
 @op(promotion=ARITHMETIC, saves="input, other, result", out=False)
 def dist(input, other, p: Real = 2):
     """The norm of order `p` of the difference."""
     input, other = broadcast(input, other)
-    difference = input - other
-    return vector_norm(difference, p, tuple(range(difference.ndim)))
+    return vector_norm(input - other, p, None)
 
 
 @op(inplace=True, saves="input", rounds_once=True)

@@ -142,7 +142,7 @@ def _median(input, ignore_nan):
 def _median_along(name, input, dim, keepdim, ignore_nan):
     dim = wrap(dim, input.ndim)
     _nonempty(name, input, dim)
-    rank = _middle(input, dim, ignore_nan) if input.ndim else 0
+    rank = _middle(lax.stop_gradient(input), dim, ignore_nan) if input.ndim else 0
     return _ranked(input, rank, dim, keepdim)
 
 

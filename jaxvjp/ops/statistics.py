@@ -102,7 +102,7 @@ def frexp(input):
     _, exponent = jnp.frexp(jax.lax.stop_gradient(input))
     half = exponent // 2  # in two steps, for a power of two may be beyond what there is
     mantissa = input * jnp.exp2((-half).astype(input.dtype)) * jnp.exp2((half - exponent).astype(input.dtype))
-    return jnp.where(jnp.isfinite(input), mantissa, input), exponent.astype("int32")
+    return jnp.where(jnp.isfinite(jax.lax.stop_gradient(input)), mantissa, input), exponent.astype("int32")
 
 
 @op(public="", grad_fn="StackBackward0")
@@ -116,15 +116,19 @@ def slopes(input, coordinates: Tensors, dims: Exact, spacing: Exact, edge_order:
 
 def _slope(values, dim, where, edge_order):
     values = jnp.moveaxis(values, dim, 0)
-    step = jnp.full(values.shape[0] - 1, where, values.dtype) if isinstance(where, float) else jnp.diff(where)
+    even = isinstance(where, float)
+    step = jnp.full(values.shape[0] - 1, where, values.dtype) if even else jnp.diff(where)
     step = step.reshape(-1, *[1] * (values.ndim - 1))
     before, after = step[:-1], step[1:]
     both = before + after
-    inner = (
-        values[:-2] * (-after / (before * both))
-        + values[1:-1] * ((after - before) / (before * after))
-        + values[2:] * (before / (after * both))
-    )
+    if even:
+        inner = (values[2:] - values[:-2]) / both  # without the value between them, which may be none
+    else:
+        inner = (
+            values[:-2] * (-after / (before * both))
+            + values[1:-1] * ((after - before) / (before * after))
+            + values[2:] * (before / (after * both))
+        )
 
     def edge(first, second, third, near, far):
         if edge_order == 1:

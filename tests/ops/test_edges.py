@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import product
 from math import inf, nan
 
 import pytest
@@ -250,6 +251,24 @@ def test_zero_divides_nothing_and_what_is_no_integer():
         return x // torch.tensor(0.0), 5.0 // (x - 3), x / (x - 3), none // 0, none % torch.tensor([0])
 
     agree(program)
+
+
+@needs_torch
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
+def test_norms_of_nothing(shape):
+    for order, dim in product([inf, -inf, -1.5, 2, 3], [None, (), 0, -2, (0, -1)]):
+        agree(lambda torch, order=order, dim=dim: torch.linalg.vector_norm(torch.ones(shape), order, dim))
+        agree(lambda torch, order=order, dim=dim: torch.ones(shape).norm(order, dim))
+    for order, dims, keepdim in product([1, -1, inf, -inf, 2, -2, "nuc", "fro"], [(-2, -1), (1, 0)], [False, True]):
+        agree(lambda torch, it=(order, dims, keepdim): torch.linalg.matrix_norm(torch.ones(shape), *it))
+    for name, order in product(["normalize", "dist", "pairwise_distance"], [inf, -1.0, 2.0]):
+
+        def program(torch, name=name, order=order):
+            x = torch.ones(shape)
+            where = torch if name == "dist" else torch.nn.functional
+            return getattr(where, name)(*[x] * (1 + (name != "normalize")), p=order)
+
+        agree(program)
 
 
 @needs_torch

@@ -26,10 +26,11 @@ def floating(input, kernel):
 
 
 def _exponential(input, alpha, slope=1.0, scale=1.0):
-    """`input` above 0; below it an exponential that comes from `-alpha`. At 0 the derivative is the exponential's."""
-    curved = input <= 0
-    below = jnp.where(curved, input, 0)  # so that nothing overflows on the side that is not taken
-    return scale * jnp.where(curved, alpha * jnp.expm1(below * slope), input)
+    """`input` above 0; below it an exponential that comes from `-alpha`. At 0 the derivative is the exponential's, of
+    which there the next is 0."""
+    below = jnp.where(input < 0, input, 0)  # so that nothing overflows on the side that is not taken
+    above = jnp.where(input == 0, alpha * slope, 1) * input
+    return scale * jnp.where(input < 0, alpha * jnp.expm1(below * slope), above)
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
@@ -219,7 +220,9 @@ def prelu(input, weight):
     per_channel = weight.reshape([-1 if dim == 1 else 1 for dim in range(max(input.ndim, 1))])
     if weight.size == 1 or input.ndim == 0:
         per_channel = weight.reshape([1] * input.ndim)
-    return jnp.where(input > 0, input, per_channel * input)
+    # As a factor, so that an infinite weight is not in the gradient where it is not in the value; at 0 it has no slope.
+    weight = jnp.where(input == 0, jax.lax.stop_gradient(per_channel), per_channel)
+    return jnp.where(input > 0, 1, weight) * input
 
 
 @op(public="", saves="input, noise", grad_fn="RreluWithNoiseBackward0", rounds_once=True)

@@ -57,11 +57,11 @@ def scaled_dot_product_attention(
     products = partial(jnp.einsum, precision=EXACTLY, preferred_element_type=wide)
     scores = products("...le,...se->...ls", query, key) * factor
     if is_causal:
-        attn_mask = jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool)
-    if attn_mask is not None and attn_mask.dtype == bool:
-        scores = jnp.where(attn_mask, scores, -jnp.inf)
-    elif attn_mask is not None:
-        scores = scores + attn_mask.astype(scores.dtype)
+        scores = jnp.where(jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool), scores, -jnp.inf)
+    if attn_mask is not None:
+        # Added also of a mask, as in torch: NaN stays NaN.
+        added = jnp.where(attn_mask, 0, -jnp.inf) if attn_mask.dtype == bool else attn_mask
+        scores = scores + added.astype(scores.dtype)
     weights = safe_softmax(scores)
     if kept is not None:
         weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))

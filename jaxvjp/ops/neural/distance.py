@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes
+from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes, wrap
+from jaxvjp.ops.norms import distance
 from jaxvjp.ops.op import ARITHMETIC, op
-from jaxvjp.ops.pointwise import abs_, broadcast
+from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.reduction import vector_norm
 
 
@@ -32,7 +31,7 @@ def normalize(input, p: Real = 2.0, dim: Dims = 1, eps: Real = 1e-12):
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
             f"{from_numpy(input.dtype).legacy}"
         )
-    return input / at_least(vector_norm(input, p, axes(dim, input.ndim), True), eps)
+    return input / at_least(vector_norm(input, p, dim, True), eps)
 
 
 @op(public="nn.functional function", promotion=ARITHMETIC, saves="x1, x2", grad_fn="SumBackward1", out=False)
@@ -44,7 +43,7 @@ def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
 
 def _unit(input, dim, eps):
     """`input` divided by its norm. Where that is raised to `eps`, its derivative is still the norm's, as in torch."""
-    norm = vector_norm(input, 2, axes(dim, input.ndim), True)
+    norm = vector_norm(input, 2, dim, True)
     return input / jnp.where(norm < eps, eps + (norm - jax.lax.stop_gradient(norm)), norm)
 
 
@@ -52,7 +51,7 @@ def _unit(input, dim, eps):
 def pairwise_distance(x1, x2, p: Real = 2.0, eps: Real = 1e-6, keepdim: Flag = False):
     """The p-norm of `x1 - x2 + eps` over the last dimension."""
     x1, x2 = broadcast(x1, x2)
-    return vector_norm(fractional(x1 - x2) + eps, p, axes(-1, max(x1.ndim, x2.ndim)), keepdim)
+    return vector_norm(fractional(x1 - x2) + eps, p, wrap(-1, max(x1.ndim, x2.ndim)), keepdim)
 
 
 @op(public="nn.functional function", saves="input", out=False, rounds_once=True)
@@ -63,11 +62,4 @@ def pdist(input, p: Real = 2.0):
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = jnp.triu_indices(input.shape[0], 1)
-    difference = input[first] - input[second]
-    if p != math.inf:
-        return vector_norm(difference, p, (1,))
-    # Unlike a norm's, this gradient goes to each of the equally large entries in full.
-    magnitude = abs_.function(difference)
-    constant = jax.lax.stop_gradient(magnitude)
-    largest = jnp.max(constant, -1, initial=0)
-    return largest + jnp.sum(jnp.where(constant == largest[:, None], magnitude - constant, 0), -1)
+    return distance(input[first] - input[second], p)
