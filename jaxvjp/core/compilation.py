@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import jax
 import numpy as np
@@ -166,6 +166,9 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     )
 }
 """The settings to try one after the other with the way chosen, for each of JAX's platforms."""
+
+
+Name = TypeVar("Name", str, tuple[str, ...])
 
 
 class Choice(NamedTuple):
@@ -355,7 +358,7 @@ class _Trial:
         return self.usual(*operands)
 
     def choose(self, operands: tuple[Any, ...]) -> None:
-        """Times every way on `operands`, then the fastest with every setting, and settles on what was fastest."""
+        """Times every way on `operands`, then the fastest with settings, and settles on what was fastest."""
         operands = self.of.sample(operands)
         outputs = self.of.split()
         # Of a program that reads nothing but numbers, the operands are NumPy's.
@@ -380,20 +383,23 @@ class _Trial:
             return (seconds[name] + least) / 2 * (GAIN if name == usual else 1)
 
         best = min(known, key=weight)
-        compiled, compiler = known[best], cast(Compiler, jax.jit)
-        settings: list[str] = []
+        # Each setting on top of those before. All are timed together: over several cores the time of a short program
+        # differs more from one minute to the next than by a setting.
+        compiler, settings = cast(Compiler, jax.jit), tuple[str, ...]()
+        candidates = {settings: known[best]}
         for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
-            other = _usable(setting.name, ways[best](self.of.traced, outputs, setting(compiler)), operands)
-            if other:
-                timed = _seconds({best: compiled, **other}, operands)
-                seconds[setting.name] = timed[setting.name]
-                if timed[setting.name] < GAIN * timed[best]:
-                    compiled, compiler = other[setting.name], setting(compiler)
-                    settings.append(setting.name)
-        self.of.settle(compiled, Choice(best, seconds, tuple(settings)))
+            more = _usable((*settings, setting.name), ways[best](self.of.traced, outputs, setting(compiler)), operands)
+            if more:
+                compiler, settings = setting(compiler), (*settings, setting.name)
+                candidates |= more
+        if settings:
+            timed = _seconds(candidates, operands)
+            settings = min(timed, key=lambda each: timed[each] * (1 if each else GAIN))
+            seconds |= {" and ".join(each): took for each, took in timed.items() if each}
+        self.of.settle(candidates[settings], Choice(best, seconds, settings))
 
 
-def _usable(name: str, compiled: Compiled | None, operands: tuple[Any, ...]) -> dict[str, Compiled]:
+def _usable(name: Name, compiled: Compiled | None, operands: tuple[Any, ...]) -> dict[Name, Compiled]:
     """The function by its name, once it has compiled; nothing if there is none or XLA knows no such option."""
     if compiled is None:
         return {}
@@ -404,7 +410,7 @@ def _usable(name: str, compiled: Compiled | None, operands: tuple[Any, ...]) -> 
     return {name: compiled}
 
 
-def _seconds(known: dict[str, Compiled], operands: tuple[Any, ...]) -> dict[str, float]:
+def _seconds(known: dict[Name, Compiled], operands: tuple[Any, ...]) -> dict[Name, float]:
     """The fastest of a few runs of each function, which take turns."""
     best = dict.fromkeys(known, float("inf"))
     begun, rounds = time.perf_counter(), 0
