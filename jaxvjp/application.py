@@ -13,7 +13,7 @@ import numpy as np
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
-from jaxvjp.core.promotion import common_dtype, converted, promoted, promoted_by_role
+from jaxvjp.core.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record import items, record
 from jaxvjp.core.transfer import beside, moved
 from jaxvjp.devices import Placed, of
@@ -97,10 +97,13 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
+    alone = nodes
     if operation.mixed:
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
     else:
         nodes = promoted(operation.promotion, nodes)
+    if operation.mixed or operation.numbers is not None:
+        nodes = as_computed(operation, static, alone, nodes)
     node = record(operation, nodes, static)
     if operation.inspects is not None:
         inspected(operation, given, static)

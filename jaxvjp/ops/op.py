@@ -45,6 +45,10 @@ KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "doubl
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
 so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
 
+WRAPPED, OPMATH, CHECKED = "wrapped", "opmath", "checked"
+"""What becomes of a Python number beside operands of 16 bits: it is rounded to 16 bits, as the tensor would be that
+torch wraps it in; it stays in float32, which torch's kernels compute in; it is refused where it does not fit."""
+
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
 
@@ -169,6 +173,9 @@ class Op:
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
             where operands are promoted. Not for what only moves numbers, nor for what depends on the type itself.
+        numbers: WRAPPED, OPMATH or CHECKED, as torch's kernel of the op has it; by default numbers that stand for
+            tensors are wrapped, others (SCALAR) are checked. OPMATH takes what is not the first operand so, which may
+            also be a tensor without dimensions.
 
     Attributes:
         function: arrays and statics to an array or a tuple of arrays; pure and traceable.
@@ -198,6 +205,7 @@ class Op:
         "layout",
         "mixed",
         "name",
+        "numbers",
         "operands",
         "operator",
         "out",
@@ -243,6 +251,7 @@ class Op:
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
+        numbers: str | None = None,
     ) -> None:
         self.function = function
         self.name = name or function.__name__.rstrip("_")
@@ -268,6 +277,7 @@ class Op:
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
+        self.numbers = numbers
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
         taking = [each for each in self.parameters if each.role]
         self.operands = tuple(each.name for each in taking)
@@ -300,7 +310,7 @@ class Op:
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
         if self.rounds_once and any(each.dtype in SHORT for each in operands):
-            return rounded_once(lambda *wide: Op._call(self, static, wide), operands)
+            return rounded_once(lambda *wide: Op._call(self, static, wide), operands, self.numbers == OPMATH)
         return Op._call(self, static, operands)  # of this class, also where `self` only plays a row
 
     def _call(self, static: tuple[Any, ...], operands: Any) -> Any:
@@ -357,12 +367,23 @@ class Op:
         return f"<op {self.name}>"
 
 
-def rounded_once(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own."""
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in operands]
+def rounded_once(function: Callable[..., Any], operands: Sequence[Any], opmath: bool = False) -> Any:
+    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own.
+
+    With `opmath` a number in float32 makes nothing wider: see `counted_as`.
+    """
+    types = counted_as(operands, opmath)
+    structs = [jax.ShapeDtypeStruct(each.shape, own) for each, own in zip(operands, types, strict=True)]
     own = jax.eval_shape(function, *structs)  # first, for its errors name the types
     results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
     return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
+
+
+def counted_as(operands: Sequence[Any], opmath: bool) -> list[Any]:
+    """The types of operands as they count for that of the result: of an OPMATH op, a number in float32 as 16 bits."""
+    short = next((each.dtype for each in operands if opmath and each.dtype in SHORT), None)
+    numbers = [short is not None and not each.shape and each.dtype == "float32" for each in operands]
+    return [short if number else each.dtype for each, number in zip(operands, numbers, strict=True)]
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:
