@@ -318,7 +318,7 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
     length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
     if own.category <= INTEGRAL:  # of which torch has the integer parts, but for how many there are
-        start, end, step = (int(each) if math.isfinite(each) else each for each in (start, end, step))
+        start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not all(math.isfinite(each) for each in (start, end)):
