@@ -17,7 +17,7 @@ from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.promotion import converted
 from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
-from jaxvjp.ops.pointwise import fill, mul
+from jaxvjp.ops.pointwise import fill
 from jaxvjp.ops.view import OVERLAPPING
 from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
@@ -133,8 +133,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         return apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
 
     def reflected(self: Tensor, other: Any) -> Tensor:
-        operands = (self, other) if row is mul else (other, self)  # to torch `2 * x` is `x.mul(2)`
-        return apply(row, operands) if isinstance(other, OPERANDS) else NotImplemented
+        return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
 
     by_value = row.rewrite is not None
     remembered = remembering_operator(forward, by_value)

@@ -19,7 +19,7 @@ EXACT = {
     "sub.scaled": "torch.sub(x, y, alpha=n); torch.sub(x, 0.3, alpha=n)",
     "rsub": "n - x; torch.rsub(x, n); t - x",
     "rsub.scaled": "torch.rsub(x, y, alpha=n); torch.rsub(x, 0.3, alpha=n)",
-    "mul": "x * n; n * x; torch.mul(x, n); torch.mul(n, x); x.clone().mul_(n); x[0] * n; x * n * 0.3 * n; (x + n) * n",
+    "mul": "x * n; n * x; torch.mul(x, n); x.clone().mul_(n); x[0] * n; x * n * 0.3 * n; (x + n) * n",
     "mul by a tensor without dimensions": "x * t; t * x; x * s; x * i; x * v; x.clone().mul_(t); x[:1] * t; x[0] * t",
     "div": "x / n; torch.div(x, n); x.clone().div_(n); x[0] / n; x / t; t / x; x / s; x / i; x / v; x.clone().div_(t)",
     "rdiv": "n / x",

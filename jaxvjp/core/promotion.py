@@ -27,7 +27,7 @@ from jaxvjp.dtypes import (
 )
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR
 from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, OPMATH, SHORT, Op
-from jaxvjp.ops.pointwise import cast
+from jaxvjp.ops.pointwise import cast, mul
 
 
 def converted(node: Node, to: dtype) -> Node:
@@ -108,10 +108,10 @@ def as_computed(
     result = list(taken)
     for place, role in enumerate(operation.roles_of(static, len(taken))):
         each = taken[place]
-        if short and place and operation.numbers == OPMATH and role in (EITHER, SCALAR):
-            if type(each) is Number:
+        if short and operation.numbers == OPMATH and role in (EITHER, SCALAR):
+            if type(each) is Number and (place or operation is mul):  # to torch `2 * x` is `x.mul(2)`
                 result[place] = each = Number(each.value, float32)
-            elif not each.aval.shape and given[place].aval.dtype is not common:
+            elif place and type(each) is Node and not each.aval.shape and given[place].aval.dtype is not common:
                 result[place] = each = converted(given[place], float32)
         checked = role == SCALAR or (short and operation.numbers == CHECKED)
         if checked and type(each) is Number and each.aval.dtype.category == FLOATING:

@@ -174,8 +174,8 @@ class Op:
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
             where operands are promoted. Not for what only moves numbers, nor for what depends on the type itself.
         numbers: WRAPPED, OPMATH or CHECKED, as torch's kernel of the op has it; by default numbers that stand for
-            tensors are wrapped, others (SCALAR) are checked. OPMATH takes what is not the first operand so, which may
-            also be a tensor without dimensions.
+            tensors are wrapped, others (SCALAR) are checked. OPMATH takes what is not the first operand so, be it a
+            tensor without dimensions.
 
     Attributes:
         function: arrays and statics to an array or a tuple of arrays; pure and traceable.
