@@ -8,12 +8,18 @@ are the public names and nothing else. The rooms in reading order: `devices`, `d
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from typing import Any
+
+# The rows of the ops are objects enough for Python to search all of JAX for cycles, which takes as long as the rest of
+# this import and finds none.
+_collecting = gc.isenabled()
+gc.disable()
 
 from jaxvjp import (
     algebra,  # noqa: F401 - for what it publishes
@@ -83,6 +89,9 @@ views.attach_methods()
 globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
+
+if _collecting:
+    gc.enable()
 
 __all__ = [
     "FloatTensor",

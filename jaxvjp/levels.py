@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from jaxvjp.core.engine import pull_back
 from jaxvjp.core.graph import Node, Number, PythonBackward
 from jaxvjp.core.modes import recording, transforming
 from jaxvjp.core.record import known, leaf, record
-from jaxvjp.core.transforms import between, leads_on, pushforward, record_vmap, severed
+from jaxvjp.core.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
 from jaxvjp.core.versions import next_serial
 from jaxvjp.dtypes import int32
 from jaxvjp.ops.creation import one_hot
@@ -30,6 +30,7 @@ from jaxvjp.ops.view import alias, slice_
 from jaxvjp.storage import Step
 from jaxvjp.tensor import Tensor, view, wrap
 
+T = TypeVar("T")
 FORWARD = "forward mode"
 
 
@@ -38,7 +39,7 @@ class Guard:
 
     def __init__(self, arguments: Iterable[Tensor]) -> None:
         self.first = next_serial()
-        self.arguments = {each.storage for each in arguments}
+        self.arguments = list(arguments)
 
     def __enter__(self) -> None:
         transforming().guards.append(self)
@@ -48,7 +49,8 @@ class Guard:
 
     def check(self, target: Tensor, operation: Op, others: int) -> None:
         """RuntimeError where `target` was there before the function ran and is none of its arguments."""
-        if target.storage.node.serial < self.first and target.storage not in self.arguments:
+        made_inside = target.storage.node.serial >= self.first
+        if not made_inside and all(each.storage is not target.storage for each in self.arguments):
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
             name = "copy" if operation is assigned else operation.name  # what `x[0] = 3` calls in torch
             raise RuntimeError(
@@ -64,19 +66,27 @@ class Variables:
 
     While the function runs each is a leaf; afterwards it is a step on the way to the tensor that it was made of, so
     that an outer transform, or `backward`, sees through it.
+
+    Attributes:
+        first: its place in the order of recording: what is recorded inside comes after.
+        pulling: whether cotangents are being pulled back to these leaves, for which alone hooks of the function are.
     """
 
     def __init__(self) -> None:
         self.entries: list[tuple[Node, Node]] = []
+        self.first = next_serial()
+        self.pulling = False
 
     def __enter__(self) -> Variables:
         transforming().depth += 1
+        transforming().variables.append(self)
         self._mode = recording(True)
         self._mode.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._mode.__exit__()
+        transforming().variables.remove(self)
         transforming().depth -= 1
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = entered, (outer,)
@@ -94,6 +104,14 @@ class Variables:
         node = Node(variable, (), (outer,), outer.aval, True, outer.value)
         self.entries.append((node, outer))
         return wrap(node)
+
+    def pulled(self, pull: Callable[[], T]) -> T:
+        """What `pull` gives, which pulls cotangents back to these leaves."""
+        self.pulling = True
+        try:
+            return pull()
+        finally:
+            self.pulling = False
 
     def result(self, value: Tensor) -> Tensor:
         """`value` as the transform returns it: requiring a gradient only if something outside of it does."""
@@ -248,9 +266,7 @@ class ExampleStep(Step):
         self.axis = axis
 
     def read(self, node: Node) -> Node:
-        shape = node.aval.shape
-        aval = node.aval.shaped((*shape[: self.axis], *shape[self.axis + 1 :]))
-        shown = Node(example, (), (node,), aval, node.requires_grad)
+        shown = Node(example, (), (node,), example_of(node.aval, self.axis), node.requires_grad)
         shown.edges = ()
         self.level.examples[shown] = node, self.axis
         return shown
@@ -296,7 +312,7 @@ class Batch:
 
     def holds(self, node: Node) -> bool:
         """Whether `node` differs from example to example."""
-        return node in self.examples or bool(between([node], self.examples, lambda each: each.inputs))
+        return node in self.examples or bool(between([node], self.examples, inputs_of))
 
     def random_differs(self) -> bool:
         """Whether a random tensor is to be another one for each example; RuntimeError where none is allowed."""
@@ -310,12 +326,16 @@ class Batch:
     def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
         """For each node of one example that of the whole batch, which lies along the axis given."""
         examples = dict(self.examples)
-        for node in between(nodes, examples, lambda each: each.inputs):
-            if severed(node):
-                with recording(False):
-                    (batch,) = record_vmap([node], examples, [0], self.size, self.chunk)
-                examples[node] = batch, 0
-        return record_vmap(nodes, examples, out_axes, self.size, self.chunk)
+        inside = between(nodes, examples, inputs_of)
+        for node in filter(severed, inside):
+            with recording(False):
+                (batch,) = record_vmap(
+                    between([node], examples, inputs_of), [node], examples, [0], self.size, self.chunk
+                )
+            examples[node] = batch, 0
+        if len(examples) > len(self.examples):
+            inside = between(nodes, examples, inputs_of)
+        return record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
 
 
 def per_example(

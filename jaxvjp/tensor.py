@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxvjp import printing, storage
 from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, hold
+from jaxvjp.core.graph import Node, hold, hook_of_level
 from jaxvjp.core.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record import detached, leaf, record, variable_of
 from jaxvjp.devices import device, of
@@ -315,7 +315,7 @@ class Tensor(Stored):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if node.hooks is None:
             node.hooks = {}
-        return RemovableHandle(node.hooks, partial(_called, hook))
+        return RemovableHandle(node.hooks, partial(_called, hook_of_level(node, hook)))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Calls `hook` with this leaf after a backward has added to its `grad`. RuntimeError for a non-leaf."""

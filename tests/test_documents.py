@@ -7,14 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from jaxvjp.opinfo.report import document
+from jaxvjp.opinfo.report import document, table, written_into
 
-SPEED = Path(__file__).parent.parent / "docs" / "speed.md"
+ROOT = Path(__file__).parent.parent
+SPEED = ROOT / "docs" / "speed.md"
 
 
-def test_the_page_of_names_is_current():
-    page = Path(__file__).parent.parent / "docs" / "operators.md"
-    assert page.read_text(encoding="utf-8") == document(), "python -m jaxvjp.opinfo.report > docs/operators.md"
+def test_the_names_are_those_of_the_registry():
+    page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert page == document(), "python -m jaxvjp.opinfo.report"
+    assert table() in readme, "python -m jaxvjp.opinfo.report"
+    assert written_into(readme.replace("| 457 |", "| 3 |", 1)) == readme
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", SPEED.read_text(encoding="utf-8"), re.DOTALL))

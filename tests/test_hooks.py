@@ -232,6 +232,48 @@ def the_variable_of_a_leafs_step(torch):
     return step.name(), step.variable is x, step.next_functions
 
 
+def a_hook_inside_a_transform_is_of_that_transform(torch):
+    grad, leaf_ = torch.func.grad, leaf(torch, 0.5, -1.5, 2.0)
+    x = leaf_.detach()
+
+    def on_a_result(x):
+        h = x * x
+        h.register_hook(lambda gradient: gradient * 2)
+        return (h * x).sum()
+
+    def on_an_argument(x):
+        x.register_hook(lambda gradient: gradient * 3)
+        return (x * x * x).sum()
+
+    def on_a_step(x):
+        h = x * x
+        h.grad_fn.register_prehook(lambda gradients: tuple(each * 2 for each in gradients))
+        h.grad_fn.register_hook(lambda gradients, _: tuple(None if each is None else each * 3 for each in gradients))
+        return (h * x).sum()
+
+    def on_what_is_outside(x):
+        h = x * x
+
+        def inner(y):
+            h.register_hook(lambda gradient: gradient * 5)
+            return (y * y * h).sum()
+
+        return grad(inner)(x).sum() + (h * x).sum()
+
+    def handed_out(x):
+        gradient, h = grad(lambda x: (on_a_result(x), x * x), has_aux=True)(x)
+        return (gradient * h).sum()
+
+    seen = [grad(on_what_is_outside)(x), grad(handed_out)(x)]
+    for function in (on_a_result, on_an_argument, on_a_step):
+        pullback = torch.func.vjp(function, x)[1]
+        seen += [pullback(torch.tensor(each))[0] for each in (1.0, 2.0)]
+        seen += [grad(function)(x), grad(lambda x, f=function: grad(f)(x).sum())(x)]
+        seen += [torch.func.jacrev(grad(function))(x), torch.func.hessian(function)(x)]
+        grad(function)(leaf_).sum().backward()
+    return [each.detach() for each in (*seen, leaf_.grad)]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

@@ -48,7 +48,7 @@ READING_ORDER = """
     scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
     comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
     comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench.workloads bench.operations bench
+    lessons bench.workloads bench.operations bench.first_use bench
     opinfo.table opinfo.conversion opinfo.check opinfo.report opinfo __main__
 """
 
@@ -59,10 +59,13 @@ def run_python(code):
 
 def test_importing_brings_no_torch_and_changes_nothing_in_jax():
     code = """
-import jax, sys
+import gc, jax, jax.numpy, sys
 before = dict(jax.config.values)
+searches = []
+gc.callbacks.append(lambda phase, about: searches.append(about["generation"]))
 import jaxvjp
-late = {"torch", "rich", "jaxvjp.scripts", "jaxvjp.comparison", "jaxvjp.terminal"}
+assert 2 not in searches and gc.isenabled()
+late = {"torch", "rich", "jax.extend", "jaxvjp.scripts", "jaxvjp.comparison", "jaxvjp.terminal"}
 assert late.isdisjoint(sys.modules)
 print({k for k in before if jax.config.values[k] != before[k]})
 """

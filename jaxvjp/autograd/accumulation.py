@@ -12,14 +12,13 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.created import learn, may_be_remembered, recreated
+from jaxvjp.core.created import differentiable_gradients
 from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
 from jaxvjp.core.graph import Cotangents, Node
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
-from jaxvjp.core.record import known, record
-from jaxvjp.core.versions import next_serial
+from jaxvjp.core.record import record
 from jaxvjp.core.walks import Question
 from jaxvjp.levels import Batch
 from jaxvjp.ops.identity import shaped
@@ -96,7 +95,7 @@ def accumulated(
     unseen = question is not None and question.unseen()
     # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
     later = question is not None and question.regular
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, unseen=unseen, leaf_hooks=not later)
+    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
@@ -204,8 +203,8 @@ def gradients_of(
 
     `batch` are the dimensions, before its own, along which each cotangent holds several, and then each gradient.
     """
-    if create_graph and not batch and not postponed(False) and may_be_remembered():
-        return _created(roots, cotangents, targets)
+    if create_graph and not batch and not postponed(False) and not observers.listening:
+        return _differentiable(roots, cotangents, targets)
     question = None if postponed(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
@@ -213,7 +212,7 @@ def gradients_of(
     if batch and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
     unseen = question is not None and question.unseen()
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph, batch, unseen)
+    found = pull_back(roots, cotangents, targets, create_graph, batch, unseen)
     with accumulation, recording(create_graph):
         retained = {} if batch else _summed(found.retained)
         _compute(question, found, found.gradients, unseen, retained.values())
@@ -225,20 +224,15 @@ def gradients_of(
     return found.gradients, found.operations, found.met
 
 
-def _created(
+def _differentiable(
     roots: Sequence[Node], cotangents: Sequence[Node | None], targets: list[Node]
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
     """`gradients_of` where they can be differentiated again."""
-    question = Question(roots, cotangents, targets, create_graph=True)
-    answer = recreated(question)
-    if answer is not None:
-        return dict(answer.gradients), answer.walked, answer.met
-    begin = next_serial()
-    found = pull_back(roots, _implicit(roots, cotangents), targets, create_graph=True)
-    learn(question, found, begin)
-    with accumulation, recording(True):
-        for node, sum_ in _summed(found.retained).items():
-            _receive(node.tensor, sum_, True)
+    found = differentiable_gradients(roots, cotangents, targets)
+    if found.retained:
+        with accumulation, recording(True):
+            for node, sum_ in _summed(found.retained).items():
+                _receive(node.tensor, sum_, True)
     return found.gradients, found.operations, found.met
 
 
@@ -274,8 +268,3 @@ def _resized(node: Node, leading: int, shape: tuple[int, ...]) -> Node:
     if leading == len(shape):
         return node
     return record(shaped, (node,), ((*shape, *node.aval.shape[leading:]),))
-
-
-def _implicit(roots: Sequence[Node], cotangents: Sequence[Node | None]) -> list[Node]:
-    """The cotangents, 1 where there is none."""
-    return [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]

@@ -17,7 +17,7 @@ from jaxvjp.autograd.saving import (
     saved_tensors_hooks,
 )
 from jaxvjp.core.engine import FREED, walking
-from jaxvjp.core.graph import Cotangents, StepHooks
+from jaxvjp.core.graph import Cotangents, StepHooks, hook_of_level
 from jaxvjp.core.graph import Node as Recorded
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.identity import item, rebind
@@ -84,14 +84,14 @@ class Node:
 
         Before an `AccumulateGrad` step is when `backward` has the leaf's gradient complete, after its tensor hooks.
         """
-        return RemovableHandle(self._hooks().before, hook)
+        return RemovableHandle(self._hooks().before, hook_of_level(self._node, hook))
 
     def register_hook(self, hook: Callable[[tuple[Any, ...], tuple[Any, ...]], Any]) -> RemovableHandle:
         """Calls `hook(grad_inputs, grad_outputs)` after this step; a tuple that it returns replaces `grad_inputs`.
 
         After an `AccumulateGrad` step there are no `grad_inputs`, and the leaf has its new `grad`.
         """
-        return RemovableHandle(self._hooks().after, hook)
+        return RemovableHandle(self._hooks().after, hook_of_level(self._node, hook))
 
     def _hooks(self) -> StepHooks:
         if self._node.step_hooks is not None:

@@ -141,12 +141,17 @@ COUNTS = ["compiles", "dispatches"]
 FIRST = ["first by hand s", "first jaxvjp s"]
 
 
-def main(arguments: Sequence[str] = ()) -> int:
-    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads."""
-    if list(arguments) == ["--ops"]:
-        from jaxvjp.bench.operations import main as operations  # which nothing else needs
+OTHERS = {"--ops": "jaxvjp.bench.operations", "--first-use": "jaxvjp.bench.first_use"}
+"""What is measured apart from the workloads."""
 
-        return operations()
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads.
+
+    `--ops` alone compares what recording an operation costs, `--first-use` what a new process's first gradient does.
+    """
+    if list(arguments) in ([each] for each in OTHERS):
+        return int(importlib.import_module(OTHERS[arguments[0]]).main())
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")

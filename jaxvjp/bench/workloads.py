@@ -276,17 +276,6 @@ def jacobian(torch: Any, x_data: Array, w_data: Array) -> Step:
 
 
 def per_sample(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
-    x, y, (w,) = torch.tensor(x_data), torch.tensor(y_data), _leaves(torch, [w_data])
-    rows = torch.tensor(np.eye(len(x_data), dtype=np.float32))
-
-    def step() -> Any:
-        losses = ((torch.tanh(x @ w) - y) ** 2).sum(1)
-        return torch.autograd.grad(losses, w, rows, is_grads_batched=True)[0]
-
-    return step
-
-
-def per_sample_by_transform(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
     x, y, w = torch.tensor(x_data), torch.tensor(y_data), torch.tensor(w_data)
 
     def loss(w: Any, x: Any, y: Any) -> Any:
@@ -298,6 +287,21 @@ def per_sample_by_transform(torch: Any, x_data: Array, y_data: Array, w_data: Ar
 
 def per_sample_by_hand(x: Any, y: Any, w: Any) -> Any:
     return jax.vmap(jax.grad(lambda w, x, y: ((jnp.tanh(x @ w) - y) ** 2).sum()), (None, 0, 0))(w, x, y)
+
+
+def pullback_of_rows(torch: Any, x_data: Array, y_data: Array, w_data: Array, v_data: Array) -> Step:
+    x, y, (w,), v = torch.tensor(x_data), torch.tensor(y_data), _leaves(torch, [w_data]), torch.tensor(v_data)
+
+    def step() -> Any:
+        losses = ((torch.tanh(x @ w) - y) ** 2).sum(1)
+        return torch.autograd.grad(losses, w, v, is_grads_batched=True)[0]
+
+    return step
+
+
+def pullback_of_rows_by_hand(x: Any, y: Any, w: Any, v: Any) -> Any:
+    _, pullback = jax.vjp(lambda w: ((jnp.tanh(x @ w) - y) ** 2).sum(1), w)
+    return jax.vmap(pullback)(v)[0]
 
 
 # Loops.
@@ -450,10 +454,10 @@ def workloads() -> list[Workload]:
             jitted(per_sample_by_hand),
         ),
         Workload(
-            "64 per-sample gradients, torch.func",
-            (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1)),
-            per_sample_by_transform,
-            jitted(per_sample_by_hand),
+            "pullback of 64 rows, 32×16",
+            (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1), _normal(64, 64, seed=2)),
+            pullback_of_rows,
+            jitted(pullback_of_rows_by_hand),
         ),
         Workload(
             "loop of varying length, 1 to 40",

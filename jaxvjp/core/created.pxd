@@ -1,8 +1,8 @@
 # What C knows of gradients that are recorded again.
 from jaxvjp.core.graph cimport Node, Number, recorded
-from jaxvjp.core.modes cimport GradMode, grad_mode
+from jaxvjp.core.modes cimport GradMode, Staging, grad_mode, staging
 from jaxvjp.core.places cimport user_line
-from jaxvjp.core.walks cimport Answer, Question
+from jaxvjp.core.walks cimport Question
 
 cdef class Line:
     cdef public object operation, static, aval, inputs, edges

@@ -1,23 +1,24 @@
 """Gradients that can be differentiated again, remembered by the structure that was walked.
 
-In this room one can have such gradients recorded as a walk of the engine's once recorded them (`recreated`), by one
-look-up and without cutting, freezing and pulling back the graph anew. `walks` comes before it, which remembers walks
-that are computed at once; here nothing is computed.
+In this room one can have such gradients recorded (`differentiable_gradients`): where a graph like this one was walked
+before, as that walk of the engine's recorded them, by one look-up and without cutting, freezing and pulling back the
+graph anew. `walks` comes before it, which remembers walks that are computed at once; here nothing is computed.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.engine import Walk, check_unchanged
+from jaxvjp.core.engine import Walk, check_unchanged, pull_back
 from jaxvjp.core.graph import Node, Number, recorded
-from jaxvjp.core.modes import grad_mode
+from jaxvjp.core.modes import grad_mode, staging
 from jaxvjp.core.observers import observers
 from jaxvjp.core.places import user_line
 from jaxvjp.core.plan import Memory
-from jaxvjp.core.walks import Answer, Question
+from jaxvjp.core.versions import next_serial
+from jaxvjp.core.walks import Question
 
 
 class Line:
@@ -65,14 +66,23 @@ class Created:
 memory: Memory[Created] = Memory()
 
 
-def may_be_remembered() -> bool:
-    """Whether nobody looks on, and nothing is packed, while gradients are recorded."""
+def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]) -> Walk:
+    """`engine.pull_back` with `create_graph`; of what is remembered, only the gradients and what was walked."""
     mode = grad_mode()
-    return not (mode.saving is not None or mode.inference or observers.listening)
+    if mode.saving is not None or mode.inference or observers.listening or staging().journal is not None:
+        return pull_back(roots, cotangents, targets, create_graph=True)  # somebody looks on
+    question = Question(roots, cotangents, targets, create_graph=True)
+    known = _recreated(question)
+    if known is not None:
+        return known
+    begin = next_serial()
+    walk = pull_back(roots, cotangents, targets, create_graph=True)
+    _learn(question, walk, begin)
+    return walk
 
 
-def recreated(question: Question) -> Answer | None:
-    """The answer, recorded, where such a walk is remembered. RuntimeError where what was saved has been written in
+def _recreated(question: Question) -> Walk | None:
+    """The walk, recorded, where such a walk is remembered. RuntimeError where what was saved has been written in
     place since."""
     created: Created | None = memory.get(question.survey.key) if question.regular else None
     if created is None:
@@ -89,10 +99,11 @@ def recreated(question: Question) -> Answer | None:
         if line.edges is not None:
             node.edges = tuple([table[each] for each in line.edges])
         table.append(node)
-    return Answer([(nodes[number], table[place]) for number, place in created.gradients], walked, nodes)
+    gradients = {nodes[number]: table[place] for number, place in created.gradients}
+    return Walk(gradients, {}, {}, walked, nodes)
 
 
-def learn(question: Question, walk: Walk, begin: int) -> None:
+def _learn(question: Question, walk: Walk, begin: int) -> None:
     """Remembers what a walk of the engine's recorded, from the place `begin` in the order of recording on, if it
     recorded it from this graph alone."""
     if not question.regular:

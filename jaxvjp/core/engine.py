@@ -42,7 +42,7 @@ from jaxvjp.core.observers import Hooked, Pulled, Released, Stepped, Unpacked, o
 from jaxvjp.core.places import located, loop_around, user_line
 from jaxvjp.core.program import PIECE, freeze, runs
 from jaxvjp.core.pullback import record_pullback
-from jaxvjp.core.record import record
+from jaxvjp.core.record import known, record
 from jaxvjp.core.versions import Versions
 from jaxvjp.ops.pointwise import add
 
@@ -93,14 +93,15 @@ class Walk(NamedTuple):
 
 def pull_back(
     roots: Sequence[Node],
-    cotangents: Sequence[Node],
+    cotangents: Sequence[Node | None],
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: tuple[int, ...] = (),
     unseen: bool = False,
     leaf_hooks: bool = True,
 ) -> Walk:
-    """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`.
+    """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`, where
+    None is 1.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
     before its own, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError,
@@ -117,7 +118,8 @@ def pull_back(
             raise freed_error(node)
     check_unchanged(operations)
     with recording(create_graph):
-        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, cotangents)
+        given = [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
     return walk._replace(met=reached)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, cast
 from weakref import ref
@@ -393,6 +394,21 @@ def recorded(
     leave_to_counting(inputs)
     leave_to_counting(node)
     return node
+
+
+def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
+    """`hook` as it is kept for `node`: one that the function of a transform recorded has it called only while that
+    transform pulls back. `func.grad(func.grad(f))` walks twice through what f records, and a hook inside of f is about
+    the inner gradient."""
+    level = next((each for each in reversed(transforming().variables) if node.serial >= each.first), None)
+    if level is None:
+        return hook
+
+    @wraps(hook)
+    def of_level(*given: Any) -> Any:
+        return hook(*given) if level.pulling else None
+
+    return of_level
 
 
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:

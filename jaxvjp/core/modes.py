@@ -81,6 +81,7 @@ class Transforming(Counted):
             a tangent may be asked for that came that way, whether or not it requires a gradient.
         batches: the `levels.Batch` of each `vmap`, the outermost first.
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
+        variables: the `levels.Variables` of each reverse-mode derivative, the outermost first.
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -89,6 +90,7 @@ class Transforming(Counted):
         self.forward = 0
         self.batches: list[Any] = []
         self.guards: list[Any] = []
+        self.variables: list[Any] = []
         self.level: Any = None
 
 

@@ -102,18 +102,22 @@ def between(outputs: Iterable[Node], starts: Iterable[Node], onward: Onward) -> 
     depend = set(starts)
     if not depend:
         return []
-    first = min(node.serial for node in depend)
+    first = min([node.serial for node in depend])
 
     def back(node: Node) -> list[Node]:
         return [] if node in depend else [each for each in onward(node) if type(each) is Node and each.serial >= first]
 
-    stops = frozenset(depend)
     found = []
     for node in reachable(outputs, back):
-        if node not in stops and any(each in depend for each in onward(node)):
+        if node not in depend and not depend.isdisjoint(onward(node)):
             depend.add(node)
             found.append(node)
     return found
+
+
+def inputs_of(node: Node) -> tuple[Node | Number, ...]:
+    """What a value is computed from."""
+    return node.inputs
 
 
 def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
@@ -169,7 +173,20 @@ def pushforward(
     return push
 
 
+@lru_cache(maxsize=PROGRAM_CACHE)
+def batch_of(example: Aval, axis: int, size: int) -> Aval:
+    """The abstract value of so many examples along an axis."""
+    return example.shaped((*example.shape[:axis], size, *example.shape[axis:]))
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def example_of(batch: Aval, axis: int) -> Aval:
+    """The abstract value of one example of a batch along an axis."""
+    return batch.shaped((*batch.shape[:axis], *batch.shape[axis + 1 :]))
+
+
 def record_vmap(
+    nodes: Sequence[Node],
     outputs: Sequence[Node],
     examples: Mapping[Node, tuple[Node, int]],
     out_axes: Sequence[int],
@@ -178,17 +195,13 @@ def record_vmap(
 ) -> list[Node]:
     """For each output the batch of what it is for every example.
 
-    `examples` are nodes that stand for one example each of the batch, along the axis, that they lead to. An output
-    that depends on none is repeated.
+    `examples` are nodes that stand for one example each of the batch, along the axis, that they lead to; `nodes` are
+    those `between` them and the outputs. An output that depends on none is repeated.
     """
-    nodes = between(outputs, examples, lambda node: node.inputs)
     steps = [each for each in nodes if each.python is not None and not each.python.lifted]
     refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")
     program, leaves = freeze(nodes, outputs)
     batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
-    shapes = [
-        (*each.aval.shape[:axis], size, *each.aval.shape[axis:]) for each, axis in zip(outputs, out_axes, strict=True)
-    ]
-    avals = tuple([each.aval.shaped(shape) for shape, each in zip(shapes, outputs, strict=True)])
+    avals = tuple([batch_of(each.aval, axis, size) for each, axis in zip(outputs, out_axes, strict=True)])
     return transformed(vmap, static, [each for each, _ in batches], avals)

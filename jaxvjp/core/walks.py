@@ -96,7 +96,10 @@ class Question:
         if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
             question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, True, create_graph)
-        self.regular = self.survey.regular and not (anomaly.enabled or transforming().depth or transforming().forward)
+        transform = transforming()
+        # Inside a transform nothing is computed; gradients are recorded there as anywhere.
+        apart = transform.forward or (transform.depth and not create_graph)
+        self.regular = self.survey.regular and not (anomaly.enabled or apart)
 
     def unseen(self) -> bool:
         """Whether the graph is long and was never asked about before."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax.tree_util import tree_flatten, tree_leaves, tree_unflatten
+from jax.tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 
 from jaxvjp.core.graph import Node
 from jaxvjp.core.record import known
@@ -18,10 +18,26 @@ def is_none(value: Any) -> bool:
     return value is None
 
 
+ONE = tree_structure(0)
+"""The structure of what is no tree: of nearly all that a function returns, so that none needs to be looked for."""
+
+
 def flattened(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a tree, None among them, and its structure."""
+    if type(tree) is Tensor:
+        return [tree], ONE
     leaves, structure = tree_flatten(tree, is_leaf=is_none)
     return leaves, structure
+
+
+def unflattened(structure: Any, leaves: Sequence[Any]) -> Any:
+    """The tree of that structure."""
+    return leaves[0] if structure is ONE else tree_unflatten(structure, leaves)
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` with what `function` makes of each leaf, None among them."""
+    return function(tree) if type(tree) is Tensor else tree_map(function, tree, is_leaf=is_none)
 
 
 def zeros_of(node: Node) -> Node:
@@ -30,6 +46,8 @@ def zeros_of(node: Node) -> Node:
 
 def positions(argnums: Any, count: int) -> list[int]:
     """`argnums` as positions among `count` arguments, counted from the front; RuntimeError where they do not fit."""
+    if type(argnums) is int and 0 <= argnums < count:
+        return [argnums]
     if not isinstance(argnums, int | tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     listed = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -105,7 +123,7 @@ def check_real(name: str, tree: Any, what: str) -> None:
 def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: list[Tensor], structure: Any) -> list[Any]:
     """For each output its blocks of the Jacobian in the structure of the inputs, zeros for None."""
     return [
-        tree_unflatten(structure, [wrap(_block(each, output, one)) for each, one in zip(row, inputs, strict=True)])
+        unflattened(structure, [wrap(_block(each, output, one)) for each, one in zip(row, inputs, strict=True)])
         for row, output in zip(found, outputs, strict=True)
     ]
 

@@ -6,12 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jax.tree_util import tree_leaves, tree_unflatten
+from jax.tree_util import tree_leaves
 
-from jaxvjp.func.arguments import (
-    flattened,
-    is_none,
-)
+from jaxvjp.func.arguments import ONE, flattened, is_none, unflattened
 from jaxvjp.levels import Batch
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor import Tensor, wrap
@@ -70,7 +67,7 @@ def vmap(
             examples = [
                 each if axis is None else batch.example(each, axis) for each, axis in zip(flat, axes, strict=True)
             ]
-            returned = func(*tree_unflatten(structure, examples), **kwargs)
+            returned = func(*unflattened(structure, examples), **kwargs)
             return _batched(name, batch, returned, out_dims)
 
     return wrapper
@@ -85,19 +82,27 @@ def _name(func: Callable[..., Any]) -> str:
 def _spread(dims: Any, tree: Any) -> list[Any] | None:
     """`dims`, whose structure begins that of `tree`, as one for each leaf of `tree`; None where it does not."""
     listed, structure = flattened(dims)
+    leaves, whole = flattened(tree)
+    if structure == whole:
+        return listed
+    if structure == ONE:
+        return listed * len(leaves)
     try:
         below = structure.flatten_up_to(tree)
     except ValueError:
         return None
-    return [dim for dim, part in zip(listed, below, strict=True) for _ in tree_leaves(part, is_leaf=is_none)]
+    return [dim for dim, part in zip(listed, below, strict=True) for _ in flattened(part)[0]]
 
 
 def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
     """For each argument the batch's axis, counted from the front; ValueError in torch's words where one is amiss."""
-    call = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+
+    def call() -> str:
+        return f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"{call}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"{call()}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
             f"got: {type(in_dims)}."
         )
     if not args:
@@ -108,25 +113,25 @@ def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) ->
     axes = _spread(in_dims, args)
     if axes is None:
         raise ValueError(
-            f"{call}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+            f"{call()}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
             f"{flattened(in_dims)[1]} but inputs has structure {flattened(args)[1]}."
         )
     for each, axis in zip(flat, axes, strict=True):
-        if axis is None:
+        if axis is None or (type(axis) is int and isinstance(each, Tensor) and 0 <= axis < each.ndim):
             continue
         if not isinstance(axis, int):
             raise ValueError(
-                f"{call}Got in_dim={axis} for an input but in_dim must be either an integer dimension or None."
+                f"{call()}Got in_dim={axis} for an input but in_dim must be either an integer dimension or None."
             )
         if not isinstance(each, Tensor):
             raise ValueError(
-                f"{call}Got in_dim={axis} for an input but the input is of type {type(each)}. We cannot vmap over "
+                f"{call()}Got in_dim={axis} for an input but the input is of type {type(each)}. We cannot vmap over "
                 "non-Tensor arguments, please use None as the respective in_dim"
             )
         if not -each.ndim <= axis < each.ndim:
             raise ValueError(
-                f"{call}Got in_dim={axis} for some input, but that input is a Tensor of dimensionality {each.ndim} so "
-                f"expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}."
+                f"{call()}Got in_dim={axis} for some input, but that input is a Tensor of dimensionality {each.ndim} "
+                f"so expected in_dim to satisfy -{each.ndim} <= in_dim < {each.ndim}."
             )
     return [None if axis is None else axis % each.ndim for each, axis in zip(flat, axes, strict=True)]
 
@@ -156,4 +161,4 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
     nodes = batch.batches([outputs[position].node for position in axes], list(axes.values()))
     for position, node in zip(axes, nodes, strict=True):
         outputs[position] = wrap(node)
-    return tree_unflatten(structure, outputs)
+    return unflattened(structure, outputs)

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jax.tree_util import tree_unflatten
-
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -18,6 +16,7 @@ from jaxvjp.func.arguments import (
     flattened,
     required_tensor,
     tensors_of,
+    unflattened,
     with_aux,
     with_chosen,
     zeros_of,
@@ -68,7 +67,7 @@ def _pushed(
     """The output of `func`, its tangents in the same structure, and aux."""
     with Duals() as duals, Guard(flat):
         made = [duals.make(each, tangent) for each, tangent in zip(flat, given, strict=True)]
-        output, aux = with_aux(func(*tree_unflatten(structure, made)), has_aux, JVP)
+        output, aux = with_aux(func(*unflattened(structure, made)), has_aux, JVP)
         outputs, output_structure = flattened(output)
         check_tensors(outputs, JVP)
         nodes = [each.node for each in outputs]
@@ -80,7 +79,7 @@ def _pushed(
             )
     tangents = [wrap(zeros_of(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
     check_aux(aux, has_aux)
-    return output, tree_unflatten(output_structure, tangents), aux
+    return output, unflattened(output_structure, tangents), aux
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -94,7 +93,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     flat, structure = flattened(primals)
     with Duals() as duals:
         made = [duals.make(each, each) for each in flat]
-        output = func(*tree_unflatten(structure, made))
+        output = func(*unflattened(structure, made))
         outputs, output_structure = flattened(output)
         starts, nodes = [each.node for each in made], [each.node for each in outputs]
         push = duals.linear(nodes)
@@ -114,7 +113,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                     )
         pushed = push({start: each.node for start, each in zip(starts, given, strict=True)})
         results = [wrap(zeros_of(node) if each is None else each) for node, each in zip(nodes, pushed, strict=True)]
-        return tree_unflatten(output_structure, results)
+        return unflattened(output_structure, results)
 
     return output, linear
 
@@ -140,7 +139,7 @@ def jacfwd(
 
         def run(duals: list[Tensor]) -> list[Any]:
             nonlocal structure, outputs, aux
-            returned = func(*with_chosen(args, argnums, tree_unflatten(chosen_structure, duals)))
+            returned = func(*with_chosen(args, argnums, unflattened(chosen_structure, duals)))
             output, aux = with_aux(returned, has_aux, JVP)
             outputs, structure = flattened(output)
             check_aux(aux, has_aux)
@@ -150,7 +149,7 @@ def jacfwd(
 
         with Guard(tensors_of(args)):
             found = columns(run, [required_tensor(each) for each in inputs], randomness)
-        jacobian = tree_unflatten(structure, assembled(found, outputs, inputs, chosen_structure))
+        jacobian = unflattened(structure, assembled(found, outputs, inputs, chosen_structure))
         return (jacobian, aux) if has_aux else jacobian
 
     return wrapper

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax.tree_util import tree_map, tree_unflatten
-
-from jaxvjp.core.engine import pull_back
+from jaxvjp.core.created import differentiable_gradients
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import grad_mode, recording
-from jaxvjp.core.record import known
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -19,9 +16,10 @@ from jaxvjp.func.arguments import (
     check_tensors,
     chosen_of,
     flattened,
-    is_none,
+    mapped,
     required_tensor,
     tensors_of,
+    unflattened,
     with_aux,
     with_chosen,
     zeros_of,
@@ -39,7 +37,7 @@ def _results(variables: Variables, tree: Any) -> Any:
         shown = variables.result(value)
         return shown if grad_mode().enabled or not shown.requires_grad else shown.detach()
 
-    return tree_map(result, tree, is_leaf=is_none)
+    return mapped(result, tree)
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -62,8 +60,9 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        gradient, value = grad_and_value(func, argnums, has_aux)(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
+        variables, gradient, _, aux = _differentiated(func, argnums, has_aux, args, kwargs)
+        gradient = _results(variables, gradient)
+        return (gradient, _results(variables, aux)) if has_aux else gradient
 
     return wrapper
 
@@ -73,35 +72,46 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     Counterpart of `torch.func.grad_and_value`. Underneath: `jax.value_and_grad`.
     """
-    name = "grad_and_value(f)(*args)"
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with Variables() as variables, Guard(tensors_of((args, kwargs))):
-            chosen = tree_map(
-                lambda each: variables.fresh(required_tensor(each)), chosen_of(args, argnums), is_leaf=is_none
-            )
-            output, aux = with_aux(func(*with_chosen(args, argnums, chosen), **kwargs), has_aux, name)
-            if not isinstance(output, Tensor):
-                raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
-            if output.ndim:
-                raise RuntimeError(
-                    f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe "
-                    "you wanted to use the vjp or jacrev APIs instead?"
-                )
-            gradient = _pulled([output], [known(1, output.node.aval)], chosen)
+        variables, gradient, output, aux = _differentiated(func, argnums, has_aux, args, kwargs)
         gradient, output = _results(variables, gradient), _results(variables, output)
         return (gradient, (output, _results(variables, aux))) if has_aux else (gradient, output)
 
     return wrapper
 
 
-def _pulled(outputs: list[Tensor], cotangents: list[Node], chosen: Any) -> Any:
+def _differentiated(
+    func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Variables, Any, Tensor, Any]:
+    """The level at which `func` was differentiated, its gradient there, its value and what it returned beside it."""
+    name = "grad_and_value(f)(*args)"
+    with Variables() as variables, Guard(tensors_of((args, kwargs))):
+        chosen = _fresh(variables, chosen_of(args, argnums))
+        output, aux = with_aux(func(*with_chosen(args, argnums, chosen), **kwargs), has_aux, name)
+        if not isinstance(output, Tensor):
+            raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.ndim:
+            raise RuntimeError(
+                f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
+                "wanted to use the vjp or jacrev APIs instead?"
+            )
+        return variables, _pulled(variables, [output], [None], chosen), output, aux
+
+
+def _fresh(variables: Variables, tree: Any) -> Any:
+    """`tree` with a leaf of that level for each tensor."""
+    return mapped(lambda each: variables.fresh(required_tensor(each)), tree)
+
+
+def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[Node | None], chosen: Any) -> Any:
     """The cotangents of the tensors in `chosen`, in its structure; zeros for one that no output depends on."""
     leaves, structure = flattened(chosen)
     inputs = [each.node for each in leaves]
-    found = pull_back([each.node for each in outputs], cotangents, inputs, create_graph=True).gradients
-    return tree_unflatten(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
+    roots = [each.node for each in outputs]
+    found = variables.pulled(lambda: differentiable_gradients(roots, cotangents, inputs)).gradients
+    return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -121,7 +131,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Counterpart of `torch.func.vjp`. Underneath: `jax.vjp` of the recorded program.
     """
     with Variables() as variables, Guard(tensors_of(primals)):
-        chosen = tree_map(lambda each: variables.fresh(required_tensor(each)), primals, is_leaf=is_none)
+        chosen = _fresh(variables, primals)
         output, aux = with_aux(func(*chosen), has_aux, "vjp(f, *primals)")
         outputs, structure = flattened(output)
         check_tensors(outputs, "vjp(f, *primals)")
@@ -147,7 +157,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 )
         with recording(True):
             nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
-            pulled = _pulled(outputs, nodes, chosen)
+            pulled = _pulled(variables, outputs, nodes, chosen)
         return _results(variables, pulled)
 
     shown = _results(variables, output)
@@ -176,17 +186,16 @@ def jacrev(
     def wrapper(*args: Any) -> Any:
         check_real("jacrev", args, "inputs")
         with Variables() as variables, Guard(tensors_of(args)):
-            chosen = tree_map(
-                lambda each: variables.fresh(required_tensor(each)), chosen_of(args, argnums), is_leaf=is_none
-            )
+            chosen = _fresh(variables, chosen_of(args, argnums))
             output, aux = with_aux(func(*with_chosen(args, argnums, chosen)), has_aux, "vjp(f, *primals)")
             outputs, structure = flattened(output)
             check_tensors(outputs, "vjp(f, *primals)")
             check_real("jacrev", outputs, "outputs")
             inputs, chosen_structure = flattened(chosen)
-            found = rows([each.node for each in outputs], [each.node for each in inputs], True, chunk_size)
+            roots, leaves = [each.node for each in outputs], [each.node for each in inputs]
+            found = variables.pulled(lambda: rows(roots, leaves, True, chunk_size))
             by_output = assembled(found, outputs, inputs, chosen_structure)
-        blocks = _results(variables, tree_unflatten(structure, by_output))
+        blocks = _results(variables, unflattened(structure, by_output))
         return (blocks, _results(variables, aux)) if has_aux else blocks
 
     return wrapper

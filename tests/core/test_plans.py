@@ -12,7 +12,7 @@ import pytest
 import jaxvjp
 from jaxvjp import calls, dtypes
 from jaxvjp.autograd import accumulation
-from jaxvjp.core import compilation, plan, walks
+from jaxvjp.core import compilation, created, plan, walks
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.record import known
 from jaxvjp.ops.op import Aval
@@ -128,6 +128,51 @@ def graphs_that_are_created(torch):
     return [None if each is None else each if isinstance(each, str) else each.detach() for each in seen]
 
 
+def transforms_that_are_remembered(torch):
+    """Transforms that differ in what their gradients depend on: each comes twice, the second time from memory."""
+    grad, vmap = torch.func.grad, torch.func.vmap
+    x, c = torch.tensor([0.5, -1.5, 2.0]), torch.tensor([2.0, 3.0, 1.0], requires_grad=True)
+    rows = torch.tensor([[1.0, 2.0, 3.0], [-1.0, 0.5, 0.0]])
+    kept = []
+
+    def cube(x):
+        return (x * x * x).sum()
+
+    def holding(x):
+        kept.append(x * x)
+        return (kept[-1] * x).sum()
+
+    def hooked(x):
+        h = x * x
+        h.register_hook(lambda gradient: gradient * 2)
+        return (h * x).sum()
+
+    def partly(x):
+        with torch.no_grad():
+            scale = x * x
+        return (scale * x).sum()
+
+    def written(x):
+        h = x * 1
+        h[0] = 5.0
+        return (h * h * x).sum()
+
+    def captured(x):
+        return (x * x * c).sum()
+
+    seen = []
+    for function in [each for each in (cube, holding, hooked, partly, written, captured) for _ in range(2)]:
+        seen += [grad(function)(x), vmap(grad(function))(rows)]
+        seen.append(grad(lambda x, f=function: vmap(grad(f))(x).exp().sum())(rows))
+        seen.append(grad(lambda x, f=function: grad(f)(x).sum())(x))
+    (through,) = torch.autograd.grad(grad(captured)(x).sum(), c)
+    with torch.no_grad():
+        c *= 2
+    gradient, aux = grad(lambda x: (cube(x), x * 2), has_aux=True)(x)
+    output, pullback = torch.func.vjp(lambda x: x * x * c.detach(), x)
+    return [each.detach() for each in (*seen, through, gradient, aux, output, *pullback(x), *pullback(2 * x))]
+
+
 def test_a_created_graph_is_walked_once(monkeypatch):
     x = leaf(1.0, 2.0)
 
@@ -139,15 +184,20 @@ def test_a_created_graph_is_walked_once(monkeypatch):
         (gradient,) = jaxvjp.autograd.grad(y, x, create_graph=True)
         return jaxvjp.autograd.grad(gradient.sum(), x)[0].tolist()
 
-    expected = step()
-    assert step(held=True) == expected
+    def transformed():
+        rows = jaxvjp.func.vmap(jaxvjp.func.grad(lambda x: (x * x).sum()))(jaxvjp.ones(3, 2))
+        return rows.tolist(), jaxvjp.func.vjp(jaxvjp.sin, x)[1](x)[0].tolist()
+
+    expected = step(), transformed()
+    assert step(held=True) == expected[0]
 
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
+    monkeypatch.setattr(created, "pull_back", refused)
     monkeypatch.setattr(accumulation, "pull_back", refused)
-    assert step() == expected
-    assert step(held=True) == expected
+    assert (step(), transformed()) == expected
+    assert step(held=True) == expected[0]
     with jaxvjp.autograd.graph.save_on_cpu(), pytest.raises(AssertionError, match="walked again"):
         step()
 
