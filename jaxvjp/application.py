@@ -20,7 +20,7 @@ from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
@@ -102,7 +102,7 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
     else:
         nodes = promoted(operation.promotion, nodes)
-    if operation.mixed or operation.numbers is not None:
+    if operation.mixed or operation.numbers != WRAPPED:
         nodes = as_computed(operation, static, alone, nodes)
     node = record(operation, nodes, static)
     if operation.inspects is not None:

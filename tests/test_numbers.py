@@ -134,6 +134,15 @@ def test_a_staged_step_has_its_numbers_in_float32_too(name):
         assert alike(run(jaxvjp, name, "x", 1)).tolist() == expected[0]
 
 
+@needs_torch
+def test_tensors_of_another_type_are_no_numbers():
+    def program(torch):
+        x = torch.ones(2, dtype=torch.float16)
+        return torch.lerp(x, torch.tensor(2.0), 0.5)
+
+    assert agree(program).error is not None
+
+
 def test_other_numbers_are_no_other_program():
     x = run(jaxvjp, "float16", "x", 1)
     (x * 0.5).tolist()
@@ -177,3 +186,10 @@ def test_integers_of_more_than_64_bits(line):
         return found
 
     agree(program)
+
+
+def test_explained_they_are_what_the_line_says():
+    x = run(jaxvjp, "bfloat16", "x[:2]", 1).requires_grad_()
+    t = jaxvjp.tensor(3.5)
+    y = (0.1 * x / 3 + 1 / x + x * t).sum()
+    assert "0.1 * x / 3 + jnp.reciprocal(x) * 1 + x * t.astype(jnp.bfloat16)" in str(jaxvjp.explain(y))

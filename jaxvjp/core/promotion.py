@@ -25,8 +25,8 @@ from jaxvjp.dtypes import (
     result_type,
     wrapped,
 )
-from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR
-from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, OPMATH, SHORT, Op
+from jaxvjp.ops.arguments import KEPT, SCALAR
+from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, SHORT, Op
 from jaxvjp.ops.pointwise import cast, mul
 
 
@@ -106,9 +106,10 @@ def as_computed(
     if not (short or operation.mixed):
         return taken
     result = list(taken)
-    for place, role in enumerate(operation.roles_of(static, len(taken))):
+    places = zip(operation.roles_of(static, len(taken)), operation.numbers_among(static, len(taken)), strict=True)
+    for place, (role, opmath) in enumerate(places):
         each = taken[place]
-        if short and operation.numbers == OPMATH and role in (EITHER, SCALAR):
+        if short and opmath:
             if type(each) is Number and (place or operation is mul):  # to torch `2 * x` is `x.mul(2)`
                 result[place] = each = Number(each.value, float32)
             elif place and type(each) is Node and not each.aval.shape and given[place].aval.dtype is not common:

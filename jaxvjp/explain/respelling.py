@@ -96,7 +96,7 @@ def respelled(value: Any, path: str | None = None) -> Any:
     return value
 
 
-def _unrounded(function: Any, operands: Any, opmath: bool = False) -> Any:
+def _unrounded(function: Any, operands: Any, numbers: Any = ()) -> Any:
     return respelled(function)(*operands)
 
 

@@ -21,7 +21,7 @@ from jaxvjp.explain.names import safe
 from jaxvjp.explain.nesting import NESTED
 from jaxvjp.explain.respelling import Row, respelled
 from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
-from jaxvjp.ops.op import OPMATH, Aval, Op, counted_as
+from jaxvjp.ops.op import Aval, Op, counted_as
 
 ALONE = 4
 """An op of more calls than this, or whose parts are read several times, becomes a function with a name."""
@@ -75,7 +75,7 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
         row = _Worded(operation, WORDED[operation])
     outer, tracing.trace = tracing.trace, trace
     try:
-        symbols = _symbols_of(operation, trace, given, operands)
+        symbols = _symbols_of(trace, given, operands, operation.numbers_among(static, len(operands)))
         given_static = tuple([respelled(each) if isinstance(each, Op) else each for each in static])
         result = Op.call(row, given_static, symbols)
     except Unwritable:
@@ -89,10 +89,10 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
     return _finished(trace, given, results, several)
 
 
-def _symbols_of(operation: Op, trace: Trace, values: Sequence[Value], operands: Sequence[Given]) -> list[Any]:
-    """The operands as symbols; the positions among them as they are. Rounding is left out, and so is that a number is
-    in float32 beside 16 bits, or a tensor without dimensions."""
-    types = counted_as([each.aval.struct for each in operands], operation.numbers == OPMATH)
+def _symbols_of(trace: Trace, values: Sequence[Value], operands: Sequence[Given], numbers: Sequence[bool]) -> list[Any]:
+    """The operands as symbols; the positions among them as they are. Rounding is left out, and so is that `numbers`
+    beside 16 bits are in float32."""
+    types = counted_as([each.aval.struct for each in operands], numbers)
     symbols: list[Any] = []
     for value, each, own in zip(values, operands, types, strict=True):
         symbol = Symbol(trace, value, each.aval.struct, each.kind)

@@ -116,7 +116,7 @@ def rdiv(input, other: Either):
     """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
     if input.dtype in SHORT:  # where the reciprocal is rounded, too
         once = rounded_once(jnp.reciprocal, (input,))
-        return rounded_once(jnp.multiply, (once, other), opmath=True)
+        return rounded_once(jnp.multiply, (once, other), numbers=(False, True))
     return jnp.multiply(1 / input, other)
 
 
