@@ -64,9 +64,11 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
     node = recorded(operation, operands, static)
+    result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:
-        keep_flat(node)
-    return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
+        # Of several arrays the one is computed, and what else the user holds with it: no program reads a tuple.
+        keep_flat((result if isinstance(result, Tensor) else result[0]).node)
+    return result
 
 
 def tuple_of(operation: Op, node: Node) -> Any:
