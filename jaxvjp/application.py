@@ -13,14 +13,14 @@ import numpy as np
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import staging, transforming
-from jaxvjp.core.promotion import common_dtype, converted, promoted, promoted_by_role
+from jaxvjp.core.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record import items, record
 from jaxvjp.core.transfer import beside, moved
 from jaxvjp.devices import Placed, of
 from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, Aval, Op
+from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.storage import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
@@ -64,9 +64,11 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
     node = recorded(operation, operands, static)
+    result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:
-        keep_flat(node)
-    return wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
+        # Of several arrays the one is computed, and what else the user holds with it: no program reads a tuple.
+        keep_flat((result if isinstance(result, Tensor) else result[0]).node)
+    return result
 
 
 def tuple_of(operation: Op, node: Node) -> Any:
@@ -97,10 +99,13 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     if operation.structured:
         nodes, form = operation.flattened(nodes)
         static = (*static, form)
+    alone = nodes
     if operation.mixed:
         nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
     else:
         nodes = promoted(operation.promotion, nodes)
+    if operation.mixed or operation.numbers != WRAPPED:
+        nodes = as_computed(operation, static, alone, nodes)
     node = record(operation, nodes, static)
     if operation.inspects is not None:
         inspected(operation, given, static)

@@ -21,7 +21,7 @@ from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.places import Where, user_line
 from jaxvjp.core.record import Signature, record_as
 from jaxvjp.dtypes import FLOATING, dtype, int64
-from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.size import Size
 from jaxvjp.storage import Step, Stored, holding, shown, view_by
@@ -255,8 +255,11 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
             places = [at for at, argument in enumerate(read) if argument is each]
         else:
             places = [at for at, argument in enumerate(read) if type(argument) in NUMBERS and argument == each.value]
-        if isinstance(each, Number) and each.aval.dtype.category < FLOATING and each.aval.dtype is not int64:
-            raise Unlike(always=True)  # whether another number fits the type has to be looked at
+        if isinstance(each, Number):
+            own = each.aval.dtype
+            checked = node.operation.numbers == CHECKED and own.numpy in SHORT
+            if checked or (own.category < FLOATING and own is not int64):
+                raise Unlike(always=True)  # whether another number fits the type has to be looked at
         if len(places) != 1:  # of `torch.where(mask, x, x)` nobody can tell which x is which
             raise Unlike(always=False)
         inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))

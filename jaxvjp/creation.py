@@ -15,7 +15,16 @@ import numpy as np
 from jaxvjp.conversion import converted_to
 from jaxvjp.core.record import leaf
 from jaxvjp.devices import Device, place, put
-from jaxvjp.dtypes import INTEGRAL, default_complex_dtype, fitted, float32, get_default_dtype, int64, of_number
+from jaxvjp.dtypes import (
+    INTEGRAL,
+    default_complex_dtype,
+    fitted,
+    float32,
+    get_default_dtype,
+    int64,
+    of_number,
+    within_64_bits,
+)
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import from_numpy as dtype_of
 from jaxvjp.functions import write_out
@@ -236,7 +245,7 @@ ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 @factory
 def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """`fill_value` everywhere, by default in the number's own dtype."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
+    value = _number(fill_value)
     own = dtype or of_number(value)
     return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
@@ -293,11 +302,11 @@ _new(empty_strided, "empty_strided")
 def scalar_tensor(s: complex, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """One number, by default in the default dtype."""
     own = dtype or get_default_dtype()
-    return np.asarray(s).astype(own.numpy), own
+    return np.asarray(_number(s)).astype(own.numpy), own
 
 
 def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Tensor | np.generic) else value
+    return within_64_bits(value.item() if isinstance(value, Tensor | np.generic) else value)
 
 
 @factory
@@ -309,7 +318,7 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
     length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
     if own.category <= INTEGRAL:  # of which torch has the integer parts, but for how many there are
-        start, end, step = (int(each) if math.isfinite(each) else each for each in (start, end, step))
+        start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not all(math.isfinite(each) for each in (start, end)):

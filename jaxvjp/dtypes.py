@@ -197,19 +197,31 @@ def fitted(number: Any, own: dtype) -> Any:
     return number
 
 
+LEAST, MOST = -(1 << 63), (1 << 64) - 1
+"""The integers that torch takes for numbers."""
+
+
+def within_64_bits(number: Any) -> Any:
+    """A Python number as it is; OverflowError, in torch's words, for an integer that takes more than 64 bits."""
+    if isinstance(number, int) and not LEAST <= number <= MOST:
+        raise OverflowError(
+            ("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
+            + f"\nA number that is an int has at most 64 bits; of more, write a float: `float({number:.6e})`."
+        )
+    return number
+
+
 def wrapped(number: int, own: dtype, masks: bool = False) -> int:
     """A Python integer beside tensors of integers, as torch's kernels have it: the bits that fit into `own`.
 
     OverflowError where it does not even fit into 64 bits; RuntimeError where it takes all 64 and meets `masks`.
     """
-    if not -(1 << 63) <= number < 1 << 64:
-        raise OverflowError("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
-    if masks and number >= 1 << 63:
+    if masks and within_64_bits(number) >= 1 << 63:
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote Bool and UInt64"
         )
     least = int(np.iinfo(own.numpy).min)
-    return int((number - least) % (1 << 8 * own.itemsize)) + least
+    return int((within_64_bits(number) - least) % (1 << 8 * own.itemsize)) + least
 
 
 def default_complex_dtype() -> dtype:

@@ -19,7 +19,7 @@ from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.record import leaf, record
 from jaxvjp.core.transfer import beside
-from jaxvjp.dtypes import bool_, int32, int64, uint8
+from jaxvjp.dtypes import LEAST, bool_, int32, int64, uint8
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import assigned
@@ -89,7 +89,12 @@ def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """Writes `value`, expanded and converted, into the part of the tensor that `key` names."""
+    """Writes `value`, expanded and converted, into the part of the tensor that `key` names.
+
+    ValueError for an integer that takes more than 64 bits.
+    """
+    if type(value) is int and not LEAST <= value < -LEAST:
+        raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
     parsed = _parse(self.shape, key)
     whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
     part = self if whole else view(self, *parsed.steps)

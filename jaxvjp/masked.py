@@ -176,7 +176,11 @@ def _count_and_total(
 ) -> tuple[Any, Any]:
     """How many are kept, a number where that is all, and their sum."""
     dims = _dims(dim, input.ndim)
-    count = math.prod(input.shape[each] for each in dims) if mask is None else _kept(input, mask).sum(dims, keepdim)
+    count = (
+        math.prod(input.shape[each] for each in dims if input.ndim)
+        if mask is None
+        else _kept(input, mask).sum(dims, keepdim)
+    )
     return count, _filled(input, mask, "sum").sum(dims, keepdim, dtype=own)
 
 

@@ -15,7 +15,7 @@ from jaxvjp.application import apply
 from jaxvjp.conversion import converted_to
 from jaxvjp.core.promotion import common_dtype
 from jaxvjp.creation import new_leaf
-from jaxvjp.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64
+from jaxvjp.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64, within_64_bits
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.ops.arguments import axes
 from jaxvjp.ops.logic import eq, isclose
@@ -105,7 +105,7 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
                 f"result_type() received an invalid combination of arguments - got ({got}), but expected one of:\n"
                 "two tensors, two numbers, or one of each"
             )
-        operands.append(each.node if isinstance(each, Tensor) else each)
+        operands.append(each.node if isinstance(each, Tensor) else within_64_bits(each))
     return common_dtype(operands)
 
 

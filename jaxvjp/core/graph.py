@@ -18,6 +18,7 @@ from jaxvjp.core.modes import COMPILED, changed, grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
 from jaxvjp.core.versions import Overwritten, next_serial
 from jaxvjp.devices import device
+from jaxvjp.dtypes import LEAST, MOST, within_64_bits
 from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import unbind_one
@@ -26,13 +27,18 @@ Hook = Callable[["Node"], "Node | None"]
 
 
 class Number:
-    """A Python number as an operand: no node, for its value is handed over at each call."""
+    """A Python number as an operand: no node, for its value is handed over at each call.
+
+    OverflowError, in torch's words, for an integer that takes more than 64 bits.
+    """
 
     requires_grad = False
     inference = False
     holder = None
 
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
+        if type(value) is int and not LEAST <= value <= MOST:
+            within_64_bits(value)
         self.value = value
         self.aval = number_aval(number_dtype, device)
 

@@ -17,6 +17,7 @@ from jaxvjp.dtypes import (
     bool_,
     dtype,
     fitted,
+    float32,
     float64,
     get_default_dtype,
     of_number,
@@ -25,8 +26,8 @@ from jaxvjp.dtypes import (
     wrapped,
 )
 from jaxvjp.ops.arguments import KEPT, SCALAR
-from jaxvjp.ops.op import DOUBLE, FLOAT, KEEP
-from jaxvjp.ops.pointwise import cast
+from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, SHORT, Op
+from jaxvjp.ops.pointwise import cast, mul
 
 
 def converted(node: Node, to: dtype) -> Node:
@@ -89,6 +90,33 @@ def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[st
             result[place] = result[place] or each
         elif result[place] is None:
             result[place] = _beside(each, common)
+    return tuple(result)
+
+
+def as_computed(
+    operation: Op, static: tuple[Any, ...], given: Sequence[Any], taken: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The operands `taken`, promoted from those `given`, with numbers as torch's kernel of the op has them.
+
+    Those of an OPMATH op stay in float32 beside operands of 16 bits, and so does a tensor without dimensions, which
+    torch's kernel reads as a number. RuntimeError where a number is CHECKED and too large.
+    """
+    common = taken[0].aval.dtype
+    short = common.numpy in SHORT
+    if not (short or operation.mixed):
+        return taken
+    result = list(taken)
+    places = zip(operation.roles_of(static, len(taken)), operation.numbers_among(static, len(taken)), strict=True)
+    for place, (role, opmath) in enumerate(places):
+        each = taken[place]
+        if short and opmath:
+            if type(each) is Number and (place or operation is mul):  # to torch `2 * x` is `x.mul(2)`
+                result[place] = each = Number(each.value, float32)
+            elif place and type(each) is Node and not each.aval.shape and given[place].aval.dtype is not common:
+                result[place] = each = converted(given[place], float32)
+        checked = role == SCALAR or (short and operation.numbers == CHECKED)
+        if checked and type(each) is Number and each.aval.dtype.category == FLOATING:
+            fitted(each.value, each.aval.dtype)
     return tuple(result)
 
 

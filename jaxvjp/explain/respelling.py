@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.symbols import Definition, Named, Symbol
-from jaxvjp.ops.op import Op
+from jaxvjp.ops.op import Op, rounded_once
 
 MODULES = {
     "jnp": jnp,
@@ -76,6 +76,8 @@ def respelled(value: Any, path: str | None = None) -> Any:
         return value
     if isinstance(value, Op):
         return Row(value)
+    if value is rounded_once:
+        return _unrounded
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
         return Named(value.fun.__name__, value, _bundled(value))
     if isinstance(value, functools.partial):
@@ -92,6 +94,10 @@ def respelled(value: Any, path: str | None = None) -> Any:
             known = _paths().get(id(value))
         return value if known is None else Named(known, value)
     return value
+
+
+def _unrounded(function: Any, operands: Any, numbers: Any = ()) -> Any:
+    return respelled(function)(*operands)
 
 
 class Row:

@@ -21,7 +21,7 @@ from jaxvjp.explain.names import safe
 from jaxvjp.explain.nesting import NESTED
 from jaxvjp.explain.respelling import Row, respelled
 from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
-from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.op import Aval, Op, counted_as
 
 ALONE = 4
 """An op of more calls than this, or whose parts are read several times, becomes a function with a name."""
@@ -70,15 +70,12 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
     """How `operation` is written; Unwritable where it cannot be."""
     trace = Trace()
     given = [Value(each) for each in _operand_names(operation, len(operands))]
-    symbols = [
-        Symbol(trace, value, each.aval.struct, each.kind) if each.position is None else each.position
-        for value, each in zip(given, operands, strict=True)
-    ]
     row: Any = Row(operation)
     if operation in WORDED:
         row = _Worded(operation, WORDED[operation])
     outer, tracing.trace = tracing.trace, trace
     try:
+        symbols = _symbols_of(trace, given, operands, operation.numbers_among(static, len(operands)))
         given_static = tuple([respelled(each) if isinstance(each, Op) else each for each in static])
         result = Op.call(row, given_static, symbols)
     except Unwritable:
@@ -90,6 +87,20 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
     several = isinstance(result, tuple)
     results = [_as_symbol(trace, each).value for each in (result if several else (result,))]
     return _finished(trace, given, results, several)
+
+
+def _symbols_of(trace: Trace, values: Sequence[Value], operands: Sequence[Given], numbers: Sequence[bool]) -> list[Any]:
+    """The operands as symbols; the positions among them as they are. Rounding is left out, and so is that `numbers`
+    beside 16 bits are in float32."""
+    types = counted_as([each.aval.struct for each in operands], numbers)
+    symbols: list[Any] = []
+    for value, each, own in zip(values, operands, types, strict=True):
+        symbol = Symbol(trace, value, each.aval.struct, each.kind)
+        if own != each.aval.dtype.numpy:
+            number = each.kind is not None
+            symbol = Symbol(trace, value, symbol.struct.update(dtype=own), each.kind) if number else symbol.astype(own)
+        symbols.append(symbol if each.position is None else each.position)
+    return symbols
 
 
 class _Worded(Row):

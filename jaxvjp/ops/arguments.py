@@ -16,7 +16,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.dtypes import dtype
+from jaxvjp.dtypes import dtype, within_64_bits
 
 
 class Kind(NamedTuple):
@@ -66,6 +66,10 @@ def real(value: Any) -> float:
     return float(value)
 
 
+def number(value: Any) -> float:
+    return real(within_64_bits(value))
+
+
 def text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(value)
@@ -80,7 +84,7 @@ def type_(value: Any) -> dtype:
 
 def tagged(value: Any) -> Any:
     """A number with its type beside it: 2, 2.0 and True hash alike."""
-    return type(value).__name__, value
+    return type(value).__name__, within_64_bits(value)
 
 
 Index = Annotated[int, Kind("int", index)]
@@ -88,6 +92,8 @@ Dims = Annotated[tuple[int, ...] | int | None, Kind("tuple of ints", dims)]
 Shape = Annotated[tuple[int, ...], Kind("tuple of ints", size)]
 Flag = Annotated[bool, Kind("bool", flag)]
 Real = Annotated[float, Kind("float", real)]
+Fixed = Annotated[float, Kind("Number", number)]
+"""A number that becomes part of the program."""
 Text = Annotated[str, Kind("str", text)]
 Type = Annotated[dtype, Kind("torch.dtype", type_)]
 Exact = Annotated[tuple[str, Any], Kind("Number", tagged)]

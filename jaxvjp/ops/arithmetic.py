@@ -17,7 +17,7 @@ from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, Op, op
+from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
@@ -323,14 +323,14 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
 # Sums of products.
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2 for tensor1")
+@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2 for tensor1", numbers=OPMATH)
 def addcmul(input, tensor1, tensor2, *, value: Scalar = 1):
     """`input + value * tensor1 * tensor2`."""
-    product = jnp.multiply(*broadcast(tensor1, tensor2))
-    return jnp.add(*broadcast(input, value.astype(product.dtype) * product))
+    tensor1, tensor2 = broadcast(tensor1, tensor2)
+    return jnp.add(*broadcast(input, value.astype(tensor1.dtype) * tensor1 * tensor2))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2")
+@op(promotion=ARITHMETIC, inplace=True, saves="tensor1 for tensor2, tensor2", numbers=OPMATH)
 def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
     """`input + value * tensor1 / tensor2`."""
     if integral(tensor1):
@@ -362,7 +362,7 @@ LERP = {
 }
 
 
-@op(inplace=True, arities=((3, 4), (3, 4)), rewrite=_weighed, **LERP)
+@op(inplace=True, arities=((3, 4), (3, 4)), rewrite=_weighed, numbers=OPMATH, **LERP)
 def lerp(input, end, weight: Either):
     """`input + weight * (end - input)`."""
     if not jnp.issubdtype(input.dtype, jnp.inexact) and end.dtype == input.dtype:

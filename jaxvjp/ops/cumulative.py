@@ -11,7 +11,7 @@ from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import OPMATH, op
 from jaxvjp.ops.reduction import product, sum_
 
 
@@ -132,7 +132,7 @@ def _fractional(array):
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
-@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True)
+@op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     strips, dim = _strips(y, x, dx, dim)
@@ -143,7 +143,7 @@ def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     return (sum_.function(y, dim).astype(ends.dtype) - ends / 2) * dx.astype(ends.dtype)
 
 
-@op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True)
+@op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
     strips, dim = _strips(y, x, dx, dim)

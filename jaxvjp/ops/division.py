@@ -9,7 +9,7 @@ import numpy as np
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, op
+from jaxvjp.ops.op import ARITHMETIC, OPMATH, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
 
 
@@ -93,6 +93,7 @@ def _true_division(row, operands, static):
     rewrite=_true_division,
     arities=((3, 4),),
     aliases="divide",
+    numbers=OPMATH,
 )
 def div_rounded(input, other: Either, *, rounding_mode: Text | None):
     """The quotient, rounded to zero ("trunc") or down ("floor"), which has no slope anywhere."""
@@ -104,7 +105,7 @@ def div_rounded(input, other: Either, *, rounding_mode: Text | None):
     return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
 
 
-@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero)
+@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero, numbers=OPMATH)
 def floor_divide(input: Either, other: Either):
     """The quotient, rounded down."""
     return ROUNDED["floor"](*_divisible("div_floor", input, other))

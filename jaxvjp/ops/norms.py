@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, axes
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, axes, number
 from jaxvjp.ops.decompositions import linalg_eigvalsh
 from jaxvjp.ops.matrices import floating, legacy, matrices, square
 from jaxvjp.ops.op import ARITHMETIC, op
@@ -23,7 +23,7 @@ from jaxvjp.ops.solving import linalg_inv, tolerance
 def _order(value: Any) -> float | str:
     if isinstance(value, bool):
         raise TypeError(value)
-    return value if isinstance(value, str) else float(value)
+    return value if isinstance(value, str) else number(value)
 
 
 Order = Annotated[Any, Kind("Number", _order)]

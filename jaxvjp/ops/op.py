@@ -39,11 +39,15 @@ import jax
 
 from jaxvjp.devices import Device, of
 from jaxvjp.dtypes import bfloat16, dtype, float16, from_numpy
-from jaxvjp.ops.arguments import KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
+from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
 so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
+
+WRAPPED, OPMATH, CHECKED = "wrapped", "opmath", "checked"
+"""What becomes of a Python number beside operands of 16 bits: it is rounded to 16 bits, as the tensor would be that
+torch wraps it in; it stays in float32, which torch's kernels compute in; it is refused where it does not fit."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -169,6 +173,8 @@ class Op:
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
             where operands are promoted. Not for what only moves numbers, nor for what depends on the type itself.
+        numbers: WRAPPED, OPMATH or CHECKED, as torch's kernel of the op has it. SCALAR ones, such as `alpha`, are never
+            wrapped, but checked; a tensor without dimensions that stands where a number may is to OPMATH one, too.
 
     Attributes:
         function: arrays and statics to an array or a tuple of arrays; pure and traceable.
@@ -198,6 +204,7 @@ class Op:
         "layout",
         "mixed",
         "name",
+        "numbers",
         "operands",
         "operator",
         "out",
@@ -243,6 +250,7 @@ class Op:
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
+        numbers: str = WRAPPED,
     ) -> None:
         self.function = function
         self.name = name or function.__name__.rstrip("_")
@@ -268,6 +276,7 @@ class Op:
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
+        self.numbers = numbers
         self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
         taking = [each for each in self.parameters if each.role]
         self.operands = tuple(each.name for each in taking)
@@ -300,7 +309,8 @@ class Op:
     def call(self, static: tuple[Any, ...], operands: Any) -> Any:
         """The function on arrays (or tracers), with `static` in the order of `statics`."""
         if self.rounds_once and any(each.dtype in SHORT for each in operands):
-            return rounded_once(lambda *wide: Op._call(self, static, wide), operands)
+            numbers = Op.numbers_among(self, static, len(operands))
+            return rounded_once(lambda *wide: Op._call(self, static, wide), operands, numbers)
         return Op._call(self, static, operands)  # of this class, also where `self` only plays a row
 
     def _call(self, static: tuple[Any, ...], operands: Any) -> Any:
@@ -350,6 +360,10 @@ class Op:
                 roles[place] = role
         return roles
 
+    def numbers_among(self, static: tuple[Any, ...], count: int) -> list[bool]:
+        """Which of the `count` inputs of a node may be numbers in float32 beside others of 16 bits."""
+        return [self.numbers == OPMATH and role in (EITHER, SCALAR) for role in self.roles_of(static, count)]
+
     def gradient_name(self, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> str:
         return self.grad_fn if isinstance(self.grad_fn, str) else self.grad_fn(static, avals)
 
@@ -357,12 +371,23 @@ class Op:
         return f"<op {self.name}>"
 
 
-def rounded_once(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own."""
-    structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in operands]
+def rounded_once(function: Callable[..., Any], operands: Sequence[Any], numbers: Sequence[bool] = ()) -> Any:
+    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own.
+
+    `numbers` says which of them may be numbers in float32, which make no result wider.
+    """
+    types = counted_as(operands, numbers or [False] * len(operands))
+    structs = [jax.ShapeDtypeStruct(each.shape, own) for each, own in zip(operands, types, strict=True)]
     own = jax.eval_shape(function, *structs)  # first, for its errors name the types
     results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
     return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
+
+
+def counted_as(operands: Sequence[Any], numbers: Sequence[bool]) -> list[Any]:
+    """The types of operands as they count for the result's: beside 16 bits, that of the others for `numbers`."""
+    short = next((each.dtype for each in operands if each.dtype in SHORT), None)
+    wide = [short and number and not each.shape for each, number in zip(operands, numbers, strict=True)]
+    return [short if number else each.dtype for each, number in zip(operands, wide, strict=True)]
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:

@@ -14,7 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, op, rounded_once
 
 EITHER_OTHER = ((2, 3), (2, 3))
 """torch has one signature for a tensor as `other` and one for a number."""
@@ -76,23 +76,48 @@ def rsub(input, other: Either):
     return sub.function(other, input)
 
 
-@op(promotion=ARITHMETIC, operator="*", inplace=True, aliases="multiply", saves="other for input, input for other")
+@op(
+    promotion=ARITHMETIC,
+    operator="*",
+    inplace=True,
+    aliases="multiply",
+    saves="other for input, input for other",
+    numbers=OPMATH,
+)
 def mul(input: Either, other: Either):
     """`input * other`."""
     input, other = broadcast(input, other)
     return jnp.multiply(input, other)
 
 
-@op(promotion=FLOAT, operator="/", inplace=True, aliases="divide true_divide", saves="other, input for other")
+@op(
+    promotion=FLOAT,
+    operator="/",
+    inplace=True,
+    aliases="divide true_divide",
+    saves="other, input for other",
+    numbers=OPMATH,
+)
 def div(input: Either, other: Either):
     """`input / other`, of integers too a floating result."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
 
 
-@op(promotion=FLOAT, operator="r/", saves="input", grad_fn="MulBackward0", public="")
+@op(
+    promotion=FLOAT,
+    operator="r/",
+    saves="input",
+    grad_fn="MulBackward0",
+    public="",
+    rounds_once=False,
+    numbers=OPMATH,
+)
 def rdiv(input, other: Either):
     """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
+    if input.dtype in SHORT:  # where the reciprocal is rounded, too
+        once = rounded_once(jnp.reciprocal, (input,))
+        return rounded_once(jnp.multiply, (once, other), numbers=(False, True))
     return jnp.multiply(1 / input, other)
 
 
@@ -136,7 +161,8 @@ def _fixed_power(row, operands, static):
             "Integers to negative integer powers are not allowed.\n"
             f"The tensor is an integer tensor; `x.float() ** {exponent}` has a floating result."
         )
-    if numeric and isinstance(exponent, int) and base.aval.dtype.category == INTEGRAL:
+    exact = numeric and isinstance(exponent, int) and base.aval.dtype.category == INTEGRAL
+    if exact or (numeric and base.aval.dtype.numpy in SHORT):
         fitted(exponent, base.aval.dtype)
     if numeric and exponent in FIXED_EXPONENTS:
         category = base.aval.dtype.category
@@ -271,7 +297,7 @@ def _refuse_complex(input):
         raise NotImplementedError("clamp is not supported for complex types")
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER)
+@op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER, numbers=CHECKED)
 def clamp_min(input, min: Either):
     """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, min = broadcast(input, min)
@@ -279,7 +305,7 @@ def clamp_min(input, min: Either):
     return _bounded(jnp.greater_equal, input, min)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=EITHER_OTHER)
+@op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=EITHER_OTHER, numbers=CHECKED)
 def clamp_max(input, max: Either):
     """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
     input, max = broadcast(input, max)
@@ -301,6 +327,7 @@ clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
     grad_fn=_clamp_name,
     arities=((1, 4), (1, 4)),
     aliases="clip",
+    numbers=CHECKED,
 )
 def clamp(input, min: Either = None, max: Either = None):
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxvjp.dtypes import forget_calls
 from jaxvjp.ops.arguments import Scalar
 from jaxvjp.ops.matrices import ctype, legacy
-from jaxvjp.ops.op import ARITHMETIC, SHORT, Op, op
+from jaxvjp.ops.op import ARITHMETIC, OPMATH, SHORT, Op, op
 from jaxvjp.ops.pointwise import assigned, broadcast
 
 PRECISIONS = {
@@ -280,7 +280,7 @@ def _one_type(input, first, second):
             raise RuntimeError(f"self and {name} must have the same dtype, but got {legacy(input)} and {legacy(each)}")
 
 
-@op(inplace=True, saves="mat1 for mat2, mat2 for mat1", rewrite=at_setting)
+@op(inplace=True, saves="mat1 for mat2, mat2 for mat1", rewrite=at_setting, numbers=OPMATH)
 def addmm(input, mat1, mat2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
     for each, name in ((mat1, "mat1"), (mat2, "mat2")):
@@ -313,13 +313,13 @@ def addr(input, vec1, vec2, *, beta: Scalar = 1, alpha: Scalar = 1):
     return _added(input, vec1[:, None] * vec2, beta, alpha)
 
 
-@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting)
+@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting, numbers=OPMATH)
 def baddbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * bmm(batch1, batch2)`."""
     return _added(input, bmm.function(batch1, batch2), beta, alpha)
 
 
-@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting)
+@op(inplace=True, saves="batch1 for batch2, batch2 for batch1", rewrite=at_setting, numbers=OPMATH)
 def addbmm(input, batch1, batch2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`."""
     for each, name in ((batch1, "batch1"), (batch2, "batch2")):

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import jax.scipy.special as scipy
 
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
-from jaxvjp.ops.arguments import Dims, Flag, Index, Kind, Real, Shape, Type, axes, wrap
+from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Kind, Shape, Type, axes, number, wrap
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
@@ -163,7 +163,7 @@ def root(squares):
 
 
 def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **columns: Any) -> None:
-    def by_correction(input, dim: Dims = None, *, correction: Real | None = None, keepdim: Flag = False):
+    def by_correction(input, dim: Dims = None, *, correction: Fixed | None = None, keepdim: Flag = False):
         return of(*_variance(name, input, dim, 1 if correction is None else correction, keepdim))
 
     def unbiased_only(input, unbiased: Flag):
@@ -282,7 +282,7 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
     return result if keepdims else result.squeeze(reduced)
 
 
-Order = Annotated[Any, Kind("Number", lambda value: value if isinstance(value, str) else float(value))]
+Order = Annotated[Any, Kind("Number", lambda value: value if isinstance(value, str) else number(value))]
 
 
 def _floating(name, input, dtype):
@@ -297,7 +297,7 @@ def _floating(name, input, dtype):
 
 
 @op(saves="x, result", rounds_once=True)
-def linalg_vector_norm(x, ord: Real = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+def linalg_vector_norm(x, ord: Fixed = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
     return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, dim, keepdim)
 
@@ -315,14 +315,14 @@ def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False
 
 
 @op(promotion=ARITHMETIC, saves="input, other, result", out=False)
-def dist(input, other, p: Real = 2):
+def dist(input, other, p: Fixed = 2):
     """The norm of order `p` of the difference."""
     input, other = broadcast(input, other)
     return vector_norm(input - other, p, None)
 
 
 @op(inplace=True, saves="input", rounds_once=True)
-def renorm(input, p: Real, dim: Index, maxnorm: Real):
+def renorm(input, p: Fixed, dim: Index, maxnorm: Fixed):
     """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive norm not supported")

@@ -29,7 +29,7 @@ from jaxvjp.ops.indexing import (
     taken,
     wrapped,
 )
-from jaxvjp.ops.op import op
+from jaxvjp.ops.op import CHECKED, op
 
 IN_BOUNDS = "promise_in_bounds"
 
@@ -297,7 +297,7 @@ def _either_side(values, shapes, *, dim, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)
 
 
-@op(inplace=True, saves="index", out=False, inspects=("index", _either_side))
+@op(inplace=True, saves="index", out=False, inspects=("index", _either_side), numbers=CHECKED)
 def index_fill(input, dim: Index, index: Kept, value: Either):
     """`input` with one number written along `dim` at the positions in `index`."""
     dim = wrap(dim, input.ndim)

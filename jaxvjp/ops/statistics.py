@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Exact, Index, Kept, Real, Tensors, wrap
+from jaxvjp.ops.arguments import Exact, Fixed, Index, Kept, Tensors, wrap
 from jaxvjp.ops.op import op
 
 
@@ -75,7 +75,7 @@ def corrcoef(input):
 
 
 @op(differentiable=False, rounds_once=True)
-def histc(input, bins: Index = 100, min: Real = 0, max: Real = 0):
+def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import jaxvjp
+from jaxvjp.application import FLUSH
 from jaxvjp.core import compilation, program, pullback, record, transforms
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
@@ -328,3 +329,14 @@ def test_threads_that_share_a_leaf_end_with_the_sum():
     for thread in threads:
         thread.join()
     assert x.grad.tolist() == [200.0, 400.0]
+
+
+def test_what_is_computed_now_and_then_is_no_tuple():
+    x = jaxvjp.tensor([[1.0, 5.0], [3.0, 2.0]])
+    last = x.max(dim=0)
+    for _ in range(FLUSH):  # each 2039th operation is computed at once
+        before, last = last, x.max(dim=0)
+        if last.values.node.value is not None:
+            break
+    assert last.values.node.value is not None
+    assert [each.indices.tolist() for each in (before, last)] == [[1, 0], [1, 0]]

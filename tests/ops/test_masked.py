@@ -90,7 +90,7 @@ masked.prod(x.int(), 0, dtype=torch.int32); masked.mean(x.int()); masked.mean(x,
 masked.norm(x.int(), -inf, mask=x > 0); masked.logaddexp(x, -x, input_mask=x > 1, other_mask=x < 3)
 masked.sum(x[:0], 0, mask=x[:0] > 0); masked.amax(x[:0], 1, mask=x[:0] > 0); masked.amax(x[:0], 0)
 masked.mean(x[0, 0], mask=torch.tensor(False)); masked.median(x.int(), mask=x > 4)
-masked.argmax(x, 1, dtype=torch.int64)
+masked.argmax(x, 1, dtype=torch.int64); masked.mean(x[0, 0], 0); masked.mean(x[0, 0], -1, keepdim=True)
 masked.cumsum(x.int(), 0, dtype=torch.float32); masked.var(x.int(), 0, mask=x > 0, keepdim=True)
 """
 

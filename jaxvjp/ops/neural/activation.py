@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Text, wrap
+from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
@@ -34,7 +34,7 @@ def _exponential(input, alpha, slope=1.0, scale=1.0):
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
-def elu(input, alpha: Real = 1.0):
+def elu(input, alpha: Fixed = 1.0):
     """`input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
     return _exponential(floating(input, "elu_cpu"), alpha)
 
@@ -46,7 +46,7 @@ def selu(input):
 
 
 @op(public="nn.functional function", inplace=True, saves="input", out=False, rounds_once=True)
-def celu(input, alpha: Real = 1.0):
+def celu(input, alpha: Fixed = 1.0):
     """`input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
@@ -86,7 +86,7 @@ def mish(input):
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
-def hardtanh(input, min_val: Real = -1.0, max_val: Real = 1.0):
+def hardtanh(input, min_val: Fixed = -1.0, max_val: Fixed = 1.0):
     """`input` kept between the bounds, at which its derivative is 0."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
@@ -128,14 +128,14 @@ def _undefined_or_zero(input):
 
 
 @op(public="nn.functional function method", saves="input")
-def hardshrink(input, lambd: Real = 0.5):
+def hardshrink(input, lambd: Fixed = 0.5):
     """`input`, or 0 where its magnitude is at most `lambd`."""
     floating(input, "hardshrink_cpu")
     return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
 
 
 @op(public="nn.functional", saves="input", rounds_once=True)
-def softshrink(input, lambd: Real = 0.5):
+def softshrink(input, lambd: Fixed = 0.5):
     """`input` brought nearer to 0 by `lambd`."""
     floating(input, "softshrink_cpu")
     if lambd < 0:
@@ -155,7 +155,7 @@ def tanhshrink(input):
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
-def leaky_relu(input, negative_slope: Real = 0.01):
+def leaky_relu(input, negative_slope: Fixed = 0.01):
     """`input` where it is positive, `negative_slope * input` elsewhere, at 0 too."""
     floating(input, "leaky_relu_cpu")
     return jnp.where(input > 0, input, input * negative_slope)
@@ -170,7 +170,7 @@ def softsign(input):
 
 
 @op(public="nn.functional", saves="input", rounds_once=True)
-def softplus(input, beta: Real = 1.0, threshold: Real = 20.0):
+def softplus(input, beta: Fixed = 1.0, threshold: Fixed = 20.0):
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
     floating(input, "softplus_cpu")
     linear = input * beta > threshold
@@ -179,7 +179,7 @@ def softplus(input, beta: Real = 1.0, threshold: Real = 20.0):
 
 
 @op(public="nn.functional function", inplace=True, saves="input", out=False)
-def threshold(input, threshold: Real, value: Real):
+def threshold(input, threshold: Fixed, value: Fixed):
     """`input`, or `value` where it is not above the threshold."""
     return jnp.where(input <= threshold, jnp.asarray(value, input.dtype), input)
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.dtypes import from_numpy
-from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Text
+from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import broadcast
@@ -140,7 +140,7 @@ def cross_entropy(
 
 
 @op(public="", saves="input, target, weight", rounds_once=True)
-def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Real = 1.0, weight=None, reduction: Text = "mean"):
+def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, weight=None, reduction: Text = "mean"):
     """How much other classes' scores come within `margin` of the target's, to the power of `p`; over all classes."""
     reduction = chosen_reduction(None, None, reduction)
     if input.ndim > 2 or input.shape[-1:] == (0,):

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
 from jaxvjp.ops.identity import clone
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
-from jaxvjp.ops.op import FLOAT, op
+from jaxvjp.ops.op import FLOAT, OPMATH, op
 
 
 def _wide(input):
@@ -187,7 +187,7 @@ def standardized_instances(input, weight=None, bias=None, *, eps: Real):
     return _affine(result, weight, bias, shape, input.dtype), *statistics
 
 
-@op(public="", differentiable=False)
+@op(public="", differentiable=False, numbers=OPMATH)
 def moved_towards(input, statistic, momentum: Scalar, correction: Scalar):
     """A running mean or variance, a step of `momentum` nearer to that of a batch."""
     moved = (1 - momentum) * input + momentum * correction * statistic

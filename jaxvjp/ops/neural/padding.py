@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxvjp.dtypes import fitted, from_numpy
 from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
@@ -49,7 +50,7 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
                     f"The input size {length}, plus negative padding {low} and {high} resulted in a negative output "
                     f"size, which is invalid. Check dimension {place} of your input."
                 )
-        return widened(input, before, after, value or 0)
+        return widened(input, before, after, fitted(value or 0, from_numpy(input.dtype)))
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in (*ADDED, "circular"):
