@@ -1,4 +1,4 @@
-"""Compiles the rooms that every operation and every backward pass goes through, where there is a C compiler.
+"""Compiles the rooms that operations, backward passes and transforms go through, where there is a C compiler.
 
 They are the same Python files either way, and do the same; compiled by Cython they take two fifths of the time.
 A wheel is compiled if it can be, and is pure Python otherwise. `JAXVJP_COMPILE=0` in the environment of the build
@@ -29,13 +29,23 @@ ROOMS = (
     "core/engine.py",
     "core/walks.py",
     "core/created.py",
+    "core/transforms.py",
+    "levels.py",
+    "func/arguments.py",
+    "func/reverse.py",
+    "func/batching.py",
     "storage.py",
     "calls.py",
     "indexing.py",
     "autograd/accumulation.py",
 )
 """What is compiled."""
-UNTYPED = frozenset(["core/graph.py", "core/record.py", "core/compilation.py", "indexing.py"])
+UNTYPED = frozenset(
+    [
+        *("core/graph.py", "core/record.py", "core/compilation.py", "indexing.py", "levels.py"),
+        *("func/arguments.py", "func/reverse.py", "func/batching.py"),
+    ]
+)
 """Those of them on whose annotations C must not rely: what they call a tuple may be a `Size`, or a class of theirs has
 descriptors. The others' are its types, and so are those in the `.pxd` file beside a room."""
 
