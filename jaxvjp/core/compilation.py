@@ -142,6 +142,8 @@ class Setting(NamedTuple):
     without: str = ""
     most: float = math.inf
     """Bytes of operands up to which it is tried."""
+    spares: bool = False
+    """Whether it leaves the other cores to whoever needs them, which counts as much as a tenth of the time."""
 
     def __call__(self, compiler: Compiler) -> Compiler:
         """The compiler with these options, and without the pass named."""
@@ -162,7 +164,13 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         Setting("wide", {"xla_cpu_prefer_vector_width": 512}),
         # Each operation on one core: of 65,536 floats, waking another core takes longer than its half of the work.
         # Of many floats it is never right but while the machine has other work, as it may have when it is measured.
-        Setting("alone", {"xla_cpu_experimental_ynn_fusion_type": ""}, "cpu-parallel-task-assigner", most=1 << 21),
+        Setting(
+            name="alone",
+            options={"xla_cpu_experimental_ynn_fusion_type": ""},
+            without="cpu-parallel-task-assigner",
+            most=1 << 21,
+            spares=True,
+        ),
     )
 }
 """The settings to try one after the other with the way chosen, for each of JAX's platforms."""
@@ -386,15 +394,16 @@ class _Trial:
         # Each setting on top of those before. All are timed together: over several cores the time of a short program
         # differs more from one minute to the next than by a setting.
         compiler, settings = cast(Compiler, jax.jit), tuple[str, ...]()
-        candidates = {settings: known[best]}
+        candidates, favoured = {settings: known[best]}, [settings]
         for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
             more = _usable((*settings, setting.name), ways[best](self.of.traced, outputs, setting(compiler)), operands)
             if more:
                 compiler, settings = setting(compiler), (*settings, setting.name)
                 candidates |= more
+                favoured += [settings] * setting.spares
         if settings:
             timed = _seconds(candidates, operands)
-            settings = min(timed, key=lambda each: timed[each] * (1 if each else GAIN))
+            settings = min(timed, key=lambda each: timed[each] * (GAIN if each in favoured else 1))
             seconds |= {" and ".join(each): took for each, took in timed.items() if each}
         self.of.settle(candidates[settings], Choice(best, seconds, settings))
 

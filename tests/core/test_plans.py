@@ -414,7 +414,7 @@ def grads_of(x, steps=14):
 
 
 def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla_is_passed_over(choosy, monkeypatch):
-    forced(monkeypatch, compilation.apart)
+    monkeypatch.setitem(compilation.WAYS, "cpu", (compilation.apart,))
     wide, alone = compilation.SETTINGS["cpu"]
     unknown = compilation.Setting("unknown", {"xla_cpu_no_such_option": True})
     monkeypatch.setitem(compilation.SETTINGS, "cpu", (wide, unknown, alone))
@@ -448,7 +448,7 @@ def test_a_setting_is_taken_if_it_gains_by_what_is_staged_too(choosy, monkeypatc
     compiled = []
 
     class Fake:
-        name, most = "fake", float("inf")
+        name, most, spares = "fake", float("inf"), False
 
         def __call__(self, compiler):
             return lambda function, **options: compiled.append(function) or compiler(function, **options)
