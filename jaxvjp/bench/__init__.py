@@ -59,6 +59,8 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
     compiles = dispatches = 0
     for _ in range(ROUNDS):
         for name, step in steps.items():
+            if not fresh:  # what the one before has left behind, spinning threads and freed memory, is not its own
+                _finish(step())
             before = counters.compiles, counters.dispatches
             start = time.perf_counter()
             for _ in range(repeats[name]):
