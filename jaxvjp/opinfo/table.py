@@ -132,8 +132,8 @@ EDGES = (
     "`logsumexp` and `logcumsumexp` of numbers beside which 1 is nothing, such as 1e30: the slopes add up to 1; "
     "torch's `exp(input - result)` do not, for the result is rounded.",
     "At their poles `digamma` and `polygamma` have infinite slopes, and the latter infinite values; torch's are the "
-    "large numbers that come of a rounded π. Where `i0` overflows its slope is NaN, torch's infinite; so is that of "
-    "`special.zeta` for an `other` that is not positive.",
+    "large numbers that come of a rounded π. The slope of `special.zeta` is NaN for an `other` that is not positive; "
+    "torch's is infinite.",
     "A fractional power is derived by itself; torch takes roots for the exponents 0.5 and -0.5 and C's `pow` for "
     "others, in its formulas, too, and so slopes at minus infinity and curvatures at -0 may differ.",
     "The mean beside an infinity that `var_mean` and `std_mean` give is infinite, as `mean`'s; torch's is NaN unless "

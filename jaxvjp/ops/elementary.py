@@ -99,6 +99,13 @@ def _entr(input):
     return rebind.function(inner, jnp.where(input < 0, -jnp.inf, inner))
 
 
+def _i0(input):
+    # Where it overflows so does the exponential, whose slope is infinite, too; the product's is infinity less infinity.
+    size = jnp.abs(input)
+    beyond = jnp.isinf(jnp.exp(size)) & jnp.isfinite(input)
+    return jnp.where(beyond, jnp.exp(size), _unscaled(scipy.i0e)(jnp.where(beyond, 0, input)))
+
+
 def _unscaled(scaled):
     """A Bessel function of its exponentially scaled form; `jnp.abs` would have the slope 1 at 0, where it has none."""
     return lambda x: jnp.exp(x * jax.lax.stop_gradient(jnp.sign(x))) * scaled(x)
@@ -184,9 +191,7 @@ ELEMENTARY = {
     "erfinv": Line(scipy.erfinv, "The number whose error function is `input`.", aliases="special.erfinv"),
     "lgamma": Line(_lgamma, "The logarithm of the magnitude of the gamma function.", aliases="special.gammaln"),
     "digamma": Line(_digamma, "The derivative of `lgamma`.", aliases="special.digamma special.psi"),
-    "i0": Line(
-        _unscaled(scipy.i0e), "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"
-    ),
+    "i0": Line(_i0, "The modified Bessel function of the first kind, of order 0.", aliases="special.i0"),
     "special_i0e": Line(scipy.i0e, "`exp(-|x|) * i0(x)`.", "input, result"),
     "special_i1": Line(
         _unscaled(scipy.i1e), "The modified Bessel function of the first kind, of order 1.", "input, result"

@@ -27,7 +27,7 @@ GROUPS = {
     "of one number": (
         [NUMBERS],
         """
-        exp2(x); rsqrt(x); atanh(x); lgamma(x); digamma(x); special.ndtri(x); special.entr(x); nan_to_num(x)
+        exp2(x); rsqrt(x); atanh(x); lgamma(x); digamma(x); special.ndtri(x); special.entr(x); nan_to_num(x); i0(x * 40)
         nn.functional.elu(x); nn.functional.celu(x, 2.0); nn.functional.gelu(x); pow(x, 0.5); pow(x, -1.5); xlogy(x, x)
         clamp(x, nan, 1.0); clamp(x, 1, -1); where(x > 0, x.log(), x * 0); abs(x * (1 + 0j)); angle(x * (1 + 0j))
         """,
@@ -61,6 +61,7 @@ DIFFERENT = {
     "pow(x, 0.5)": ({"curvature": 2}, "torch's slope is a root's, and its curvature that of C's pow"),
     "abs(x * (1 + 0j))": ({"curvature": 2}, "at 1e-30 it is that of a rounded quotient"),
     "angle(x * (1 + 0j))": ({"curvature": 2}, FORMULA),
+    "i0(x * 40)": ({"curvature": 4}, "torch's is the slope of its i1: NaN where that overflows, and of NaN a half"),
     "atan2(x, y)": ({"curvature": 4}, FORMULA),
     "xlogy(x, y)": ({"curvature": 4}, "torch's derivatives by x and y, and by y and x, differ"),
     "special.xlog1py(x, y)": ({"curvature": 2}, "as those of xlogy"),
