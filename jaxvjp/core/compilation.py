@@ -400,7 +400,8 @@ class _Trial:
             if more:
                 compiler, settings = setting(compiler), (*settings, setting.name)
                 candidates |= more
-                favoured += [settings] * setting.spares
+                if setting.spares:
+                    favoured.append(settings)
         if settings:
             timed = _seconds(candidates, operands)
             settings = min(timed, key=lambda each: timed[each] * (GAIN if each in favoured else 1))
