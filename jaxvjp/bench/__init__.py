@@ -152,7 +152,7 @@ def main(arguments: Sequence[str] = ()) -> int:
 
     `--ops` alone compares what recording an operation costs, `--first-use` what a new process's first gradient does.
     """
-    if list(arguments) in ([each] for each in OTHERS):
+    if len(arguments) == 1 and arguments[0] in OTHERS:
         return int(importlib.import_module(OTHERS[arguments[0]]).main())
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")

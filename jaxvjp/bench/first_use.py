@@ -1,7 +1,7 @@
 """What the first gradient costs in a new process, imports included: `python -m jaxvjp bench --first-use`, by hand.
 
-Each contender is a program of its own, run again and again in turns with the others; the medians are compared. Nothing
-of jaxvjp is imported here but what prints, and that only between the runs.
+Each contender is a program of its own, run as a process again and again, in turns with the others; the medians are
+compared. `terminal`, which prints them, comes before this room.
 """
 
 from __future__ import annotations
