@@ -16,6 +16,8 @@ from math import nan as nan
 from math import pi as pi
 from typing import Any
 
+import jax.numpy  # noqa: F401 - before the next lines, which are about our own rooms
+
 # The rows of the ops are objects enough for Python to search all of JAX for cycles, which takes as long as the rest of
 # this import and finds none.
 _collecting = gc.isenabled()
@@ -86,7 +88,6 @@ conversion.attach_methods()
 indexing.attach_methods()
 crossing.attach_methods()
 views.attach_methods()
-globals().update(functions.functions_in("function"))
 globals().update({each.name: each for each in dtypes.ALL})
 globals().update(dtypes.ALIASES)
 
@@ -159,12 +160,8 @@ LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
 """Names whose rooms are imported when they are first used."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in LATER:
-        return getattr(import_module(LATER[name]), name)
-    sentence = f"module 'jaxvjp' has no attribute '{name}'"
-    if name.startswith("__"):
-        raise AttributeError(sentence)
-    from jaxvjp.scripts.names import advice
+_published, __dir__ = functions.published("function", globals())
 
-    raise AttributeError(sentence + advice("torch", name))
+
+def __getattr__(name: str) -> Any:
+    return getattr(import_module(LATER[name]), name) if name in LATER else _published(name)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxvjp.creation import factory
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import get_default_dtype
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
@@ -35,4 +35,4 @@ def _frequencies(
 
 for _each in (fftfreq, rfftfreq):
     factory(_each, "fft")
-globals().update(functions_in("fft"))
+__getattr__, __dir__ = published("fft", globals())

@@ -266,6 +266,7 @@ def _documented(
     return function
 
 
+@cache
 def in_place_forms() -> dict[str, list[Op]]:
     """The rows of each in-place method, by its name without the last `_`."""
     found: dict[str, list[Op]] = {}
@@ -278,17 +279,65 @@ def in_place_forms() -> dict[str, list[Op]]:
     return found
 
 
-def functions_in(place: str) -> dict[str, Callable[..., Any]]:
-    """Every function that torch has at a place: "function" (torch itself), "linalg", "nn.functional", ..."""
-    own = {name: function_of(rows, name, place) for (where, name), rows in overloads().items() if where == place}
-    if place == "function":  # torch has `torch.exp_` too, for functions of one tensor
-        for name, rows in in_place_forms().items():
-            if all(len(row.operands) == 1 or row is fill for row in rows):
-                own[f"{name}_"] = in_place_of(rows, name)
+def _made(place: str, name: str) -> Callable[..., Any] | None:
+    """The function that follows from the rows that torch has at a place under a name; None if there are none."""
+    rows = overloads().get((place, name))
+    if rows is not None:
+        return function_of(rows, name, place)
+    rows = in_place_forms().get(name[:-1]) if place == "function" and name.endswith("_") else None
+    return in_place_of(rows, name[:-1]) if rows is not None and _of_one_tensor(rows) else None
+
+
+def _of_one_tensor(rows: list[Op]) -> bool:
+    """Whether torch has an in-place form as a function as well: `torch.exp_`."""
+    return all(len(row.operands) == 1 or row is fill for row in rows)
+
+
+def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Gives a module, whose namespace is `module`, every function that torch has at a place, such as "linalg".
+
+    What follows from rows is made when it is first asked for: of several hundred functions a program uses a few. That
+    is what the two results do, which are to be the module's `__getattr__` and `__dir__`.
+    """
     for (where, name), function in PUBLISHED.items():
         if where == place:
-            own[name] = writing_out(function, name) if function in WRITING_OUT else function
-    return own
+            module[name] = writing_out(function, name) if function in WRITING_OUT else function
+
+    def getattr_(name: str) -> Any:
+        function = _made(place, name)
+        if function is not None:
+            module[name] = function
+            return function
+        sentence = f"module '{module['__name__']}' has no attribute '{name}'"
+        if name.startswith("__"):
+            raise AttributeError(sentence)  # a protocol that somebody asks for
+        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
+
+        raise AttributeError(sentence + advice("torch" if place == "function" else f"torch.{place}", name))
+
+    def dir_() -> list[str]:
+        own = {name for where, name in overloads() if where == place}
+        if place == "function":
+            own |= {f"{name}_" for name, rows in in_place_forms().items() if _of_one_tensor(rows)}
+        return sorted(own | {*module})
+
+    return getattr_, dir_
+
+
+class Unmade:
+    """Stands on `Tensor` for a method that is made when it is first asked for."""
+
+    __slots__ = ("make", "name", "rows")
+
+    def __init__(self, make: Callable[[Sequence[Op], str], Callable[..., Any]], rows: Sequence[Op], name: str) -> None:
+        self.make = make
+        self.rows = rows
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        method: Any = self.make(self.rows, self.name)
+        setattr(Tensor, method.__name__, method)
+        return method.__get__(tensor, owner)
 
 
 def attach_methods() -> None:
@@ -298,10 +347,10 @@ def attach_methods() -> None:
             setattr(Tensor, name, function)
     for (place, name), rows in overloads().items():
         if place == "method":
-            setattr(Tensor, name, method_of(rows, name))
+            setattr(Tensor, name, Unmade(method_of, rows, name))
     for row in REGISTRY.values():
         if row.operator:
             for name, method in operators_of(row).items():
                 setattr(Tensor, name, method)
     for name, rows in in_place_forms().items():
-        setattr(Tensor, name + "_", in_place_of(rows, name))
+        setattr(Tensor, name + "_", Unmade(in_place_of, rows, name))

@@ -1,6 +1,6 @@
 """torch's `linalg`: linear algebra, one row of `ops` each. `functions` comes before this room."""
 
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 from jaxvjp.ops.matrices import LinAlgError as LinAlgError
 
-globals().update(functions_in("linalg"))
+__getattr__, __dir__ = published("linalg", globals())

@@ -16,7 +16,7 @@ from typing import Any
 from jaxvjp.application import apply
 from jaxvjp.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 from jaxvjp.ops.reduction import linalg_vector_norm
 from jaxvjp.properties import iinfo
 from jaxvjp.publishing import public
@@ -332,4 +332,4 @@ def normalize(
     return quotient
 
 
-globals().update(functions_in("masked"))
+__getattr__, __dir__ = published("masked", globals())

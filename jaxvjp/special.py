@@ -1,5 +1,5 @@
 """torch's `special`: special functions, one row of `ops` each. `functions` comes before this room."""
 
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 
-globals().update(functions_in("special"))
+__getattr__, __dir__ = published("special", globals())

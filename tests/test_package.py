@@ -72,6 +72,29 @@ print({k for k in before if jax.config.values[k] != before[k]})
     assert run_python(code).strip() == "set()"
 
 
+def test_what_follows_from_a_row_is_made_when_it_is_first_asked_for():
+    code = """
+import jaxvjp
+from jaxvjp.functions import Unmade
+from jaxvjp.ops.op import REGISTRY
+
+read = [row for row in REGISTRY.values() if "parameters" in vars(row)]
+assert len(read) < 50
+methods = vars(jaxvjp.Tensor)
+waiting = [name for name, each in methods.items() if isinstance(each, Unmade)]
+assert len(waiting) > 350 and {"sin", "exp_"} <= {*waiting}
+
+assert {"sin", "exp_", "tensor"} <= {*dir(jaxvjp)} and "svd" in dir(jaxvjp.linalg)
+assert "sin" not in vars(jaxvjp) and "svd" not in vars(jaxvjp.linalg)
+assert jaxvjp.sin is jaxvjp.sin is vars(jaxvjp)["sin"] and jaxvjp.linalg.svd is vars(jaxvjp.linalg)["svd"]
+
+x = jaxvjp.tensor(1.0)
+assert x.cos().item() == jaxvjp.Tensor.cos(x).item() and x.exp_() is x
+print(*[name for name in waiting if not isinstance(methods[name], Unmade)])
+"""
+    assert run_python(code).split() == ["cos", "exp_"]
+
+
 def test_every_public_name_is_there_and_documented():
     for name in jaxvjp.__all__:
         assert hasattr(jaxvjp, name)

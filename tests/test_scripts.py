@@ -104,9 +104,14 @@ REFUSED = {
     "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
+    "import jaxvjp; jaxvjp.linalg.ldl_solve": (
+        AttributeError,
+        "module 'jaxvjp.linalg' has no attribute 'ldl_solve'",
+    ),
     "import jaxvjp; jaxvjp.hash_tensor": (AttributeError, "module 'jaxvjp' has no attribute 'hash_tensor'"),
 }
 NOT_TORCHS = {
+    "import jaxvjp; jaxvjp.linalg.nonsense": (AttributeError, "module 'jaxvjp.linalg' has no attribute 'nonsense'"),
     "import torch; torch.nonsense": (AttributeError, "module 'torch' has no attribute 'nonsense'"),
     "import torch; torch.counters": (AttributeError, "module 'torch' has no attribute 'counters'"),
     "import torch; torch.__nonsense__": (AttributeError, "module 'torch' has no attribute '__nonsense__'"),

@@ -12,6 +12,6 @@ import jaxvjp.nn.native
 import jaxvjp.nn.numbered
 import jaxvjp.nn.running
 import jaxvjp.nn.tables  # noqa: F401
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 
-globals().update(functions_in("nn.functional"))
+__getattr__, __dir__ = published("nn.functional", globals())

@@ -31,7 +31,7 @@ import math
 import typing
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -176,54 +176,10 @@ class Op:
         numbers: WRAPPED, OPMATH or CHECKED, as torch's kernel of the op has it. SCALAR ones, such as `alpha`, are never
             wrapped, but checked; a tensor without dimensions that stands where a number may is to OPMATH one, too.
 
-    Attributes:
-        function: arrays and statics to an array or a tuple of arrays; pure and traceable.
-        parameters: all of them, in torch's order.
-        operands: names of the array parameters; a name that starts with `*` takes any number.
-        roles: what each operand may be.
-        statics: the static parameters; their values, in this order, are a node's `static`.
-        structured: whether operands may be left out or come as sequences. The static values then end with the *form*:
-            per operand None where it is left out, () for one array, n for a sequence of n; and `inputs` has but what
-            is there.
-        by_name: whether `call` hands the operands over by name.
-        mixed: whether some operands take no part in promotion.
-        carries_program: whether a static argument may be a whole program, as that of a pullback is.
+    What follows from the function's signature is read when it is first asked for: of the several hundred rows a
+    program uses a few. `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and
+    traceable.
     """
-
-    __slots__ = (
-        "aliases",
-        "apart",
-        "arities",
-        "by_name",
-        "carries_program",
-        "differentiable",
-        "function",
-        "grad_fn",
-        "inplace",
-        "inspects",
-        "layout",
-        "mixed",
-        "name",
-        "numbers",
-        "operands",
-        "operator",
-        "out",
-        "parameters",
-        "promotion",
-        "public",
-        "refuse",
-        "refuse_out",
-        "returns",
-        "rewrite",
-        "roles",
-        "rounds_once",
-        "saves",
-        "several",
-        "static_names",
-        "statics",
-        "structured",
-        "write",
-    )
 
     def __init__(
         self,
@@ -259,9 +215,9 @@ class Op:
             public = self.namespace or "method function"
         self.public = frozenset(public.split())
         self.promotion = promotion
-        self.saves = tuple(Saved(*each.split(" for ")) for each in saves.split(", ") if each)
+        self._saves = saves
+        self._returns = returns
         self.grad_fn = grad_fn or backward_name(self.torch_name)
-        self.returns = return_type(self.torch_name, returns) if returns else None
         self.arities = arities
         self.out = write is None if out is None else out
         self.refuse_out = refuse_out
@@ -277,18 +233,67 @@ class Op:
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
         self.numbers = numbers
-        self.parameters = tuple(map(_parameter, inspect.signature(function, eval_str=True).parameters.values()))
-        taking = [each for each in self.parameters if each.role]
-        self.operands = tuple(each.name for each in taking)
-        self.roles = tuple(each.role for each in taking)
-        self.statics = tuple(each for each in self.parameters if not each.role)
-        self.static_names = tuple(each.name for each in self.statics)
-        self.structured = any(each.default is None or each.role in (TENSORS, SPREAD) for each in taking)
-        # Statics are handed over by name; so are the operands, unless they are the first parameters.
-        leading = [each for each in self.parameters[: len(taking)] if each.positional]
-        self.by_name = self.structured or leading != taking
-        self.mixed = any(each.role in (SCALAR, KEPT) for each in taking)
-        self.carries_program = any(each.kind is None for each in self.statics)
+
+    @cached_property
+    def saves(self) -> tuple[Saved, ...]:
+        return tuple(Saved(*each.split(" for ")) for each in self._saves.split(", ") if each)
+
+    @cached_property
+    def returns(self) -> Any:
+        return return_type(self.torch_name, self._returns) if self._returns else None
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """All of them, in torch's order."""
+        return tuple(map(_parameter, inspect.signature(self.function, eval_str=True).parameters.values()))
+
+    @cached_property
+    def _taking(self) -> list[Parameter]:
+        return [each for each in self.parameters if each.role]
+
+    @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """Names of the array parameters; a name that starts with `*` takes any number."""
+        return tuple(each.name for each in self._taking)
+
+    @cached_property
+    def roles(self) -> tuple[str, ...]:
+        """What each operand may be."""
+        return tuple(each.role for each in self._taking)
+
+    @cached_property
+    def statics(self) -> tuple[Parameter, ...]:
+        """The static parameters; their values, in this order, are a node's `static`."""
+        return tuple(each for each in self.parameters if not each.role)
+
+    @cached_property
+    def static_names(self) -> tuple[str, ...]:
+        return tuple(each.name for each in self.statics)
+
+    @cached_property
+    def structured(self) -> bool:
+        """Whether operands may be left out or come as sequences.
+
+        The static values then end with the *form*: per operand None where it is left out, () for one array, n for a
+        sequence of n; and `inputs` has but what is there.
+        """
+        return any(each.default is None or each.role in (TENSORS, SPREAD) for each in self._taking)
+
+    @cached_property
+    def by_name(self) -> bool:
+        """Whether `call` hands over by name not only statics but operands, for those are not the first parameters."""
+        leading = [each for each in self.parameters[: len(self._taking)] if each.positional]
+        return self.structured or leading != self._taking
+
+    @cached_property
+    def mixed(self) -> bool:
+        """Whether some operands take no part in promotion."""
+        return any(each.role in (SCALAR, KEPT) for each in self._taking)
+
+    @cached_property
+    def carries_program(self) -> bool:
+        """Whether a static argument may be a whole program, as that of a pullback is."""
+        return any(each.kind is None for each in self.statics)
 
     @property
     def torch_name(self) -> str:

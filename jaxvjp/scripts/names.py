@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-import inspect
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -70,7 +69,9 @@ def covers(place: str, name: str) -> bool:
         return True
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
-    found = inspect.getattr_static(owner_of(place), name, None)  # no `__getattr__`, which asks here for advice
+    owner = owner_of(place)
+    # A module's `__getattr__` asks here for advice about what is not in its `__dir__`.
+    found = getattr(owner, name, None) if name in dir(owner) else None
     # A room that happens to have a name of torch's is no answer: `torch.storage`.
     return found is not None and not isinstance(found, ModuleType)
 

@@ -35,7 +35,7 @@ class StandIn(ModuleType):
         if not name.startswith("__"):
             if covers(place, name):
                 # Where a module and what it is for have one name, as with `autograd.gradcheck`, torch shows the latter.
-                found = vars(counterpart(place)).get(name)
+                found = getattr(counterpart(place), name, None)
                 return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
             raise AttributeError(f"module '{place}' has no attribute '{name}'" + advice(place, name))
         if name == "__all__":

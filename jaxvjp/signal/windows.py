@@ -15,7 +15,7 @@ import numpy as np
 from jaxvjp.creation import factory
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import float32, float64, get_default_dtype
-from jaxvjp.functions import functions_in
+from jaxvjp.functions import published
 from jaxvjp.windowing import Array, cosines
 
 
@@ -137,4 +137,4 @@ def nuttall(M: int, *, sym: bool = True) -> Array:
     return general_cosine(M, a=[0.3635819, 0.4891775, 0.1365995, 0.0106411], sym=sym)
 
 
-globals().update(functions_in("signal.windows"))
+__getattr__, __dir__ = published("signal.windows", globals())
