@@ -781,6 +781,31 @@ def test_later_calls_record_nothing_and_compile_nothing():
     assert losses == sorted(losses, reverse=True)
 
 
+def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
+    x = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
+
+    @jaxvjp.jit
+    def step(depth, rate=1.0):
+        x.grad = None
+        z = x
+        for _ in range(depth):
+            z = z * z
+        (rate * z).sum().backward()
+        return x.grad
+
+    calls = [((depth,), named) for depth in range(1, 7) for named in ({}, {"rate": 2.0})]
+    expected = [step(*given, **named).tolist() for given, named in calls]
+    for _ in range(20):
+        for given, named in calls:
+            step(*given, **named)
+    monkeypatch.setattr(type(step), "_stage", None)
+    monkeypatch.setattr("jaxvjp.staging.variant.Variant.run", None)
+    assert [step(*given, **named).tolist() for given, named in calls] == expected
+    monkeypatch.undo()
+    assert step(1, float("nan")).isnan().all()
+    assert step(True).tolist() == expected[0]
+
+
 BATCHES = iter([1.0])
 TABLE = np.zeros((200, 200))
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import itertools
 import json
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -30,13 +32,14 @@ ROUNDS = 15
 ROUND_SECONDS = 0.02
 
 TORCH, BY_HAND, OURS, STAGED = "torch", "by hand", "jaxvjp", "jit"
+AS_A_WHOLE = (BY_HAND, STAGED)
 
 
 def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
     """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
 
     Steps take turns in rounds, once they have been called `warm` times; a `fresh` step, which is another program at
-    each call, is timed call by call. By hand there is then nothing to warm up.
+    each call, is timed call by call. Where it is compiled as a whole there is then nothing to warm up.
     """
     history.programs.clear()
     first: dict[str, float] = {}
@@ -45,7 +48,7 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
         start = time.perf_counter()
         _finish(step())
         first[name] = time.perf_counter() - start
-        for _ in range(0 if fresh and name == BY_HAND else warm):
+        for _ in range(0 if fresh and name in AS_A_WHOLE else warm):
             _finish(step())
         if name == OURS:
             programs = [each for _, each in history.programs]
@@ -80,22 +83,42 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
     }
 
 
-def _staged(workload: Workload) -> tuple[Step | None, str]:
-    """The imperative step under `jaxvjp.jit`, or None and why it cannot be staged."""
-    step = jaxvjp.jit(workload.imperative(jaxvjp, *workload.data))
-    try:
-        step()
-    except jaxvjp.UnstageableError as error:
-        return None, str(error).partition("\n")[0]
-    return step, ""
+def contenders(workload: Workload, torch: Any) -> dict[str, Step]:
+    """A step for each contender, which takes no arguments."""
+    steps = {
+        BY_HAND: workload.by_hand(*workload.data),
+        OURS: _computing(workload.imperative(jaxvjp, *workload.data)),
+        STAGED: jaxvjp.jit(workload.imperative(jaxvjp, *workload.data)),
+    }
+    if torch is not None:
+        steps = {TORCH: workload.imperative(torch, *workload.data), **steps}
+    if workload.given is not None:
+        for name, step in steps.items():
+            given = workload.given()
+            # Of lengths never seen, the warm contenders have seen so many others.
+            skipped = itertools.islice(given, workload.warm if workload.fresh and name in AS_A_WHOLE else 0, None)
+            steps[name] = partial(_with_next, step, skipped)
+    return {name: partial(_reading, step) if workload.reads else step for name, step in steps.items()}
+
+
+def _with_next(step: Step, given: Iterator[Any]) -> Any:
+    return step(next(given))
+
+
+def _reading(step: Step) -> Any:
+    loss, *others = step()
+    loss.item()
+    return others
 
 
 def _computing(step: Step) -> Step:
-    """A step that is recorded, with its result computed even where nobody reads it, as it is with the others."""
+    """A step that is recorded, with its results computed even where nobody reads them, as it is with the others."""
 
-    def computed() -> Any:
-        result = step()
-        return result.value if isinstance(result, jaxvjp.Tensor) else result
+    def computed(*given: Any) -> Any:
+        result = step(*given)
+        for each in result if type(result) is tuple else (result,):
+            _ = each.value
+        return result
 
     return computed
 
@@ -112,25 +135,19 @@ def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
     """The figures of each workload, with its name."""
     results = []
     for workload in terminal.progress(chosen, "measuring"):
-        steps = {} if torch is None else {TORCH: workload.imperative(torch, *workload.data)}
-        ours = _computing(workload.imperative(jaxvjp, *workload.data))
-        steps |= {BY_HAND: workload.by_hand(*workload.data), OURS: ours}
-        staged, refused = _staged(workload)
-        if staged is not None:
-            steps[STAGED] = staged
-        results.append({"workload": workload.name, "refused": refused, **measure(steps, workload.warm, workload.fresh)})
+        steps = contenders(workload, torch)
+        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
     return results
 
 
 def _row(result: dict[str, Any]) -> list[str]:
     seconds, first = result["seconds"], result["first"]
     ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
-    staged = f"{seconds[STAGED] / seconds[BY_HAND]:.2f}" if STAGED in seconds else "-"
     return [
         result["workload"],
         *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS, STAGED)],
         *ratios,
-        staged,
+        f"{seconds[STAGED] / seconds[BY_HAND]:.2f}",
         result["way"],
         f"{result['compiles']:g}",
         f"{result['dispatches']:g}",
@@ -171,9 +188,6 @@ def main(arguments: Sequence[str] = ()) -> int:
     form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
     print(f"on {device.platform} ({device.device_kind}), jaxvjp {form}")
     terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
-    for each in results:
-        if each["refused"]:
-            print(f"jit, {each['workload']}: {each['refused']}")
     if torch is not None and results:
         logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
         print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")

@@ -16,11 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 Array = np.ndarray[Any, Any]
-Step = Callable[[], Any]
-
-
-SEEN = 100
-"""Lengths that have come before those of the loop of a length never seen."""
+Step = Callable[..., Any]
 
 
 class Workload(NamedTuple):
@@ -31,6 +27,8 @@ class Workload(NamedTuple):
         data: NumPy's arrays, the same for all contenders.
         imperative: `(torch, *data)` to a step, for a module that plays torch.
         by_hand: `(*data)` to a step.
+        given: what each call of a step is given, one after the other; nothing, if there is none.
+        reads: whether the first of a step's results, its loss, is read as a number.
         warm: calls before a step counts as warm.
         fresh: whether every call is another program, so that a step is not to be repeated before it is timed.
     """
@@ -39,6 +37,8 @@ class Workload(NamedTuple):
     data: tuple[Any, ...]
     imperative: Callable[..., Step]
     by_hand: Callable[..., Step]
+    given: Callable[[], Iterator[Any]] | None = None
+    reads: bool = False
     warm: int = 30
     fresh: bool = False
 
@@ -109,8 +109,8 @@ def weighted_by_hand(a: Any, b: Any, c: Any, v: Any) -> Any:
 # Chains of elementwise operations: of a scalar loss, the value and the gradient.
 
 
-def loss_of(function: Callable[[Any, Any], Any], read: bool = False) -> Callable[..., Step]:
-    """An imperative step that differentiates the sum of `function(namespace, x)`; `read` reads the loss."""
+def loss_of(function: Callable[[Any, Any], Any], kept: bool = False) -> Callable[..., Step]:
+    """An imperative step that differentiates the sum of `function(namespace, x)`; if `kept`, it gives that, too."""
 
     def make(torch: Any, x_data: Array) -> Step:
         (x,) = _leaves(torch, [x_data])
@@ -119,9 +119,7 @@ def loss_of(function: Callable[[Any, Any], Any], read: bool = False) -> Callable
             x.grad = None
             loss = function(torch, x).sum()
             loss.backward()
-            if read:
-                loss.item()
-            return x.grad
+            return (loss, x.grad) if kept else x.grad
 
         return step
 
@@ -307,13 +305,13 @@ def pullback_of_rows_by_hand(x: Any, y: Any, w: Any, v: Any) -> Any:
 # Loops.
 
 
-def varying(torch: Any, x_data: Array, depths: Iterator[int]) -> Step:
+def varying(torch: Any, x_data: Array) -> Step:
     (x,) = _leaves(torch, [x_data])
 
-    def step() -> Any:
+    def step(depth: int) -> Any:
         x.grad = None
         z = x
-        for _ in range(next(depths)):
+        for _ in range(depth):
             z = torch.sin(z) * 1.1 + z
         z.sum().backward()
         return x.grad
@@ -321,7 +319,7 @@ def varying(torch: Any, x_data: Array, depths: Iterator[int]) -> Step:
     return step
 
 
-def varying_by_hand(x: Any, depths: Iterator[int]) -> Step:
+def varying_by_hand(x: Any) -> Step:
     @partial(jax.jit, static_argnums=1)
     def step(x: Any, depth: int) -> Any:
         def f(z: Any) -> Any:
@@ -332,18 +330,7 @@ def varying_by_hand(x: Any, depths: Iterator[int]) -> Step:
         return jax.value_and_grad(f)(x)
 
     array = jax.device_put(x)
-    return lambda: step(array, next(depths))
-
-
-class Depths:
-    """A new depth at each step, the same for every contender: from 1 up to `most`, then again."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-
-    def __iter__(self) -> Iterator[int]:
-        while True:
-            yield from range(1, self.most + 1)
+    return lambda depth: step(array, depth)
 
 
 def hooked(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
@@ -408,7 +395,13 @@ def workloads() -> list[Workload]:
         Workload("x * 2 ten times, 3 floats", (_normal(3), v), doubling, jitted(doubling_by_hand)),
         Workload("3a + 2b² + log c", (_normal(3), _normal(3), positive, v), weighted, jitted(weighted_by_hand)),
         Workload("61 tiny operations, 8 floats", (_normal(8),), loss_of(tiny), loss_of_by_hand(tiny)),
-        Workload("chain 50 deep, 1,000 floats", (short,), loss_of(chain(50), read=True), loss_of_by_hand(chain(50))),
+        Workload(
+            "chain 50 deep, 1,000 floats",
+            (short,),
+            loss_of(chain(50), kept=True),
+            loss_of_by_hand(chain(50)),
+            reads=True,
+        ),
         Workload("chain 10 deep, 1,000,000 floats", (long,), loss_of(chain(10)), loss_of_by_hand(chain(10))),
         Workload("elementwise, 2,000,000 floats", (_normal(2_000_000),), loss_of(wide), loss_of_by_hand(wide)),
         Workload(
@@ -461,17 +454,19 @@ def workloads() -> list[Workload]:
         ),
         Workload(
             "loop of varying length, 1 to 40",
-            (_normal(8), Depths(40)),
-            lambda torch, x, depths: varying(torch, x, iter(depths)),
-            lambda x, depths: varying_by_hand(x, iter(depths)),
+            (_normal(8),),
+            varying,
+            varying_by_hand,
+            given=lambda: itertools.cycle(range(1, 41)),
             warm=3 * 40,
         ),
         Workload(
             "loop of a length never seen",
-            (_normal(8), Depths(10**9)),
-            lambda torch, x, depths: varying(torch, x, iter(depths)),
-            lambda x, depths: varying_by_hand(x, itertools.islice(depths, SEEN, None)),
-            warm=SEEN,
+            (_normal(8),),
+            varying,
+            varying_by_hand,
+            given=lambda: itertools.count(1),
+            warm=100,
             fresh=True,
         ),
         Workload(

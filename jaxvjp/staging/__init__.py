@@ -36,7 +36,7 @@ from jaxvjp.tensor import Tensor
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
 PATHS = 4
-"""Warm paths that are tried one after the other."""
+"""Warm paths that are tried one after the other, of calls that look alike."""
 VARIANTS = 64
 """Programs that one staged function remembers at the most: for other shapes, numbers, states. Then it begins anew."""
 
@@ -47,7 +47,7 @@ class Staged:
 
     Attributes:
         _variants: for each signature of the arguments its programs, the last first; None where none can be.
-        _warm: flat functions that stand for those of the programs that are hot.
+        _warm: flat functions that stand for those of the programs that are hot, by what the calls look like.
         _hot: the one of them that fitted last.
         _left: whether the last run of the Python has left a tensor behind.
     """
@@ -61,7 +61,7 @@ class Staged:
     def _forget(self) -> None:
         """Begins anew: nothing is remembered."""
         self._variants: dict[Any, list[Variant] | None] = {}
-        self._warm: list[Callable[..., Any]] = []
+        self._warm: dict[Any, list[Callable[..., Any]]] = {}
         self._hot: Callable[..., Any] = cold
         self._left = False
 
@@ -84,7 +84,7 @@ class Staged:
         return result if result is not Miss else self._in_general(given, named)
 
     def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for warm in self._warm:
+        for warm in self._warm.get(_look(given, named), ()):
             if warm is not self._hot:
                 result = warm(given, named)
                 if result is not Miss:
@@ -112,16 +112,17 @@ class Staged:
             if tensors is not None:
                 result = variant.run(tensors)
                 if variant.calls % HOT == 0:
-                    self._write_down(variant, tensors, arguments, structure)
+                    found = warm_path(variant, tensors, arguments, structure)
+                    if found is not None:
+                        self._keep(found, variant, _look(given, named))
                 return result
         return self._stage(key, arguments, given, named)
 
-    def _write_down(self, variant: Variant, tensors: list[Any], arguments: list[Any], structure: Any) -> None:
-        """Makes the warm path of a variant that is hot, anew if its last one did not fit any more."""
-        found = warm_path(variant, tensors, arguments, structure)
-        if found is not None:
-            self._warm = [found, *[each for each in self._warm if each is not variant.warm]][:PATHS]
-            self._hot = variant.warm = found
+    def _keep(self, warm: Callable[..., Any], variant: Variant, look: Any) -> None:
+        """Takes up the warm path of a variant, instead of its last one if that did not fit any more."""
+        others = [each for each in self._warm.get(look, ()) if each is not variant.warm]
+        self._warm[look] = [warm, *others][:PATHS]
+        self._hot = variant.warm = warm
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
@@ -171,6 +172,15 @@ OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
 """Types whose values, where they are equal, mean the same to a step."""
+SHOWN = frozenset([*VALUES, float])
+
+
+def _look(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """What a call looks like at a glance: its numbers and texts, and the types of what else it is given."""
+    shown = [each if type(each) in SHOWN else type(each) for each in given]
+    if named:
+        shown += [(name, each if type(each) in SHOWN else type(each)) for name, each in named.items()]
+    return tuple(shown)
 
 
 def _signature(value: Any) -> Any:
