@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -80,9 +82,7 @@ def tuple_of(operation: Op, node: Node) -> Any:
     fields = () if operation.returns is None else operation.returns._fields
     if operation.refuse is not None and len(tensors) > max(len(fields), 1):
         tensors, verdict = tensors[:-1], tensors[-1]
-        values = known_values(verdict.node)
-        if values is not None:
-            operation.refuse(values)
+        inspect(verdict.node, operation.refuse)
         if not fields:
             return tensors[0]
     return tensors if operation.returns is None else operation.returns(*tensors)
@@ -117,22 +117,24 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
     assert operation.inspects is not None
     name, check = operation.inspects
     node = nodes[operation.operands.index(name)]
-    values = None if node is None else known_values(node)
-    if values is not None:
+    if node is not None:
         shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
-        check(values, shapes, **dict(zip(operation.static_names, static, strict=False)))
+        inspect(node, partial(check, shapes=shapes, **dict(zip(operation.static_names, static, strict=False))))
 
 
-def known_values(node: Node) -> np.ndarray[Any, Any] | None:
-    """The values of a node, computed if need be; None where they differ, between the examples of a `vmap` or from one
-    call of a staged step to another."""
-    if staging().journal is not None:
-        return None
-    if node.value is None:
-        if node.operation is None or any(batch.holds(node) for batch in transforming().batches):
-            return None
-        evaluate((node,))
-    return np.asarray(node.value)
+def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
+    """Has `check` look at the values of a node, computed if need be; a staged step has it look at every call.
+
+    Inside `vmap`, where each example has its own, nobody looks.
+    """
+    if node.value is None and (node.operation is None or any(each.holds(node) for each in transforming().batches)):
+        return
+    journal = staging().journal
+    if journal is not None:
+        journal.inspections.append((node, check))
+        return
+    evaluate((node,))
+    check(np.asarray(node.value))
 
 
 def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -9,12 +9,12 @@ program for every i. Tensors and masks among the parts gather (`index`) from tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.application import apply_in_place, known_values
+from jaxvjp.application import apply_in_place, inspect
 from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.promotion import converted
 from jaxvjp.core.record import leaf, record
@@ -253,11 +253,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
 def _gathered(part: Tensor, rest: list[int], place: int) -> tuple[int, list[Node | None]]:
     """How many dimensions a tensor in a key takes, and the positions that it gives in them."""
     if part.dtype not in (bool_, uint8):
-        values = known_values(part.node)
-        if values is not None:
-            for extreme in (values.min(initial=0), values.max(initial=0)):
-                if values.size and not -rest[0] <= extreme < rest[0]:
-                    raise IndexError(f"index {extreme} is out of bounds for dimension {place} with size {rest[0]}")
+        inspect(part.node, partial(_check_positions, size=rest[0], dim=place))
         return 1, [part.node]
     shape = list(part.shape)
     if shape != rest[: len(shape)]:
@@ -269,6 +265,12 @@ def _gathered(part: Tensor, rest: list[int], place: int) -> tuple[int, list[Node
     found = np.nonzero(np.atleast_1d(np.asarray(part.value)))
     nodes: list[Node | None] = [leaf(each.astype(np.int64), Aval(each.shape, int64)) for each in found]
     return len(shape), nodes if shape else nodes[:0]
+
+
+def _check_positions(positions: Any, size: int, dim: int) -> None:
+    for extreme in (positions.min(initial=0), positions.max(initial=0)):
+        if positions.size and not -size <= extreme < size:
+            raise IndexError(f"index {extreme} is out of bounds for dimension {dim} with size {size}")
 
 
 def _together(positions: list[Node | None]) -> list[Node | None]:

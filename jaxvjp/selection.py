@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.application import apply, known_values
+from jaxvjp.application import apply, inspect
 from jaxvjp.core.record import leaf
 from jaxvjp.devices import put
 from jaxvjp.dtypes import bool_, dtype, int32, int64
@@ -194,13 +194,15 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 def _quantile(name: str, row: Op) -> None:
+    def check(ranks: Any) -> None:
+        if not ((ranks >= 0) & (ranks <= 1)).all():
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+
     def function(
         input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
         if isinstance(q, Tensor):
-            ranks = known_values(q.node)
-            if ranks is not None and not ((ranks >= 0) & (ranks <= 1)).all():
-                raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+            inspect(q.node, check)
             if interpolation != "linear":
                 q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
         elif not 0 <= q <= 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import pytest
 
 import jaxvjp
 from jaxvjp.core.versions import next_serial
+from jaxvjp.staging.warm import cold
 from tests.oracle import agreement_of, programs_of
 
 
@@ -804,6 +806,79 @@ def test_numbers_that_come_again_have_their_warm_paths(monkeypatch):
     monkeypatch.undo()
     assert step(1, float("nan")).isnan().all()
     assert step(True).tolist() == expected[0]
+
+
+def language_model(derived):
+    """A training step on numbers of words; if `derived`, on parts of a text, which the step takes apart itself."""
+    table = jaxvjp.tensor(np.random.default_rng(0).normal(size=(300, 300)), requires_grad=True, dtype=jaxvjp.float32)
+    functional = jaxvjp.nn.functional
+
+    def step(words, targets):
+        if derived:
+            words, targets = words[:-1], targets[1:]
+        table.grad = None
+        loss = functional.cross_entropy(functional.embedding(words, table) @ table, targets)
+        loss.backward()
+        with jaxvjp.no_grad():
+            table.sub_(0.1 * table.grad)
+        return loss.detach()
+
+    return table, step
+
+
+@pytest.mark.parametrize("derived", [False, True])
+def test_numbers_out_of_range_raise_at_every_call(derived):
+    table, step = language_model(derived)
+    expected, eager = language_model(derived)
+    staged = jaxvjp.jit(step)
+    text, other = jaxvjp.tensor([1, 2, 3, 0]), jaxvjp.tensor([3, 299, 1, 4])
+    for call in range(30):
+        assert staged(text, other).item() == pytest.approx(eager(text, other).item(), rel=1e-4), call
+        if call in (0, 5, 20):  # run as Python, as a program, as a warm one
+            before, version = table.detach().clone().tolist(), table._version
+            with pytest.raises(IndexError, match="Target 300 is out of bounds"):
+                staged(text, jaxvjp.tensor([0, 1, 300, 2]))
+            with pytest.raises(IndexError, match="index out of range in self"):
+                staged(jaxvjp.tensor([0, -1, 1, 2]), text)
+            assert (table.tolist(), table._version) == (before, version)
+    assert np.allclose(table.tolist(), expected.tolist(), atol=1e-4)
+    assert staged._hot is not cold
+
+
+def test_numbers_out_of_range_raise_where_a_result_is_differentiated():
+    table = jaxvjp.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+
+    @jaxvjp.jit
+    def model(words):
+        return jaxvjp.nn.functional.embedding(words[1:] * 1, table) + jaxvjp.nn.functional.embedding(words, table)[1:]
+
+    for _ in range(12):
+        model(jaxvjp.tensor([0, 1, 1])).sum().backward()
+        for wrong in ([0, 1, 2], [0, -1, 1], [5, 1, 1]):
+            with pytest.raises(IndexError, match="index out of range"):
+                model(jaxvjp.tensor(wrong))
+    assert table.grad.tolist() == [[0.0, 0.0], [48.0, 48.0]]
+
+
+@pytest.mark.parametrize("fullgraph", [True, False])
+def test_what_an_op_refuses_it_refuses_in_a_staged_step_as_well(fullgraph):
+    @functools.partial(jaxvjp.jit, fullgraph=fullgraph)
+    def step(matrix, divisor):
+        ones = jaxvjp.ones(2, dtype=jaxvjp.int64)
+        solved = jaxvjp.linalg.inv(matrix), ones // divisor, ones[divisor - 1]
+        if not fullgraph:
+            solved[0].sum().item()  # which only Python can do
+        return solved
+
+    good, one = jaxvjp.tensor([[2.0, 0.0], [0.0, 1.0]]), jaxvjp.tensor([1, 2])
+    for _ in range(12):
+        assert step(good, one)[1].tolist() == [1, 0]
+        with pytest.raises(jaxvjp.linalg.LinAlgError, match="singular"):
+            step(good * 0, one)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            step(good, one * 0)
+        with pytest.raises(IndexError, match="out of bounds"):
+            step(good, one + 2)
 
 
 BATCHES = iter([1.0])

@@ -1,20 +1,22 @@
 """Losses that take numbers of classes. `functions` comes before this room.
 
-The numbers are read when the function is called, so that one out of range raises there, as in torch, and not later or
-never: inside a compiled program an index out of range is an index that reads something else. Where they cannot be read,
-inside `vmap`, they are taken as they are.
+The numbers are looked at when the function is called, and at each call of a staged step, so that one out of range
+raises there, as in torch, and not later or never: inside a compiled program an index out of range is an index that
+reads something else. Inside `vmap`, where nobody can look, they are taken as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from jaxvjp.application import apply
-from jaxvjp.core.modes import transforming
+from jaxvjp.application import apply, inspect
 from jaxvjp.core.record import leaf
 from jaxvjp.dtypes import int64
+from jaxvjp.ops.indexing import refuse_outside
 from jaxvjp.ops.neural import classification
 from jaxvjp.ops.neural.convolution import linear
 from jaxvjp.ops.neural.loss import chosen_reduction
@@ -25,30 +27,17 @@ from jaxvjp.tensor import Tensor, wrap
 Numbers = np.ndarray[Any, Any]
 
 
-def read(tensor: Tensor) -> Numbers | None:
-    """The values of a tensor of numbers; None inside `vmap`, where each example has its own."""
-    if any(batch.holds(tensor.node) for batch in transforming().batches):
-        return None
-    return np.asarray(tensor.value)
-
-
-def outside(tensor: Tensor, bound: int, allowed: int | None = None) -> int | None:
-    """The first of the numbers that is not from 0 to below `bound`, nor `allowed`; None where there is none."""
-    numbers = read(tensor)
-    if numbers is None or not numbers.size or (numbers.min() >= 0 and numbers.max() < bound):
-        return None
-    wrong = numbers[(numbers < 0) | (numbers >= bound)]
-    wrong = wrong if allowed is None else wrong[wrong != allowed]
-    return int(wrong[0]) if wrong.size else None
+def inspect_numbers(tensor: Tensor, bound: int, told: Callable[[int], Exception], allowed: int | None = None) -> None:
+    """Raises `told(number)` for the first number that is not from 0 to below `bound`, nor `allowed`."""
+    inspect(tensor.node, partial(refuse_outside, size=bound, error=told, allowed=allowed))
 
 
 def _check_target(input: Tensor, target: Tensor, ignore_index: int) -> None:
     """IndexError in torch's words where a target is no class; leaves what is wrong with shapes to the row."""
     if target.dtype.category == int64.category and input.ndim:
         classes = input.shape[min(1, input.ndim - 1)]
-        wrong = outside(target, classes, ignore_index)
-        if wrong is not None:
-            raise IndexError(f"Target {wrong} is out of bounds.\nThe {classes} classes are 0 to {classes - 1}.")
+        told = f"is out of bounds.\nThe {classes} classes are 0 to {classes - 1}."
+        inspect_numbers(target, classes, lambda wrong: IndexError(f"Target {wrong} {told}"), ignore_index)
 
 
 @public("nn.functional")
@@ -180,8 +169,8 @@ def multi_margin_loss(
         raise ValueError("weight must be one-dimensional")
     row = classification.multi_margin_loss
     result: Tensor = apply(row, (input, target, weight), (p, float(margin), reduction))
-    if outside(target, input.shape[-1] if input.ndim else 1) is not None:
-        raise RuntimeError("target out of range")
+    classes = input.shape[-1] if input.ndim else 1
+    inspect_numbers(target, classes, lambda _: RuntimeError("target out of range"))
     return result
 
 
@@ -200,8 +189,8 @@ def multilabel_margin_loss(
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     result: Tensor = apply(classification.multilabel_margin_loss, (input, target), (reduction,))
-    if outside(target, input.shape[-1] if input.ndim else 1, -1) is not None:
-        raise RuntimeError("argument #3: target out of range")
+    classes = input.shape[-1] if input.ndim else 1
+    inspect_numbers(target, classes, lambda _: RuntimeError("argument #3: target out of range"), -1)
     return result
 
 

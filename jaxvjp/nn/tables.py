@@ -1,6 +1,6 @@
 """Functions that take numbers of rows or places: tables of vectors, and pooling undone. After `numbered`.
 
-As there, the numbers are read, so that one out of range raises.
+As there, the numbers are looked at, so that one out of range raises.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxvjp.application import apply, apply_in_place
-from jaxvjp.core.modes import recording
+from jaxvjp.application import apply, apply_in_place, inspect
+from jaxvjp.core.modes import recording, transforming
 from jaxvjp.dtypes import int32, int64
-from jaxvjp.nn.numbered import number_leaf, outside, read
+from jaxvjp.nn.numbered import Numbers, inspect_numbers, number_leaf
+from jaxvjp.ops.indexing import refuse_outside
 from jaxvjp.ops.neural import embedding as tables
 from jaxvjp.ops.neural.windows import each_dim
 from jaxvjp.ops.op import REGISTRY
@@ -67,14 +68,19 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
         )
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
-    wrong = outside(numbers, weight.shape[0])
-    if wrong is not None and name == "embedding_bag":
-        place = int(np.flatnonzero(np.asarray(numbers.value) == wrong)[0])
-        raise RuntimeError(
-            f"Index {place} of input takes value {wrong} which is not in the valid range [0, {weight.shape[0]})"
-        )
-    if wrong is not None:
-        raise IndexError(f"index out of range in self\nRow {wrong} of {weight.shape[0]}.")
+    rows = weight.shape[0]
+
+    def check(given: Numbers) -> None:
+        def error(wrong: int) -> Exception:
+            if name == "embedding":
+                return IndexError(f"index out of range in self\nRow {wrong} of {rows}.")
+            place = int(np.flatnonzero(given == wrong)[0])
+            told = f"takes value {wrong} which is not in the valid range [0, {rows})"
+            return RuntimeError(f"Index {place} of input {told}")
+
+        refuse_outside(given, rows, error)
+
+    inspect(numbers.node, check)
 
 
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
@@ -160,22 +166,24 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """
     if tensor.dtype is not int64:
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    numbers = read(tensor)
-    if numbers is None:
-        if num_classes == -1:
+    if not tensor.numel() and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+
+    def check(numbers: Numbers) -> None:
+        if numbers.size and numbers.min() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes != -1 and num_classes < 1:
+            raise RuntimeError("num_classes should be positive")
+        if num_classes != -1 and numbers.size and numbers.max() >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+
+    inspect(tensor.node, check)
+    classes = num_classes
+    if num_classes == -1:
+        if any(batch.holds(tensor.node) for batch in transforming().batches):
             raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
-    elif not numbers.size:
-        if num_classes <= 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    elif numbers.min() < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    elif num_classes == -1:
-        num_classes = int(numbers.max()) + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
-    elif numbers.max() >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    result: Tensor = apply(tables.one_hot_rows, (tensor,), (num_classes,))
+        classes = int(np.asarray(tensor.value).max()) + 1
+    result: Tensor = apply(tables.one_hot_rows, (tensor,), (classes,))
     return result
 
 
@@ -230,11 +238,9 @@ def _check_unpool(dims: int, input: Tensor, indices: Tensor, lengths: list[int])
             f"Expected shape of indices to be same as that of the input tensor ({own}) but got indices tensor with "
             f"shape: {given}"
         )
-    wrong = outside(indices, math.prod(lengths))
-    if wrong is not None:
-        raise RuntimeError(
-            f"Found an invalid max index: {wrong} (output volumes are of size {'x'.join(map(str, lengths))})"
-        )
+    volume = "x".join(map(str, lengths))
+    told = "Found an invalid max index: {} (output volumes are of size {})"
+    inspect_numbers(indices, math.prod(lengths), lambda wrong: RuntimeError(told.format(wrong, volume)))
 
 
 for _dims in (1, 2, 3):

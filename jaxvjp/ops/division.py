@@ -75,8 +75,7 @@ def _refuse_zero(row, operands, static):
 
 
 def _refuse_zeros(divisors, shapes, **static):
-    """RuntimeError where a divisor is 0, unless nothing is divided. Inside `jit` nobody looks: there it is an integer
-    of some kind."""
+    """RuntimeError where a divisor is 0, unless nothing is divided."""
     if not np.all(divisors) and not any(0 in each for each in shapes):
         raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
 

@@ -7,6 +7,7 @@ looks at their values before the op is recorded. Writing at positions is in `sca
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import jax.numpy as jnp
@@ -60,9 +61,15 @@ def index(input, *positions, pattern: Pattern):
     return taken(input, key_of(input.shape, positions, pattern))
 
 
-def refuse_outside(values, size, error, lowest=0):
-    """Raises `error(position)` for the first position that is not in a dimension of `size`."""
+def refuse_outside(
+    values: Any, size: int, error: Callable[[int], Exception], lowest: int = 0, allowed: int | None = None
+) -> None:
+    """Raises `error(position)` for the first position that is not in a dimension of `size`, nor `allowed`."""
+    if not values.size or (values.min() >= lowest and values.max() < size):
+        return
     outside = (values < lowest) | (values >= size)
+    if allowed is not None:
+        outside &= values != allowed
     if outside.any():
         raise error(int(values[outside].flat[0]))
 

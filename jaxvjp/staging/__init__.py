@@ -16,6 +16,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+import numpy as np
 from jax.tree_util import tree_flatten, tree_leaves
 
 from jaxvjp.core.compilation import HOT
@@ -141,6 +142,9 @@ class Staged:
                 variant = Variant(journal, surroundings, arguments, result)
             if journal.refused is None:
                 variant.compute()
+            for node, check in journal.inspections:
+                evaluate([node])
+                check(np.asarray(node.value))
         except BaseException:
             staging().journal = None
             journal.undo()

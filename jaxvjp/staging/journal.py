@@ -56,6 +56,7 @@ class Journal:
         drawing: whether that is going on.
         asked: tensors whose `grad` was read.
         values: for roots of a backward pass, nodes that give their values from the same program.
+        inspections: nodes with what looks at their values at every call, and raises where those are wrong.
         refused: why it cannot be staged, once that is known.
     """
 
@@ -71,6 +72,7 @@ class Journal:
         self.drawing = False
         self.asked: set[Tensor] = set()
         self.values: dict[Node, Node] = {}
+        self.inspections: list[tuple[Node, Callable[[Any], Any]]] = []
         self.refused: UnstageableError | None = None
 
     def shows(self, tensor: Tensor) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 from weakref import ref
 
+import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate
@@ -62,6 +63,9 @@ class Variant:
         drawn: pairs of a place among those and the number of the node that has such numbers.
         writes: which storages have other contents afterwards.
         replaced: pairs of a place outside and the output that is its `data` afterwards.
+        inspected: pairs of a place outside and what looks at the values of the tensor there.
+        inspected_results: pairs of an output and what looks at its values.
+        inspection: gives the nodes whose values are looked at where the program itself is not run, but recorded.
         required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
         grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
         returned: the leaves of the result.
@@ -97,6 +101,9 @@ class Variant:
         ends = [each for each in (*leaves, *written.values(), *replaced, *grads.values()) if isinstance(each, Tensor)]
         outputs = [self._node(each) for each in ends]
         live = any(map(unfinished, outputs))
+        inner = [each for each in journal.inspections if not journal.older(each[0]) and each[0].inputs]
+        if not live:
+            outputs += [node for node, _ in inner]
         inside = reachable(outputs, lambda node: () if journal.older(node) else node.inputs)
         if live:
             _check_graph(outputs, inside, journal, bool(graded or replaced))
@@ -138,6 +145,12 @@ class Variant:
         def output_of(tensor: Tensor) -> int:
             return output[found.number[self._node(tensor)]]
 
+        self.inspected = [
+            (self._place(before.get(node, node.tensor)), check)
+            for node, check in journal.inspections
+            if journal.older(node) and before.get(node, node.tensor) is not None
+        ]
+        self.inspected_results = [] if live else [(output[found.number[node]], check) for node, check in inner]
         self.writes = [self._write(each, output_of(each)) for each in written.values()]
         self.replaced = [(self._place(each), output_of(each)) for each in replaced]
         self.required = [
@@ -157,6 +170,10 @@ class Variant:
             sources: dict[Any, Any] = {found.nodes[number]: (False, place) for place, number in self.reads}
             sources |= {found.nodes[number]: (True, place) for place, number in self.drawn}
             self.graph = Graph([found.nodes[number] for number in self.plan.outputs], inside, sources)
+            self.checks = [check for _, check in inner]
+            wanted = [node for node, _ in inner]
+            led = reachable(wanted, lambda node: () if journal.older(node) else node.inputs)
+            self.inspection = Graph(wanted, led, sources) if wanted else None
         self.aliases = aliases_of(list(self._places))
         self.first = {at: ref(each) for each, at in self._places.items()}
         self.tied = [
@@ -284,6 +301,8 @@ class Variant:
     def run(self, tensors: list[Tensor]) -> Any:
         """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
         self.calls += 1
+        for place, check in self.inspected:
+            check(np.asarray(tensors[place].value))
         result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
         for write in self.writes:
             rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
@@ -305,13 +324,24 @@ class Variant:
         for place, number in self.drawn:
             values[number] = drawn[place].value
         self.plan.run(values)
+        for output, check in self.inspected_results:
+            check(np.asarray(values[self.plan.outputs[output]]))
         return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
 
     def _recorded(self, tensors: list[Tensor]) -> Result:
         """Records the program as a node; gives a new node for a result of it."""
         assert self.graph is not None
         drawn = [draw() for draw in self.draws]
-        nodes = self.graph.record(lambda source: (drawn if source[0] else tensors)[source[1]].node)
+
+        def today(source: tuple[bool, int]) -> Node:
+            return (drawn if source[0] else tensors)[source[1]].node
+
+        if self.inspection is not None:
+            inspected = self.inspection.record(today)
+            evaluate(inspected)
+            for node, check in zip(inspected, self.checks, strict=True):
+                check(np.asarray(node.value))
+        nodes = self.graph.record(today)
 
         def result(output: int, where: Where) -> Node:
             node = nodes[output]

@@ -117,6 +117,7 @@ NAMES = {
     "Tensor": Tensor,
     "rewritten": rewritten,
     "placed": placed,
+    "asarray": np.asarray,
     "references": sys.getrefcount,
     "threads": threading.active_count,
 }
@@ -187,7 +188,8 @@ class _Text:
                 for at, each in enumerate(dispatch.arrays)
                 if self.operands.get(each) in overwritten and now[each].nbytes >= DONATED
             ]
-            if large and not isinstance(run, Apart):
+            # Where a check of the results may fail, what was there before has to stay.
+            if large and not isinstance(run, Apart) and not self.variant.inspected_results:
                 over: Any = dispatch.executable.for_always(values, constants, tuple(large))
                 donated = [dispatch.arrays[at] for at in large]
                 return runs, over.__call__, [(each, self.operands[each]) for each in donated]
@@ -218,7 +220,14 @@ class _Text:
             yield from self._tensor_checked(place)
         if self.differs:
             yield f"if not same and ({' or '.join(self.differs)}): return MISS"
+        for number, (place, check) in enumerate(self.variant.inspected):
+            self.names[f"check{number}"] = check
+            yield f"i{number} = n{place}.value"
+            yield f"check{number}(asarray(t{place}.value if i{number} is None else i{number}))"
         yield from self._dispatched()
+        for number, (result, check) in enumerate(self.variant.inspected_results):
+            self.names[f"check_result{number}"] = check
+            yield f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
         for write in self.variant.writes:
             self.names[f"where{write.place}"] = write.where
             yield from self._written(write.place, f"r{self.variant.plan.outputs[write.output]}", write.times)
@@ -234,8 +243,11 @@ class _Text:
         if changed:
             yield "changed()"
         if self._as_before():  # by what was counted before: what another thread changed meanwhile was not seen
-            yield "if not same: thread = doing()"
-            yield f"known = count + {int(changed)}"
+            if changed:
+                yield "if not same: thread = doing()"
+                yield "known = count + 1"
+            else:
+                yield "if not same: thread, known = doing(), count"
         results = []
         for at, each in enumerate(self.variant.returned):
             yield f"result{at} = {self._result(at, each, owners)}"
