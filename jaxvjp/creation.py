@@ -46,6 +46,10 @@ __all__ = [
 ]
 
 
+FEW = 1 << 14
+"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.evaluation.operand_of`)."""
+
+
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
         raise RuntimeError(
@@ -53,8 +57,10 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
     where = place(device)
-    with jax.enable_x64(True):
-        value = put(np.asarray(array, own.numpy), where)
+    value: Any = np.asarray(array, own.numpy)
+    if value.nbytes > FEW or where is not None:
+        with jax.enable_x64(True):
+            value = put(value, where)
     return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
 
 

@@ -2,7 +2,7 @@
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
 from jaxvjp.core.graph cimport Holder, Node, Number, hold
 from jaxvjp.core.places cimport user_line
-from jaxvjp.core.record cimport Signature, avals_of, record, record_as
+from jaxvjp.core.record cimport Signature, avals_of, leaf, record, record_as
 
 cdef extern from *:
     """

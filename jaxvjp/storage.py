@@ -22,7 +22,7 @@ from jaxvjp.core.evaluation import heavy
 from jaxvjp.core.graph import Holder, Node, Number, hold
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
-from jaxvjp.core.places import user_line
+from jaxvjp.core.places import Where, user_line
 from jaxvjp.core.record import Signature, avals_of, detached, leaf, record, record_as, signature_of, variable_of
 from jaxvjp.core.versions import Versions
 from jaxvjp.dtypes import int64
@@ -364,6 +364,11 @@ def holding(node: Node, kind: type[Stored]) -> Any:
     tensor._node = node
     hold(node, tensor)
     return tensor
+
+
+def holding_value(value: Any, aval: Aval, where: Where, kind: type[Stored]) -> Any:
+    """A tensor of class `kind` of its own, which has a value already."""
+    return holding(leaf(value, aval, False, where), kind)
 
 
 def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from jaxvjp import printing, storage
-from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.evaluation import array_of, evaluate
 from jaxvjp.core.graph import Node, hold, hook_of_level
 from jaxvjp.core.modes import changed, grad_mode, staging, transforming
 from jaxvjp.core.record import detached, leaf, record, variable_of
@@ -348,7 +348,7 @@ class Tensor(Stored):
             evaluate((node,))
         elif staging().journal is not None:
             staging().journal.refuse("reads the value of a tensor")
-        value: jax.Array = node.value
+        value: jax.Array = array_of(node)
         return value
 
     def numpy(self) -> np.ndarray[Any, Any]:

@@ -345,7 +345,10 @@ class _Trial:
     def __call__(self, *operands: Any) -> Sequence[Any]:
         if self.eager:
             self.eager = False
-            return self.of.run(*operands)
+            count = len(self.of.arrays)
+            # NumPy's arrays lack some of the methods that operations call.
+            arrays = [each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands[:count]]
+            return self.of.run(*arrays, *operands[count:])
         self.calls += 1
         if self.calls == 1:
             start = time.perf_counter()

@@ -1,5 +1,6 @@
 # What C knows of walks that are remembered.
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.evaluation cimport operand_of
 from jaxvjp.core.graph cimport Node, Number
 from jaxvjp.core.record cimport leaf
 from jaxvjp.core.places cimport user_line

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxvjp.core.engine import Walk, anomaly, check_unchanged
-from jaxvjp.core.evaluation import Computed, deferred, heavy
+from jaxvjp.core.evaluation import Computed, deferred, heavy, operand_of
 from jaxvjp.core.graph import Node, Number
 from jaxvjp.core.modes import transforming
 from jaxvjp.core.places import user_line
@@ -168,7 +168,7 @@ def _values(nodes: list[Any]) -> list[Any]:
     for each in nodes:
         if type(each) is Node:
             node: Node = each
-            values.append(node.value)
+            values.append(operand_of(node))
         else:
             values.append(each.value)
     return values

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp import terminal
-from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.evaluation import array_of, evaluate
 from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.observers import Walked
 from jaxvjp.explain.jacobian import single
@@ -177,7 +177,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
     if operation is assigned and len(places) > 1:
         places = [1]  # nothing goes back to what was written over
     values = [
-        jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else each.value
+        jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else array_of(each)
         for each in node.inputs
     ]
 

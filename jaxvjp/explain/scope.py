@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
+from jaxvjp.core.evaluation import array_of
 from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
@@ -185,7 +186,7 @@ class Scope:
             text = array(values, explicit=self.text.wide)
         except Unwritable:
             wanted = numbered(wanted or "data", self.text.held)
-            self.text.held[wanted] = node.value
+            self.text.held[wanted] = array_of(node)
             text = name(wanted)
             shape = ", ".join(map(str, values.shape))
             self.text.summaries.append(

@@ -30,7 +30,7 @@ from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, is_leaf, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
-from jaxvjp.storage import holding
+from jaxvjp.storage import holding_value
 from jaxvjp.tensor import Tensor
 
 DONATED = 1 << 18
@@ -113,7 +113,7 @@ NAMES = {
     "changes": changes,
     "counters": counters,
     "leaf": leaf,
-    "holding": holding,
+    "holding_value": holding_value,
     "Tensor": Tensor,
     "rewritten": rewritten,
     "placed": placed,
@@ -142,6 +142,7 @@ class _Text:
             **NAMES,
             "default": get_default_dtype(),
             "precision": get_float32_matmul_precision(),
+            "array": type(placed(0)),
             "known": -1,
             "thread": None,
             "fixed": frozenset(fixed),
@@ -207,7 +208,8 @@ class _Text:
         yield f"if not (same or usual({grad_mode().enabled}, default, precision)): return MISS"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         if type(self.structure) is int:
-            yield f"if named or len(given) != {self.structure}: return MISS"
+            several = f"len(given) != {self.structure}" if self.structure else "given"
+            yield f"if named or {several}: return MISS"
         else:
             self.names |= {"flatten": tree_flatten, "is_leaf": is_leaf, "form": self.structure}
             yield "given, now = flatten((given, named), is_leaf=is_leaf)"
@@ -354,7 +356,9 @@ class _Text:
                 if each in self.operands and each not in names:
                     names[each] = f"x{each}"
                     yield f"x{each} = n{self.operands[each]}.value"
-                    yield f"if x{each} is None: x{each} = t{self.operands[each]}.value"
+                    # What was an array of JAX's is one still where nothing has changed.
+                    unless = "" if self.varies[self.operands[each]] else "not same and "
+                    yield f"if {unless}type(x{each}) is not array: x{each} = t{self.operands[each]}.value"
             operands = ", ".join([names.get(each, f"k{each}") for each in dispatch.arrays])
             bound = "".join([f"r{each}, " for each in dispatch.gives]) + ("= " if dispatch.gives else "")
             names.update({each: f"r{each}" for each in dispatch.gives})
@@ -391,7 +395,7 @@ class _Text:
         """A tensor of its own with that value."""
         name = f"at{len(self.names)}"
         self.names[f"aval_{name}"], self.names[name] = aval, where
-        return f"holding(leaf({value}, aval_{name}, False, {name}), Tensor)"
+        return f"holding_value({value}, aval_{name}, {name}, Tensor)"
 
     def _result(self, at: int, returned: Returned, owners: dict[int, str]) -> str:
         if returned.place is not None:

@@ -340,3 +340,28 @@ def test_what_is_computed_now_and_then_is_no_tuple():
             break
     assert last.values.node.value is not None
     assert [each.indices.tolist() for each in (before, last)] == [[1, 0], [1, 0]]
+
+
+def test_few_numbers_go_to_the_device_when_a_second_program_wants_them():
+    numbers = np.array([1.0, 2.0], np.float32)
+    x = jaxvjp.tensor(numbers)
+    numbers[0] = 7.0  # it has a copy
+    assert isinstance(x.node.value, np.ndarray)
+    assert (x * 2).tolist() == [2.0, 4.0]
+    assert isinstance(x.node.value, np.ndarray)
+    assert (x * 3).tolist() == [3.0, 6.0]
+    assert isinstance(x.node.value, jax.Array)
+    read = jaxvjp.zeros(3, dtype=jaxvjp.int64)
+    assert isinstance(read.value, jax.Array)
+    assert read.value is read.node.value
+    assert read.value.dtype == np.int64
+    assert isinstance(jaxvjp.zeros(200, 200).node.value, jax.Array)
+
+
+def test_few_numbers_may_meet_a_program_that_is_not_compiled_yet():
+    x, expected = jaxvjp.ones(4), np.ones(4)
+    for turn in range(40):  # long, and seen for the first time: it runs as it is
+        x = x.index_put((jaxvjp.tensor([turn % 4]),), jaxvjp.tensor([float(turn)])) + jaxvjp.ones(4)
+        expected[turn % 4] = turn
+        expected += 1
+    assert x.tolist() == expected.tolist()
