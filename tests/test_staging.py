@@ -833,7 +833,7 @@ def test_numbers_out_of_range_raise_at_every_call(derived):
     staged = jaxvjp.jit(step)
     text, other = jaxvjp.tensor([1, 2, 3, 0]), jaxvjp.tensor([3, 299, 1, 4])
     for call in range(30):
-        assert staged(text, other).item() == pytest.approx(eager(text, other).item(), rel=1e-4), call
+        assert staged(text, other).item() == pytest.approx(eager(text, other).item(), abs=1e-5), call
         if call in (0, 5, 20):  # run as Python, as a program, as a warm one
             before, version = table.detach().clone().tolist(), table._version
             with pytest.raises(IndexError, match="Target 300 is out of bounds"):
