@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 
-FEW = 1 << 14
+FEW = 1 << 16
 """Bytes up to which the numbers of a new tensor stay NumPy's (`core.evaluation.operand_of`)."""
 
 

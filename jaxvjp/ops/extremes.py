@@ -46,35 +46,39 @@ def chosen(input, position, dim):
     return jnp.take_along_axis(input, position, wrap(dim, input.ndim))
 
 
-def _position(extreme: Callable[..., Any], input, dim):
-    """Where the first extreme along `dim` is, which stays; NaN is one.
-
-    XLA's own way, a reduction of pairs, takes twice as long on a CPU as these two, which become vector instructions.
-    """
-    input = jax.lax.stop_gradient(input)
+def _position(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim):
+    """Where the first extreme along `dim` is, which stays; NaN is one."""
     dim = wrap(dim, input.ndim)
-    reached = (input == extreme(input, dim, keepdims=True)) | (input != input)
-    places = jax.lax.broadcasted_iota("int32", input.shape, dim)
-    return jnp.min(jnp.where(reached, places, input.shape[dim]), dim, keepdims=True)
+
+    def plain(constant):
+        return arg(constant, dim, keepdims=True).astype("int64")
+
+    def by_value(constant):
+        reached = (constant == extreme(constant, dim, keepdims=True)) | (constant != constant)
+        places = jax.lax.broadcasted_iota("int32", input.shape, dim)
+        return jnp.min(jnp.where(reached, places, input.shape[dim]), dim, keepdims=True).astype("int64")
+
+    # XLA's own way is a reduction of pairs. On a CPU two of numbers, which become vector instructions, take half of it.
+    return jax.lax.platform_dependent(jax.lax.stop_gradient(input), cpu=by_value, default=plain)
 
 
-def _along(extreme: Callable[..., Any], input, dim, keepdim):
+def _along(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim, keepdim):
     """The extremes along a dimension, and their positions."""
     if input.ndim == 0:
         return input, jnp.zeros((), "int64")
-    position = _position(extreme, input, dim)
-    values, position = chosen(input, position, dim), position.astype("int64")
+    position = _position(extreme, arg, input, dim)
+    values = chosen(input, position, dim)
     return (values, position) if keepdim else (values.squeeze(dim), position.squeeze(dim))
 
 
-def _declare(name: str, extreme: Callable[..., Any], what: str) -> None:
+def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], what: str) -> None:
     def whole(input):
         _check(name, input)
         return shared(input, extreme, tuple(range(input.ndim)), of_nan=EVENLY)
 
     def along(input, dim: Index, keepdim: Flag = False):
         _check(name, input, dim)
-        return _along(extreme, input, dim, keepdim)
+        return _along(extreme, arg, input, dim, keepdim)
 
     def over(input, dim: Dims = (), keepdim: Flag = False):
         _check("a" + name, input, None if dim == () else dim)
@@ -89,8 +93,8 @@ def _declare(name: str, extreme: Callable[..., Any], what: str) -> None:
             return jnp.zeros((), "int64")
         if dim is None:
             shape = (1,) * input.ndim if keepdim else ()
-            return _position(extreme, input.reshape(-1), 0).reshape(shape).astype("int64")
-        found = _position(extreme, input, dim).astype("int64")
+            return _position(extreme, arg, input.reshape(-1), 0).reshape(shape)
+        found = _position(extreme, arg, input, dim)
         return found if keepdim else found.squeeze(dim)
 
     whole.__doc__ = f"The {what} element; elements that are equally so share the gradient."
@@ -104,8 +108,8 @@ def _declare(name: str, extreme: Callable[..., Any], what: str) -> None:
     op(name="arg" + name, differentiable=False)(position)
 
 
-_declare("max", jnp.max, "largest")
-_declare("min", jnp.min, "smallest")
+_declare("max", jnp.max, jnp.argmax, "largest")
+_declare("min", jnp.min, jnp.argmin, "smallest")
 
 
 @op(returns=("min", "max"), saves="input, result")

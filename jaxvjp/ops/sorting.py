@@ -21,12 +21,51 @@ def _comparable(name, input):
 
 def _order(input, dim, descending=False):
     """The positions along `dim` in the order of their elements; equal ones keep theirs."""
-    constant = lax.stop_gradient(input)
-    if not descending:
-        return jnp.argsort(constant, dim, stable=True)
-    # Backwards: of the turned array, so that equal elements keep their order, and NaN comes first.
-    turned = jnp.argsort(jnp.flip(constant, dim), dim, stable=True)
-    return jnp.flip(input.shape[dim] - 1 - turned, dim)
+
+    def plain(constant):
+        if not descending:
+            return jnp.argsort(constant, dim, stable=True).astype("int64")
+        # Backwards: of the turned array, so that equal elements keep their order, and NaN comes first.
+        turned = jnp.argsort(jnp.flip(constant, dim), dim, stable=True).astype("int64")
+        return jnp.flip(input.shape[dim] - 1 - turned, dim)
+
+    def packed(constant):
+        key = _ranks(constant).astype("int64")
+        place = lax.broadcasted_iota("int64", input.shape, dim)
+        return lax.sort((~key if descending else key) << 32 | place, dim, is_stable=False) & 0xFFFF_FFFF
+
+    if input.dtype.itemsize > 4:
+        return plain(lax.stop_gradient(input))
+    # A CPU sorts integers in a sixth of the time of anything else: here an element's rank with its place below it.
+    return lax.platform_dependent(lax.stop_gradient(input), cpu=packed, default=plain)
+
+
+def _ranks(constant):
+    """Integers of 32 bits in the order of elements that have no more: NaN is the largest, zeros are equal."""
+    if not jnp.issubdtype(constant.dtype, jnp.floating):
+        return constant.astype("int32")
+    wide = constant.astype("float32")
+    wide = jnp.where(jnp.isnan(wide), jnp.float32(jnp.nan), jnp.where(wide == 0, 0, wide))
+    bits = lax.bitcast_convert_type(wide, "int32")
+    return bits ^ (bits >> 31 & 0x7FFF_FFFF)  # negative floats count down
+
+
+def _first(input, k, dim, largest):
+    """The positions of the `k` largest or smallest elements along `dim`, in order."""
+
+    def plain(constant):
+        return lax.slice_in_dim(_order(constant, dim, descending=largest), 0, k, axis=dim)
+
+    def selected(constant):
+        ranks = jnp.moveaxis(_ranks(constant), dim, -1)
+        ranks = ranks if largest else ~ranks
+        # XLA selects among floats only; those that have these ranks are in the same order.
+        floats = lax.bitcast_convert_type(ranks ^ (ranks >> 31 & 0x7FFF_FFFF), "float32")
+        return jnp.moveaxis(lax.top_k(floats, k)[1], -1, dim).astype("int64")
+
+    if input.dtype.itemsize > 4 or not jnp.issubdtype(input.dtype, jnp.floating) or k > input.shape[dim] // 8:
+        return plain(lax.stop_gradient(input))
+    return lax.platform_dependent(lax.stop_gradient(input), cpu=selected, default=plain)
 
 
 def _at(input, positions, dim):
@@ -75,8 +114,8 @@ def topk(input, k: Index, dim: Index = -1, largest: Flag = True, sorted: Flag = 
         raise RuntimeError("selected index k out of range")
     if not input.ndim:
         return input, jnp.zeros((), jnp.int64)
-    values, positions = _sorted(input, dim, descending=largest)
-    return lax.slice_in_dim(values, 0, k, axis=dim), lax.slice_in_dim(positions, 0, k, axis=dim)
+    positions = _first(input, k, dim, largest)
+    return _at(input, positions, dim), positions
 
 
 def _kept(results, dim, keepdim):

@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 from jax.tree_util import tree_flatten, tree_unflatten
 
-from jaxvjp.core.evaluation import evaluate
+from jaxvjp.core.evaluation import evaluate, operand_of
 from jaxvjp.core.graph import Node, Number, reachable
 from jaxvjp.core.places import Where
 from jaxvjp.core.plan import Plan, plan_of, survey
@@ -322,7 +322,7 @@ class Variant:
             values[number] = tensors[place].value
         drawn = [draw() for draw in self.draws]
         for place, number in self.drawn:
-            values[number] = drawn[place].value
+            values[number] = operand_of(drawn[place].node)
         self.plan.run(values)
         for output, check in self.inspected_results:
             check(np.asarray(values[self.plan.outputs[output]]))

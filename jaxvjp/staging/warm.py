@@ -88,6 +88,12 @@ def placed(value: Any) -> jax.Array:
     return array
 
 
+def drawn(tensor: Tensor) -> Any:
+    """The numbers of a tensor that was drawn for one call, as an operand."""
+    value = tensor.node.value
+    return placed(value) if value.dtype.itemsize == 8 else value
+
+
 def usual(enabled: bool, default: Any, precision: str) -> bool:
     """Whether this thread does nothing but compute, under the modes of before."""
     now = doing()
@@ -116,7 +122,7 @@ NAMES = {
     "holding_value": holding_value,
     "Tensor": Tensor,
     "rewritten": rewritten,
-    "placed": placed,
+    "drawn": drawn,
     "asarray": np.asarray,
     "references": sys.getrefcount,
     "threads": threading.active_count,
@@ -347,7 +353,7 @@ class _Text:
     def _dispatched(self) -> Iterator[str]:
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
-            yield f"d{number} = placed(draw{number}().value)"
+            yield f"d{number} = drawn(draw{number}())"
         dispatches = self.variant.plan.dispatches
         yield f"counters.dispatches += {len(dispatches)}"
         names = {number: f"d{place}" for number, place in self.drawn.items()}

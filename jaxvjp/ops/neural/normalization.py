@@ -6,6 +6,7 @@ float16 and bfloat16 are summed up in float32, as in torch.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -25,20 +26,18 @@ def _wide(input):
 
 
 class _Rows(NamedTuple):
-    """How values are averaged over some axes, which keep their dims, and how such averages are spread over them again.
-
-    A gradient goes the other way: that of a mean is spread, that of what was spread is summed up.
-    """
+    """How values are averaged over some axes, which keep their dims, and how such an average then meets the values."""
 
     mean: Callable[[Any], Any]
-    spread: Callable[[Any], Any]
+    minus: Callable[[Any, Any], Any]
+    times: Callable[[Any, Any], Any]
 
 
 def _in_rows(function, input, axes):
     """`function(input, rows)` with the `_Rows` of `axes` that are fastest where it runs."""
 
     def plain(input):
-        return function(input, _Rows(partial(jnp.mean, axis=axes, keepdims=True), lambda average: average))
+        return function(input, _Rows(partial(jnp.mean, axis=axes, keepdims=True), operator.sub, operator.mul))
 
     def by_products(input):
         kept, count = input.shape[: -len(axes)], math.prod(input.shape[-len(axes) :])
@@ -51,7 +50,13 @@ def _in_rows(function, input, axes):
         def spread(average):
             return _product(average.reshape(math.prod(kept), 1), ones.T).reshape(input.shape)
 
-        return function(input, _Rows(mean, spread))
+        def minus(values, average):
+            return values + spread(-average)
+
+        def times(values, average):
+            return values * spread(average)
+
+        return function(input, _Rows(mean, minus, times))
 
     if axes != tuple(range(input.ndim - len(axes), input.ndim)):
         return plain(input)
@@ -68,10 +73,10 @@ def _standardized(input, axes, eps):
 
     def standardized(wide, rows):
         mean = rows.mean(wide)
-        centered = wide + rows.spread(-mean)
+        centered = rows.minus(wide, mean)
         variance = rows.mean(centered * centered)
         scale = jax.lax.rsqrt(variance + eps)
-        return centered * rows.spread(scale), mean, variance, scale
+        return rows.times(centered, scale), mean, variance, scale
 
     return _in_rows(standardized, _wide(input), axes)
 
@@ -133,7 +138,7 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
 
     def normalized(wide, rows):
         # Complex numbers too are squared as they are, not by their magnitude.
-        return wide * rows.spread(jax.lax.rsqrt(rows.mean(wide * wide) + eps))
+        return rows.times(wide, jax.lax.rsqrt(rows.mean(wide * wide) + eps))
 
     return _affine(_in_rows(normalized, wide, axes), weight, None, normalized_shape, input.dtype)
 
