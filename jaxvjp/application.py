@@ -132,7 +132,8 @@ def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
     journal = staging().journal
     if journal is not None:
         journal.inspections.append((node, check))
-        return
+        if node.value is None:
+            return
     evaluate((node,))
     check(np.asarray(node.value))
 

@@ -881,6 +881,28 @@ def test_what_an_op_refuses_it_refuses_in_a_staged_step_as_well(fullgraph):
             step(good, one + 2)
 
 
+def test_a_step_that_runs_as_it_is_raises_where_it_is_wrong():
+    total = jaxvjp.zeros(3)
+
+    @jaxvjp.compile
+    def step(place):
+        total.add_(1)
+        picked = total[place] + total[place * 1]
+        total.add_(1)
+        picked.sum().item()  # which only Python can do
+        total.add_(1)
+        return total[place + 2]
+
+    for number in range(3):
+        total.zero_()
+        with pytest.raises(IndexError, match="index 3 is out of bounds"):
+            step(jaxvjp.tensor([1]))
+        assert total.tolist() == [3.0] * 3, number
+        with pytest.raises(IndexError, match="index 7 is out of bounds"):
+            step(jaxvjp.tensor([7]))  # while it is staged, which then changes nothing
+        assert total.tolist() == [3.0] * 3, number
+
+
 BATCHES = iter([1.0])
 TABLE = np.zeros((200, 200))
 

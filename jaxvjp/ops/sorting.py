@@ -53,19 +53,19 @@ def _ranks(constant):
 def _first(input, k, dim, largest):
     """The positions of the `k` largest or smallest elements along `dim`, in order."""
 
-    def plain(constant):
-        return lax.slice_in_dim(_order(constant, dim, descending=largest), 0, k, axis=dim)
+    def plain(input):
+        return lax.slice_in_dim(_order(input, dim, descending=largest), 0, k, axis=dim)
 
-    def selected(constant):
-        ranks = jnp.moveaxis(_ranks(constant), dim, -1)
+    def selected(input):
+        ranks = jnp.moveaxis(_ranks(lax.stop_gradient(input)), dim, -1)
         ranks = ranks if largest else ~ranks
         # XLA selects among floats only; those that have these ranks are in the same order.
         floats = lax.bitcast_convert_type(ranks ^ (ranks >> 31 & 0x7FFF_FFFF), "float32")
         return jnp.moveaxis(lax.top_k(floats, k)[1], -1, dim).astype("int64")
 
     if input.dtype.itemsize > 4 or not jnp.issubdtype(input.dtype, jnp.floating) or k > input.shape[dim] // 8:
-        return plain(lax.stop_gradient(input))
-    return lax.platform_dependent(lax.stop_gradient(input), cpu=selected, default=plain)
+        return plain(input)
+    return lax.platform_dependent(input, cpu=selected, default=plain)
 
 
 def _at(input, positions, dim):

@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
+from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import Node
 from jaxvjp.core.modes import changed, staging
 from jaxvjp.core.places import Where, located, user_line
@@ -152,6 +155,13 @@ class Journal:
         self.refused = UnstageableError(f"This step cannot be staged, for it {what}.{told}\n{ADVICE}")
         if self.strict:
             raise self.refused
+        self.inspect()
+
+    def inspect(self) -> None:
+        """Has the values looked at that this call came to."""
+        for node, check in self.inspections:
+            evaluate([node])
+            check(np.asarray(node.value))
 
     def undo(self) -> None:
         """Puts back what the step changed."""
