@@ -860,6 +860,27 @@ def test_numbers_out_of_range_raise_where_a_result_is_differentiated():
     assert table.grad.tolist() == [[0.0, 0.0], [48.0, 48.0]]
 
 
+def test_random_numbers_out_of_range_raise_as_well():
+    x = jaxvjp.tensor([1.0, 2.0, 3.0])
+
+    @jaxvjp.jit
+    def step():
+        return x[jaxvjp.randint(0, 4, (4,))]
+
+    raised = 0
+    for seed in range(40):
+        jaxvjp.manual_seed(seed)
+        largest = jaxvjp.randint(0, 4, (4,)).max().item()
+        jaxvjp.manual_seed(seed)
+        if largest == 3:
+            raised += 1
+            with pytest.raises(IndexError, match="index 3 is out of bounds"):
+                step()
+        else:
+            assert step().max().item() == largest + 1
+    assert 20 < raised < 38
+
+
 @pytest.mark.parametrize("fullgraph", [True, False])
 def test_what_an_op_refuses_it_refuses_in_a_staged_step_as_well(fullgraph):
     @functools.partial(jaxvjp.jit, fullgraph=fullgraph)

@@ -64,6 +64,7 @@ class Variant:
         writes: which storages have other contents afterwards.
         replaced: pairs of a place outside and the output that is its `data` afterwards.
         inspected: pairs of a place outside and what looks at the values of the tensor there.
+        inspected_draws: pairs of a place among the draws and what looks at the numbers.
         inspected_results: pairs of an output and what looks at its values.
         inspection: gives the nodes whose values are looked at where the program itself is not run, but recorded.
         required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
@@ -139,6 +140,7 @@ class Variant:
                     self.reads.append((self._place(tensor), number))
         self.draws = [draw for _, draw in journal.draws]
         drawn = {node: place for place, (node, _) in enumerate(journal.draws)}
+        self.inspected_draws = [(drawn[node], check) for node, check in journal.inspections if node in drawn]
         self.drawn = [(drawn[node], number) for number, node in enumerate(found.nodes) if node in drawn]
         output = {number: place for place, number in enumerate(self.plan.outputs)}
 
@@ -315,12 +317,20 @@ class Variant:
         leaves = [each.made(result, tensors) for each in self.returned]
         return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
 
+    def _draw(self) -> list[Tensor]:
+        """The random numbers of a call."""
+        drawn = [draw() for draw in self.draws]
+        evaluate([each.node for each in drawn])
+        for place, check in self.inspected_draws:
+            check(np.asarray(drawn[place].node.value))
+        return drawn
+
     def _computed(self, tensors: list[Tensor]) -> Result:
         """Runs the program; gives a new node for a result of it."""
         values = self.table.copy()
         for place, number in self.reads:
             values[number] = tensors[place].value
-        drawn = [draw() for draw in self.draws]
+        drawn = self._draw()
         for place, number in self.drawn:
             values[number] = operand_of(drawn[place].node)
         self.plan.run(values)
@@ -331,7 +341,7 @@ class Variant:
     def _recorded(self, tensors: list[Tensor]) -> Result:
         """Records the program as a node; gives a new node for a result of it."""
         assert self.graph is not None
-        drawn = [draw() for draw in self.draws]
+        drawn = self._draw()
 
         def today(source: tuple[bool, int]) -> Node:
             return (drawn if source[0] else tensors)[source[1]].node

@@ -90,7 +90,7 @@ def placed(value: Any) -> jax.Array:
 
 def drawn(tensor: Tensor) -> Any:
     """The numbers of a tensor that was drawn for one call, as an operand."""
-    value = tensor.node.value
+    value = tensor.value if tensor.node.value is None else tensor.node.value
     return placed(value) if value.dtype.itemsize == 8 else value
 
 
@@ -354,6 +354,9 @@ class _Text:
         for number, draw in enumerate(self.variant.draws):
             self.names[f"draw{number}"] = draw
             yield f"d{number} = drawn(draw{number}())"
+        for number, (place, check) in enumerate(self.variant.inspected_draws):
+            self.names[f"check_draw{number}"] = check
+            yield f"check_draw{number}(asarray(d{place}))"
         dispatches = self.variant.plan.dispatches
         yield f"counters.dispatches += {len(dispatches)}"
         names = {number: f"d{place}" for number, place in self.drawn.items()}
