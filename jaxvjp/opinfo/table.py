@@ -119,7 +119,7 @@ EDGES = (
     "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps "
     "too (`xlogy`, `addr`, `addmv`, `trapezoid`), but not the product of matrices in `addmm`, which is here. And "
     "`torch.mul(0.1, x)` is `0.1 * x`, where torch first rounds the number.",
-    "Integers divided by a tensor that holds 0 raise torch's error; inside `jit`, where nobody looks at values, they "
+    "Integers divided by a tensor that holds 0 raise torch's error; inside `vmap`, where nobody looks at values, they "
     "give some integer.",
     "The index of one of several equal elements (`kthvalue`, unstable `sort`) is torch's only where torch says "
     "which; and `mode` among NaN, which torch's sorting leaves anywhere, is that of the numbers.",

@@ -164,10 +164,10 @@ class Op:
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         refuse: for an op whose numbers may not allow it (a singular matrix), a function that raises torch's error. The
             last result, one more than `returns` names, is no result but what the function is asked about: its value,
-            read at once, as torch does on any device; inside `vmap` nobody asks.
+            read at once, as torch does on any device, in a staged step in every call; inside `vmap` nobody asks.
         inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
-            `("index", inside)`, where `inside` raises for positions out of range. It is called before the op is
-            recorded, with values computed if need be, wherever they can be known.
+            `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be;
+            a staged step has them looked at in every call; inside `vmap` nobody looks.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
