@@ -1,7 +1,7 @@
 """Values for nodes: what is pending behind them is surveyed, planned and dispatched.
 
-In this room one can make nodes known (`evaluate`), and watch which plans that runs (`watching`). `plan` comes before
-it.
+In this room one can make nodes known (`evaluate`), hand what is known to a program (`operand_of`), and watch which
+plans an evaluation runs (`watching`). `plan` comes before it.
 """
 
 from __future__ import annotations
