@@ -44,7 +44,8 @@ PATIENCE = 5.0
 QUICK = 8
 """Operations of a program that is compiled at its first call, whether or not there will be a second."""
 LARGE = 1 << 25
-"""Bytes of operands from which on a program is not tried in a way that keeps every result in memory."""
+"""Bytes up to which a program is tried in a way that keeps every result in memory, were each as large as the largest
+operand: more would show in what the whole process takes."""
 GAIN = 0.9
 """What part of the time another way must do with, to be taken."""
 
@@ -379,8 +380,9 @@ class _Trial:
         usual = together.__name__
         known = {usual: self.usual}
         ways: dict[str, Way] = {usual: together}
+        kept = self.of.program.weight * max([each.nbytes for each in operands], default=0)
         for way in WAYS.get(platform, ()):
-            if way is not unfused or size <= LARGE:
+            if way is not unfused or kept <= LARGE:
                 ways[way.__name__] = way
                 known |= _usable(way.__name__, way(self.of.traced, outputs), operands)
         gradients = {
