@@ -66,7 +66,8 @@ class Variant:
         inspected: pairs of a place outside and what looks at the values of the tensor there.
         inspected_draws: pairs of a place among the draws and what looks at the numbers.
         inspected_results: pairs of an output and what looks at its values.
-        inspection: gives the nodes whose values are looked at where the program itself is not run, but recorded.
+        inspection, checks: where the program is not run, but recorded: gives the nodes whose values are looked at, and
+            what looks at them.
         required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
         grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
         returned: the leaves of the result.
