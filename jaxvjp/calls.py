@@ -58,7 +58,7 @@ class Call:
 
     def fits(self, source: Stored) -> bool:
         """Whether it can be taken of `source`: some views of a view are made or not, as its strides allow."""
-        return source._base_tensor is None or self.operation not in WHERE_STRIDES_ALLOW
+        return not (source._steps or source._path) or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
         """The node with these inputs: what `core.record.record` makes."""

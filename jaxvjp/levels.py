@@ -49,7 +49,7 @@ class Guard:
 
     def check(self, target: Tensor, operation: Op, others: int) -> None:
         """RuntimeError where `target` was there before the function ran and is none of its arguments."""
-        made_inside = target.storage.node.serial >= self.first
+        made_inside = target.storage.contents.serial >= self.first
         if not made_inside and all(each.storage is not target.storage for each in self.arguments):
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
             name = "copy" if operation is assigned else operation.name  # what `x[0] = 3` calls in torch

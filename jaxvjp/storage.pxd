@@ -22,14 +22,15 @@ cdef class Step:
     cpdef Node read(self, Node node)
 
 cdef class Storage:
-    cdef public Node node
+    cdef public Node contents
     cdef public Py_ssize_t version
 
 cdef class Stored(Holder):
     cdef public Storage _storage
-    cdef public Py_ssize_t _seen
+    cdef public Py_ssize_t _seen, _counted
+    cdef public bint _unrecorded
     cdef public tuple _steps
-    cdef public object _base_tensor, _versions, _grad, _after_accumulation
+    cdef public object _base_tensor, _path, _versions, _leaf, _grad, _after_accumulation
 
     cpdef object _take_grad(self, object value)
 

@@ -1,12 +1,13 @@
-"""What a tensor holds: a node, in a storage that other tensors may share. `core` comes before this room.
+"""What a tensor holds: contents, in a storage that other tensors may share, and a place in the graph of its own.
 
-Values never change; what changes is which node a tensor shows. Three kinds of tensor share one `Storage`:
+`core` comes before this room; `docs/storage.md` has the model in full.
 
-* the tensor that made it;
-* `x.detach()` and `x.data`, which show the same contents without the gradient;
-* a view such as `x[0]`, which keeps its base and the steps that lead there, reads through them and writes back.
-
-A write puts a new node into the storage and counts its version up; the other tensors notice when they are next read.
+* A `Storage` is the memory: a node with the contents as they are now, and how often they changed. A write puts another
+  node there; the tensors that share it notice when they are next read. Values never change.
+* A tensor adds the way to its elements (`path`: the view steps from the whole memory), the count of writes that it
+  shares with its views and with `detach()`, and where its gradient arrives: the leaf that it is, or the node that made
+  it. What is written past the graph changes the former and never the latter.
+* A view, `x[0]`, also keeps its base and the steps that lead there, for what is recorded of one is the other's.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Holder, Node, Number, hold
+from jaxvjp.core.graph import Holder, Leaf, Node, Number, hold, leaf_of
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.core.places import Where, user_line
@@ -36,6 +37,14 @@ Array = np.ndarray[Any, Any]
 
 ORIGIN = np.zeros(1, np.uint8)
 """Where every layout begins."""
+
+
+UNRECORDED = (
+    "A view was created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
+    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+    "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
 
 
 class Step:
@@ -93,22 +102,42 @@ Steps = tuple[Step, ...]
 
 
 class Storage:
-    """What tensors that alias one another share: the contents, as a node, and how often they were written."""
+    """The memory that tensors share.
 
-    def __init__(self, node: Node) -> None:
-        self.node = node
+    Attributes:
+        contents: the node that gives what is in it, of the shape that it was made with. Who reads it takes the value
+            alone.
+        version: how often that changed, whether torch counts it or not.
+    """
+
+    def __init__(self, contents: Node) -> None:
+        self.contents = contents
         self.version = 0
 
 
 class Stored(Holder):
-    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does."""
+    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does.
+
+    Attributes:
+        _node: the node that it shows: that of `_storage.contents` when that had the version `_seen`.
+        _storage: the memory; None while nobody else has asked for it, for then it is what `_node` gives.
+        _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
+        _path: the steps from the whole storage, where those are others than `_steps`.
+        _unrecorded: whether it is a view that was taken while nothing was recorded.
+        _counted: of a view, the count of writes when it was last taken of its base.
+        _leaf: once it was written or asked for, what is the same of all nodes that it has shown as a leaf.
+    """
 
     # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
     _storage: Storage | None
     _seen: int
     _base_tensor: Any  # another tensor
     _steps: Steps
+    _path: Steps | None
+    _unrecorded: bool
+    _counted: int
     _versions: Versions | None
+    _leaf: Leaf | None
     # And what the tensor keeps there that it is.
     _grad: Any  # a tensor, too
     _after_accumulation: dict[int, Callable[[Any], None]] | None
@@ -135,41 +164,91 @@ class Stored(Holder):
         changed()
         if staging().journal is not None:
             staging().journal.shows(self)
-        if self._node.requires_grad and self._node.is_leaf:
-            self._node.stale = True  # where a graph has it, its gradient belongs to the leaf of now
+        old = self._node
+        if old.requires_grad and old.is_leaf:
+            old.stale = True  # where a graph has it, its gradient belongs to the leaf of now
         self._node = node
+        if node.stale:
+            node.stale = False
         hold(node, self)
-        if self._versions is not None and self._base_tensor is None:
-            self._versions.show(node)
+        self._count_for(node)
+
+    def _count_for(self, node: Node) -> None:
+        """Has `node`, which shows the contents, know whether they are written from now on."""
+        versions = self._versions if self._base_tensor is None else self._base_tensor._versions
+        if versions is not None:
+            node.versions, node.version = versions, versions.count
 
     def show_instead(self, node: Node) -> None:
         """Shows the same value by another node: what made it is told differently, and nothing was written."""
-        if self._base_tensor is None and self._storage is not None:
-            self._storage.node = node
+        if not self.path and self._storage is not None:
+            self._storage.contents = node
         self._show(node)
 
     def _reread(self, storage: Storage) -> None:
-        if self._base_tensor is None:
-            self._show(self._rebound(detached(storage.node)))
+        """Shows what another has written to the storage."""
+        base, node = self._base_tensor, self._node
+        recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
+        if not recorded or base.versions.count == self._counted:
+            self._show(self._with_gradient(self._values()))
+        elif not self._unrecorded:
+            self._take_anew(base)
+        elif not grad_mode().enabled:  # where it may be looked at, now and whenever it is asked for again
+            self._show(self._as_leaf(self._values()))
+            return
         else:
-            self._check_function_view("its base or another view of its base has been modified inplace")
-            with recording(True):
-                node = self._base_tensor.node
-                for step in self._steps:
-                    node = step.read(node)
-            if self._node.shows_overwritten() is not None:
-                node.retaken = len(self._steps)
-            else:  # written past the graph, through `.data`
-                old, node.retaken = self._node, self._node.retaken
-                node.hooks, node.retains, node.step_hooks = old.hooks, old.retains, old.step_hooks
-            self._show(node)
+            raise RuntimeError(UNRECORDED.format("its base or another view of its base has been modified inplace"))
         self._seen = storage.version
 
-    def _rebound(self, new: Node) -> Node:
-        """`new` contents written without a record, with the gradient that the tensor had before."""
-        if new.requires_grad or not self._node.requires_grad:
-            return new
-        return variable_of(new) if self._node.is_leaf else _unrecorded(self._node, new)
+    def _take_anew(self, base: Stored) -> None:
+        """Takes the view of its base again, which a counted write has changed, or another view of it."""
+        self._check_function_view("its base or another view of its base has been modified inplace")
+        with recording(True):
+            node = base.node
+            for step in self._steps:
+                node = step.read(node)
+            if not self._follows_base:
+                node = record(rebind, (node, self._values()))
+        node.retaken = len(self._steps)
+        self._counted = base.versions.count
+        self._show(node)
+
+    def _values(self) -> Node:
+        """The contents as they are now, without a gradient."""
+        if self._follows_base:
+            node, steps = self._base_tensor.node, self._steps
+        else:
+            node, steps = self.storage.contents, self.path
+        if not steps:
+            return detached(node)
+        with recording(False):
+            for step in steps:
+                node = step.read(node)
+        return node
+
+    def _with_gradient(self, values: Node) -> Node:
+        """Contents that were written without a record, with the gradient that this tensor has."""
+        if not self._node.requires_grad:
+            return values
+        if self._node.is_leaf:
+            return self._as_leaf(values)
+        node = self._node
+        while node.operation is rebind and isinstance(node.inputs[0], Node):
+            node = node.inputs[0]
+        with recording(True):
+            return record(rebind, (node, values))
+
+    def _as_leaf(self, contents: Node) -> Node:
+        """The leaf that this tensor is, with these contents."""
+        leaf_ = self._leaf
+        if leaf_ is None:
+            before = self._node
+            leaf_ = self._leaf = leaf_of(before) if before.requires_grad and before.is_leaf else Leaf()
+        node = variable_of(contents)
+        node.leaf = leaf_
+        if leaf_.hooks or leaf_.step_hooks:
+            node.special = True
+        return node
 
     def _take_grad(self, value: Any) -> None:
         """Has `value`, a tensor or None, for `grad`."""
@@ -187,50 +266,85 @@ class Stored(Holder):
             changed()
         return self._storage
 
+    @property
+    def path(self) -> Steps:
+        """The view steps from the whole storage to this tensor."""
+        return self._steps if self._path is None else self._path
+
+    @property
+    def _follows_base(self) -> bool:
+        """Whether it is a view that shows part of what its base shows: until one of them is given other `data`."""
+        base = self._base_tensor
+        if base is None or base._storage is not self._storage:
+            return False
+        return self._path == (None if base._path is None else base._path + self._steps)
+
     def write(self, new: Node) -> None:
         """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
-        base = self._base_tensor
         for batch in transforming().batches:
             _check_batched(batch, self, new)
-        if base is None:
-            storage = self.storage
-            self.node  # noqa: B018 - catches up first, so that the gradient kept below is the current one
-            new = self._rebound(new)
-            old = self._node
-            new.hooks, new.step_hooks = (old.hooks, old.step_hooks) if new.is_leaf else (None, None)
-            new.retains, old.retains = old.retains and not new.is_leaf, False
-            if new.value is None and new.operation is variable:
-                heavy.add(new)
-            if staging().journal is not None:
-                staging().journal.writes(self)
-            self.versions.written(new.where)
-            storage.node = new
-            storage.version += 1
+        base = self._base_tensor
+        if base is not None and self._follows_base:
+            if new.requires_grad and self._unrecorded:
+                raise RuntimeError(UNRECORDED.format("is being modified inplace"))
+            contents = None if base._path is None else self._contents_with(new)
+            base._written(self._put(base.node, self._steps, new), contents)
+            if self._node.requires_grad and self._node.is_leaf and not base._node.requires_grad:
+                self._show(self._as_leaf(new))
+                self._seen = base._storage.version
+            return
+        self._written(new, self._contents_with(new) if self.path else None)
+
+    def _contents_with(self, new: Node) -> Node:
+        """The contents of the storage with `new` in the place of this tensor."""
+        with recording(False):
+            return self._put(self.storage.contents, self.path, new)
+
+    def _written(self, new: Node, contents: Node | None) -> None:
+        """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
+        storage = self.storage
+        old = self.node  # which catches up first
+        if not new.requires_grad:
+            new = self._with_gradient(new)
+        elif old.special and self.gradient_node.retains:
+            new.retains, self.gradient_node.retains = True, False
+        if new.value is None and new.operation is variable:
+            heavy.add(new)
+        if staging().journal is not None:
+            staging().journal.writes(self)
+        self.versions.written(new.where)
+        storage.contents = new if contents is None else contents
+        storage.version += 1
+        if contents is None or new.requires_grad or not any(step.operation is expand for step in self.path):
             self._seen = storage.version
             self._show(new)
-        elif any(step.operation is expand for step in self._steps) and self._has_layout:
-            base.write(self._written_to_part(base.node, new))
-        else:
-            nodes = [base.node]
-            for step in self._steps[:-1]:
-                nodes.append(step.read(nodes[-1]))
-            for step, outer in zip(reversed(self._steps), reversed(nodes), strict=True):
-                new = step.write(outer, new)
-            base.write(new)
 
-    def _written_to_part(self, base: Node, new: Node) -> Node:
-        """`base` with `new` in the place of this view, on whose way something is repeated; RuntimeError where one
-        element of `base` would have to hold several, as torch has it: not for `fill_` and `zero_`."""
-        origin, layout = self._laid_out()
+    def _put(self, whole: Node, steps: Steps, new: Node) -> Node:
+        """`whole` with `new` in the place of what `steps` lead to."""
+        if any(step.operation is expand for step in steps) and self._has_layout:
+            return self._put_into_part(whole, steps, new)
+        nodes = [whole]
+        for step in steps[:-1]:
+            nodes.append(step.read(nodes[-1]))
+        for step, outer in zip(reversed(steps), reversed(nodes), strict=True):
+            new = step.write(outer, new)
+        return new
+
+    def _put_into_part(self, whole: Node, steps: Steps, new: Node) -> Node:
+        """`_put` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
+        several, as torch has it: not for `fill_` and `zero_`."""
+        origin = layout = _contiguous(whole.aval.shape)
+        for step in steps:
+            layout = step.layout(layout)
         begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-        whole = np.arange(math.prod(base.aval.shape))[begins:]
-        bytes_apart = [each * whole.itemsize for each in layout.strides]
-        shown = np.lib.stride_tricks.as_strided(whole, layout.shape, bytes_apart).ravel()
+        places = np.arange(math.prod(whole.aval.shape))[begins:]
+        bytes_apart = [each * places.itemsize for each in layout.strides]
+        shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
         positions, elements = np.unique(shown, return_index=True)
         if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
             raise RuntimeError(OVERLAPPING)
-        where = [leaf(each, Aval(each.shape, int64, place=base.device)) for each in (elements, positions)]
-        return record(put_at, (base, new, *where))
+        where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
+        return record(put_at, (whole, new, *where))
 
     @property
     def versions(self) -> Versions:
@@ -240,7 +354,7 @@ class Stored(Holder):
             return shared
         if self._versions is None:
             self._versions = Versions()
-            self._versions.show(self._node)
+            self._count_for(self._node)
         return self._versions
 
     def check_writable(self) -> None:
@@ -253,6 +367,8 @@ class Stored(Holder):
             )
         if not grad_mode().enabled:
             return
+        if self._unrecorded and self._base_tensor.requires_grad:
+            raise RuntimeError(UNRECORDED.format("is being modified inplace"))
         if self.node.requires_grad and any(step.operation.several for step in self._steps):
             name = self._node.gradient_name.partition("Backward")[0]
             index = self._steps[-1].operands[0].value if name == "Unbind" else 0
@@ -293,9 +409,7 @@ class Stored(Holder):
 
     def check_overlap(self, other: Stored) -> None:
         """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
-        mine = self if self._base_tensor is None else self._base_tensor
-        others = other if other._base_tensor is None else other._base_tensor
-        if mine.storage is not others.storage or (mine is self and others is other):
+        if self.storage is not other.storage or not (self.path or other.path):
             return
         if not (self._has_layout and other._has_layout):
             return
@@ -316,8 +430,8 @@ class Stored(Holder):
 
     @property
     def _has_layout(self) -> bool:
-        """Whether it is a view that torch's memory knows: not an example of a batch, nor a dual tensor."""
-        return all(step.operation.layout is not None for step in self._steps)
+        """Whether its elements have places in torch's memory: not an example of a batch, nor a dual tensor."""
+        return all(step.operation.layout is not None for step in self.path)
 
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
@@ -337,19 +451,33 @@ class Stored(Holder):
         return self._laid_out()[1]
 
     def _laid_out(self) -> tuple[Array, Array]:
-        """Such arrays for the base and for this tensor, which shows part of the same memory."""
-        base = self if self._base_tensor is None else self._base_tensor
-        shape: tuple[int, ...] = base.node.aval.shape
-        strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        origin = array = np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
-        for step in self._steps:
+        """Such arrays for the whole storage and for this tensor, which shows part of that memory."""
+        path = self.path
+        contents = self._node if self._storage is None or not path else self._storage.contents
+        origin = array = _contiguous(contents.aval.shape)
+        for step in path:
             array = step.layout(array)
         return origin, array
 
+    def _move(self, storage: Storage, path: Steps) -> None:
+        """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
+        if staging().journal is not None:
+            staging().journal.moves(self)
+        self._storage, self._path = storage, path if path or self._steps else None
+        self._seen = storage.version
+        self._show(self._with_gradient(self._values()))
+
+
+def _contiguous(shape: tuple[int, ...]) -> Array:
+    """A NumPy array of one byte per element, of that shape, whose elements lie in their order."""
+    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    return np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
+
 
 UNLESS_SET = {
-    **dict.fromkeys(("_storage", "_base_tensor", "_versions", "_grad", "_after_accumulation")),
-    "_seen": 0,
+    **dict.fromkeys(("_storage", "_base_tensor", "_path", "_versions", "_leaf", "_grad", "_after_accumulation")),
+    **dict.fromkeys(("_seen", "_counted"), 0),
+    "_unrecorded": False,
     "_steps": (),
 }
 """What few tensors have, as the others have it: from the class or, where this is compiled, each at its place."""
@@ -376,8 +504,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    # A tensor that is no view is contiguous.
-    if source._base_tensor is not None and _where_strides_allow(steps):
+    if source.path and _where_strides_allow(steps):  # without a path it is contiguous
         layout = source._layout()
         if not layout.flags.c_contiguous:
             for each in steps:
@@ -396,11 +523,21 @@ def _where_strides_allow(steps: Steps) -> bool:
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
+    unrecorded = not node.requires_grad and (source._unrecorded or not grad_mode().enabled)
+    if unrecorded and source._node.requires_grad and node.aval.dtype.differentiable:
+        node = variable_of(node)  # as its base, it says that it requires a gradient
+        node.leaf = Leaf(lost=True)
     taken: Stored = holding(node, kind)
     base: Stored = source if source._base_tensor is None else source._base_tensor
     taken._base_tensor = base
     taken._steps = source._steps + steps
-    taken._storage = base.storage if base._storage is None else base._storage
+    if source._path is not None:
+        taken._path = source._path + steps
+    if unrecorded:
+        taken._unrecorded = True
+    if base._versions is not None:
+        taken._counted = base._versions.count
+    taken._storage = source.storage if source._storage is None else source._storage
     taken._seen = taken._storage.version
     return taken
 
@@ -439,9 +576,3 @@ def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
             "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
             "`y = y + x` instead of `y += x`."
         )
-
-
-def _unrecorded(old: Node, new: Node) -> Node:
-    """`new` contents of an intermediate tensor, whose gradient still goes where that of `old` went."""
-    with recording(True):
-        return record(rebind, (old, new))

@@ -16,15 +16,15 @@ import numpy as np
 
 from jaxvjp import printing, storage
 from jaxvjp.core.evaluation import array_of, evaluate
-from jaxvjp.core.graph import Node, hold, hook_of_level
-from jaxvjp.core.modes import changed, grad_mode, staging, transforming
-from jaxvjp.core.record import detached, leaf, record, variable_of
+from jaxvjp.core.graph import Node, hold, hook_of_level, leaf_of
+from jaxvjp.core.modes import changed, grad_mode, recording, staging, transforming
+from jaxvjp.core.record import detached, leaf, record
 from jaxvjp.devices import device, of
 from jaxvjp.dtypes import CTYPES, dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE, clone
-from jaxvjp.ops.view import permute, reshaped_copy
+from jaxvjp.ops.view import alias, permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
 from jaxvjp.storage import Step, Stored, holding
@@ -164,7 +164,15 @@ class Tensor(Stored):
 
     @property
     def requires_grad(self) -> bool:
-        return self.node.requires_grad
+        return self._looked_at.requires_grad
+
+    @property
+    def _looked_at(self) -> Node:
+        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
+        if not self._unrecorded:
+            return self.node
+        with recording(False):
+            return self.node
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -180,7 +188,10 @@ class Tensor(Stored):
                 "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
             )
         if bool(value) != self.requires_grad:
-            self._show(variable_of(self._node) if value else detached(self._node))
+            if self._base_tensor is not None:
+                self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
+            self._leaf = self._leaf or (None if value else leaf_of(self._node))  # it is the same one if it comes back
+            self._show(self._as_leaf(self._node) if value else detached(self._node))
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
@@ -262,12 +273,7 @@ class Tensor(Stored):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        node = value._alias(counted=False).node
-        tracked, old = self.requires_grad, self._node
-        self._storage, self._seen, self._versions, self._base_tensor, self._steps = None, 0, None, None, ()
-        known = node.value is not None and staging().journal is None
-        self._show(variable_of(node) if tracked else leaf(node.value, node.aval) if known else node)
-        self._node.hooks, self._node.step_hooks = old.hooks, old.step_hooks
+        self._move(value.storage, value.path)
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -275,20 +281,21 @@ class Tensor(Stored):
 
     def _alias(self, counted: bool) -> Tensor:
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
-        if self._base_tensor is not None:
-            return view(self._base_tensor._alias(counted), *[step.plain() for step in self._steps])
-        node = self.node
+        node = self._looked_at
         plain = detached(node)
-        alias = blank(plain)
+        if plain is node and not counted:  # a node knows one count of writes
+            plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
+        made = blank(plain)
         if plain is not node:
-            hold(plain, alias)
-        alias._storage = self.storage
-        alias._seen = self.storage.version
+            hold(plain, made)
+        made._storage = self.storage
+        made._seen = made._storage.version
+        if self._steps or self._path is not None:
+            made._path = tuple([step.plain() for step in self.path])
         if counted:
-            alias._versions = self.versions
-            if plain is not node:
-                self.versions.show(plain)
-        return alias
+            made._versions = self.versions
+            made._count_for(plain)
+        return made
 
     def detach_(self) -> Tensor:
         """Cuts this tensor off from its graph and makes it a leaf; RuntimeError for a view."""
@@ -343,7 +350,7 @@ class Tensor(Stored):
     @property
     def value(self) -> jax.Array:
         """The value as a `jax.Array`."""
-        node = self.node
+        node = self._looked_at
         if node.value is None:
             evaluate((node,))
         elif staging().journal is not None:
@@ -402,9 +409,11 @@ class Tensor(Stored):
         return object.__format__(self, spec)
 
     def __repr__(self) -> str:
-        node = self.node
+        node = self._looked_at
         suffixes = []
-        if not node.is_leaf:
+        if self._unrecorded and self._seen != self.storage.version:
+            suffixes.append("grad_fn=<Invalid>")
+        elif not node.is_leaf:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")
         elif node.requires_grad:
             suffixes.append("requires_grad=True")

@@ -148,7 +148,7 @@ FRESH, NOBODY = "fresh", "nobody"
 def _added_to(node: Node) -> Node | str:
     """What the gradient of a leaf is added to: its tensor's `grad`, nothing (FRESH), or no tensor is left (NOBODY)."""
     receiver: Stored | None = node.tensor
-    if receiver is None:
+    if receiver is None or not receiver._node.requires_grad or (node.leaf is not None and node.leaf.lost):
         return NOBODY
     return FRESH if receiver._grad is None else shown(receiver._grad)
 

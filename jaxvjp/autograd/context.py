@@ -99,7 +99,8 @@ def _alias(tensor: Tensor, node: Node) -> Tensor:
     alias = blank(node)
     alias._storage = tensor.storage
     alias._seen = tensor.storage.version
-    alias._base_tensor, alias._steps, alias._versions = tensor._base_tensor, tensor._steps, tensor.versions
+    alias._base_tensor, alias._steps, alias._path = tensor._base_tensor, tensor._steps, tensor._path
+    alias._versions = tensor.versions
     return alias
 
 

@@ -315,7 +315,7 @@ class _Outputs:
             self.step.add_output(value.aval, value)
             tensor.write(self.step.output_node(position))
         if tensor._base_tensor is None:
-            tensor.storage.node = value  # what aliases read: the output itself would keep the step alive for `ctx`
+            tensor.storage.contents = value  # what aliases read: the output itself would keep the step alive for `ctx`
         return tensor
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:

@@ -17,7 +17,7 @@ from jaxvjp.autograd.saving import (
     saved_tensors_hooks,
 )
 from jaxvjp.core.engine import FREED, walking
-from jaxvjp.core.graph import Cotangents, StepHooks, hook_of_level
+from jaxvjp.core.graph import Cotangents, StepHooks, hook_of_level, leaf_of, meant
 from jaxvjp.core.graph import Node as Recorded
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.identity import item, rebind
@@ -69,7 +69,8 @@ class Node:
         edges: Sequence[Any] = node.inputs if node.edges is None else node.edges
         if node.operation is not None and node.operation.write is not None:
             edges = edges[:1]  # where a view begins is no operand in torch
-        reached = [each if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
+        reached = [meant(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
+        reached = [None if each is None or (each.leaf is not None and each.leaf.lost) else each for each in reached]
         return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
 
     @property
@@ -97,11 +98,8 @@ class Node:
         if self._node.step_hooks is not None:
             return self._node.step_hooks
         hooks = StepHooks({}, {}, _called)
-        python, tensor = self._node.python, self._node.tensor
+        python = self._node.python
         same: list[Recorded | None] = [self._node] if python is None else [self._node, *python.outputs]
-        if self._node.is_leaf and isinstance(tensor, Tensor):  # which may have been written since
-            hooks = tensor.node.step_hooks or hooks
-            same.append(tensor.node)
         for each in same:
             if each is not None:
                 each.step_hooks = hooks
@@ -149,9 +147,7 @@ def step_of(node: Recorded) -> Node:
     """The step that made a node; the nodes of all results of one step have one."""
     while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
         node = node.inputs[0]  # contents written past the graph: the gradient is that of before
-    step: object = node.python or node
-    if node.is_leaf and node.tensor is not None:  # whose node is another one once it was written
-        step = node.tensor
+    step: object = leaf_of(node) if node.is_leaf else node.python or node
     if node.operation is item and node.inputs and node.python is None:
         step = node.inputs[0]
     found = _steps.get(step)

@@ -26,6 +26,7 @@ import numpy as np
 
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.graph import (
+    Leaf,
     Node,
     Number,
     Passed,
@@ -33,6 +34,7 @@ from jaxvjp.core.graph import (
     ends_here,
     gradient_edges,
     is_held,
+    meant,
     reachable,
     recording_order,
     stripped_of,
@@ -109,8 +111,7 @@ def pull_back(
     was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
     walk must call none (`calls_python`).
     """
-    reached = reachable(roots, gradient_edges)
-    now = _leaves_of_now(reached)
+    reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     operations = _passed_through(nodes, targets)
     for node in operations:
@@ -138,8 +139,8 @@ def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[N
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
     """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
-    reached = reachable(roots, gradient_edges)
-    nodes = _needed(reached, targets, _leaves_of_now(reached))
+    reached, now = _reached(roots)
+    nodes = _needed(reached, targets, now)
     return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
@@ -156,14 +157,37 @@ def check_unchanged(operations: Sequence[Node]) -> None:
                 raise changed_error(node, changed)
 
 
-def _leaves_of_now(nodes: list[Node]) -> dict[Node, Node]:
-    """For each leaf whose tensor shows another node by now, for it was written since, that node: there the gradient
-    arrives. `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`."""
-    now = {}
-    for node in nodes:
-        if node.stale and node.tensor is not None and not node.held:
-            now[node] = node.tensor.node
-    return now
+def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
+    """The nodes that a gradient of `roots` may reach; and for those that others stand for by now, which.
+
+    A leaf that was written since has another node, and there its gradient arrives: `w -= 0.1 * w.grad` changes the
+    value of w, and nothing of what is added to `w.grad`. For what an earlier walk stripped stands the node that it was
+    stripped of, while the user holds that.
+    """
+    now: dict[Node, Node] = {}
+
+    def onward(node: Node) -> list[Node]:
+        edges = gradient_edges(node)
+        for place, each in enumerate(edges):
+            if each.original is not None:
+                original = meant(each)
+                if original is not each:
+                    now[each] = edges[place] = original
+        return edges
+
+    reached = reachable(roots, onward)
+    last: dict[Leaf, Node] = {}
+    for node in reached:
+        if node.leaf is not None and ends_here(node):
+            last[node.leaf] = node
+    for node in reached:
+        if node.stale and node.leaf is not None and ends_here(node):
+            current = None if node.tensor is None else node.tensor.gradient_node
+            if current is None or current.leaf is not node.leaf:
+                current = last[node.leaf]
+            if current is not node:
+                now[node] = current
+    return reached, now
 
 
 def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
@@ -176,7 +200,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     for node in nodes:
         if node not in needed and (
             now.get(node) in needed
-            or any(each in needed for each in gradient_edges(node))
+            or any(now.get(each, each) in needed for each in gradient_edges(node))
             or (node.passed is not None and node.freed and node.passed.leads(node, targets))
         ):
             needed.add(node)
@@ -446,13 +470,13 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
     """torch's sentence, then both lines: who saved the tensor and who changed it."""
     change = saved.shows_overwritten()
     assert change is not None
+    assert change.versions is not None
     aval = saved.aval
-    if saved.overwritten is None:  # a view of what was changed, which torch takes anew by its strides
+    if change is not saved:  # a view of what was changed, which torch takes anew by its strides
         origin = ", which is output 0 of AsStrided,"
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
-        own = [each for each in change.versions.current() if each.tensor is not None and each.tensor is saved.tensor]
-        current = saved if saved is node or not own else own[0]
+        current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
         name = current.qualified_name.partition("Backward")[0]
         origin = "" if current.is_leaf else f", which is output 0 of {name},"
     return RuntimeError(
@@ -461,6 +485,6 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
         f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
         "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
         f"It was saved for {node.gradient_name} by {node.location}\n"
-        f"and changed in place by {located(change.where)}\n"
+        f"and changed in place by {located(change.versions.where)}\n"
         "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
     )

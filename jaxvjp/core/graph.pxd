@@ -5,9 +5,6 @@ from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mo
 from jaxvjp.core.places cimport user_line
 
 cdef extern from "Python.h":
-    void PyObject_GC_UnTrack(object)
-    void PyObject_GC_Track(object)
-    int PyObject_GC_IsTracked(object)
     object PyWeakref_NewRef(object, object)
 
 @cython.no_gc  # a number and its type are in no cycle
@@ -22,16 +19,15 @@ cdef class Number:
 cdef class Node:
     cdef object __weakref__
     cdef public object operation, static, inputs, aval, value, where, serial
-    cdef public object holder, passed, input_avals, overwritten
+    cdef public object holder, passed, input_avals, versions, leaf, original
     cdef public object _edges, _python, _hooks, _packed, _step_hooks
     cdef public bint requires_grad, special, freed, in_place, inference, stale, _retains
-    cdef public int retaken
+    cdef public int retaken, version
 
 cdef class Holder:
     cdef object __weakref__
     cdef public Node _node
 
-cpdef object leave_to_counting(object part)
 @cython.locals(node=Node)
 cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)

@@ -16,7 +16,7 @@ from weakref import ref
 
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, transforming
 from jaxvjp.core.places import Location, Where, located, user_line
-from jaxvjp.core.versions import Overwritten, next_serial
+from jaxvjp.core.versions import Versions, next_serial
 from jaxvjp.devices import device
 from jaxvjp.dtypes import LEAST, MOST, within_64_bits
 from jaxvjp.ops.identity import detach, item, rebind, variable
@@ -105,6 +105,32 @@ class PythonBackward(Protocol):
     def free(self) -> None: ...
 
 
+class Leaf:
+    """What stays the same of a leaf that requires a gradient while its contents change: `w -= 0.1 * w.grad`.
+
+    Each write makes a node with the new contents. All these nodes have one `Leaf`, and a gradient that arrives at any
+    of them is that of the one tensor, whose hooks these are.
+
+    Attributes:
+        hooks, step_hooks: as a node has them.
+        lost: whether it is a view taken under `no_grad` of what requires a gradient, which nobody accumulates.
+    """
+
+    __slots__ = ("__weakref__", "hooks", "lost", "step_hooks")
+
+    def __init__(self, lost: bool = False) -> None:
+        self.hooks: dict[int, Hook] | None = None
+        self.step_hooks: StepHooks | None = None
+        self.lost = lost
+
+
+def leaf_of(node: Node) -> Leaf:
+    """The `Leaf` of a node that is one, made when it is first asked for."""
+    if node.leaf is None:
+        node.leaf = Leaf()
+    return node.leaf
+
+
 class Rare(property):
     """An attribute that few nodes have, kept under the name `hidden`. To set it makes a node `special`: what is
     remembered of graphs of the same structure does not apply to it."""
@@ -113,16 +139,38 @@ class Rare(property):
         def assign(node: Node, value: Any) -> None:
             if value is not default:
                 node.special = True
-                watch_for_cycles(node)
             changed()
             setattr(node, hidden, value)
 
         super().__init__(attrgetter(hidden), assign)
 
 
+class Hooks(Rare):
+    """Hooks of a node; those of a leaf belong to its `Leaf`, whichever contents it has."""
+
+    def __init__(self, name: str) -> None:
+        def read(node: Node) -> Any:
+            return getattr(node, f"_{name}") if node.leaf is None else getattr(node.leaf, name)
+
+        def assign(node: Node, value: Any) -> None:
+            node.special = True
+            changed()
+            if ends_here(node):
+                setattr(leaf_of(node), name, value)
+            else:
+                setattr(node, f"_{name}", value)
+
+        property.__init__(self, read, assign)
+
+
 def rare(hidden: str, default: Any = None) -> Any:
     """`Rare`, for the eyes of a type checker of the attribute's own type."""
     return Rare(hidden, default)
+
+
+def hooks_of_leaf_or_node(name: str) -> Any:
+    """`Hooks`, for the eyes of a type checker of the attribute's own type."""
+    return Hooks(name)
 
 
 class Node:
@@ -146,9 +194,12 @@ class Node:
             is freed: what is remembered of graphs of the same structure does not apply.
         retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
         step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
-        overwritten: set when an in-place write replaced the contents that this node shows.
+        versions, version: the count of writes to the storage whose contents it shows, and where that stood when it
+            came to show them; without a count nobody asked yet.
         retaken: of a view that was taken anew, for its base had been written: by how many steps.
+        leaf: of a leaf that requires a gradient, what it has in common with those that show its other contents.
         stale: whether it is a leaf whose tensor shows another node by now.
+        original: of what `release` keeps of a step, a weak reference to the node that it was stripped of.
         passed: what it led to once: known of a node that is freed and lets go of its inputs.
         input_avals: what was known of the inputs, once they are forgotten.
         where: code object and instruction of the user's line that recorded it.
@@ -156,9 +207,9 @@ class Node:
 
     edges: tuple[Node, ...] | None = rare("_edges")
     python: PythonBackward | None = rare("_python")
-    hooks: dict[int, Hook] | None = rare("_hooks")
+    hooks: dict[int, Hook] | None = hooks_of_leaf_or_node("hooks")
     packed: Packed | None = rare("_packed")
-    step_hooks: StepHooks | None = rare("_step_hooks")
+    step_hooks: StepHooks | None = hooks_of_leaf_or_node("step_hooks")
     retains: bool = rare("_retains", False)
     # The rest of what few nodes have: see UNLESS_SET.
     special: bool
@@ -167,10 +218,13 @@ class Node:
     inference: bool
     stale: bool
     retaken: int
+    version: int
     holder: ref[Any] | None
     passed: Passed | None
     input_avals: tuple[Aval, ...] | None
-    overwritten: Overwritten | None
+    versions: Versions | None
+    leaf: Leaf | None
+    original: ref[Node] | None
 
     def __init__(
         self,
@@ -192,7 +246,6 @@ class Node:
         self.where = user_line(sys._getframe()) if where is None else where
         if grad_mode().inference:
             self.inference = True
-        leave_to_counting(self)
 
     @property
     def is_leaf(self) -> bool:
@@ -292,12 +345,13 @@ class Node:
                 return saved
         return None
 
-    def shows_overwritten(self) -> Overwritten | None:
-        """The in-place write that replaced what this node shows: its own contents, or those it is a view of."""
+    def shows_overwritten(self) -> Node | None:
+        """Whose contents an in-place write has replaced since this node showed them: its own, or those it is a view
+        of."""
         node: Node | Number = self
         while isinstance(node, Node):
-            if node.overwritten is not None:
-                return node.overwritten
+            if node.versions is not None and node.versions.count > node.version:
+                return node
             if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
                 return None
             if not node.inputs:
@@ -325,7 +379,6 @@ def hold(node: Node, holder: Holder) -> None:
     """Notes that the user holds `node` by `holder`."""
     if COMPILED:
         node.holder = PyWeakref_NewRef(holder, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
-        leave_to_counting(node.holder)
     else:
         node.holder = ref(holder)
 
@@ -346,28 +399,15 @@ def is_held(node: Node) -> bool:
 UNLESS_SET = {
     **dict.fromkeys(("special", "freed", "in_place", "inference", "stale", "_retains"), False),
     **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks")),
-    **dict.fromkeys(("holder", "passed", "input_avals", "overwritten")),
+    **dict.fromkeys(("holder", "passed", "input_avals", "versions", "leaf", "original")),
     "retaken": 0,
+    "version": 0,
 }
 """What few nodes have, as the others have it. Python looks it up on the class, for to set it on each would double what
 recording one costs; C has it at its place in each node."""
 if not COMPILED:
     for _name, _value in UNLESS_SET.items():
         setattr(Node, _name, _value)
-
-
-def leave_to_counting(part: Any) -> None:
-    """Keeps the search for cycles away from a part of the graph (a node, its operands, its weak reference), which is in
-    none: with 10,000 nodes about, each search takes as long as recording them did. Python has no such thing, so this is
-    for the compiled form alone."""
-    if COMPILED:
-        PyObject_GC_UnTrack(part)  # type: ignore[name-defined]  # noqa: F821 - C's: see graph.pxd
-
-
-def watch_for_cycles(node: Node) -> None:
-    """Undoes `leave_to_counting` for a node that holds code of the user's: `x.register_hook(lambda g: g * x)`."""
-    if COMPILED and not PyObject_GC_IsTracked(node):  # type: ignore[name-defined]  # noqa: F821
-        PyObject_GC_Track(node)  # type: ignore[name-defined]  # noqa: F821
 
 
 def recorded(
@@ -391,8 +431,6 @@ def recorded(
     node.where = where
     if grad_mode().inference:
         node.inference = True
-    leave_to_counting(inputs)
-    leave_to_counting(node)
     return node
 
 
@@ -442,10 +480,18 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
     copy = recorded(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
     copy.serial = node.serial
     copy.passed = passed
+    copy.original = ref(node)
+    copy.special = True
     if node.freed:  # what was not gets inputs, stripped ones
-        copy.freed = copy.special = True
+        copy.freed = True
         copy.input_avals = node.avals_read()
     return copy
+
+
+def meant(node: Node) -> Node:
+    """The node at which a gradient arrives that comes to `node`: of what is stripped the original, while it is there."""
+    original = None if node.original is None else node.original()
+    return node if original is None else original
 
 
 class Passed:

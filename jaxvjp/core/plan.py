@@ -159,7 +159,7 @@ def survey(
 
 def _tells_all(node: Node) -> bool:
     """Whether nothing about a special node escapes a key: it just has edges of its own, or is a leaf with hooks."""
-    if node.python or node.packed or node.step_hooks or node.retains or node.freed:
+    if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original:
         return False
     return all(each in node.inputs for each in node.edges or ())
 

@@ -52,6 +52,7 @@ class Journal:
     Attributes:
         start: when it began, in the order of recording; what is older comes from outside.
         nodes: for each tensor that shows another node by now, the one before.
+        places: for each tensor that has been given other `data`, its storage and the path there before.
         grads: for each tensor that has another `grad` by now, the one before.
         contents: for each storage that was written, the node of its contents before.
         counts: for each count of writes that went on, where it stood before.
@@ -68,6 +69,7 @@ class Journal:
         self.collections = _collections()
         self.strict = strict
         self.nodes: dict[Tensor, Node] = {}
+        self.places: dict[Tensor, tuple[Storage | None, Any]] = {}
         self.grads: dict[Tensor, Tensor | None] = {}
         self.contents: dict[Storage, Node] = {}
         self.counts: dict[Versions, int] = {}
@@ -82,10 +84,14 @@ class Journal:
         """`tensor` is about to show another node."""
         self.nodes.setdefault(tensor, tensor._node)
 
+    def moves(self, tensor: Tensor) -> None:
+        """`tensor` is about to be given other `data`."""
+        self.places.setdefault(tensor, (tensor._storage, tensor._path))
+
     def writes(self, tensor: Tensor) -> None:
         """The storage of `tensor` is about to be written."""
         storage, versions = tensor.storage, tensor.versions
-        self.contents.setdefault(storage, storage.node)
+        self.contents.setdefault(storage, storage.contents)
         self.counts.setdefault(versions, versions.count)
 
     def takes(self, tensor: Tensor) -> None:
@@ -130,6 +136,7 @@ class Journal:
         """The tensors made in the step that outlive it, besides those `known`: as an attribute, say, or in a list."""
         # What is noted of tensors made in the step would hold them.
         self.nodes = {each: node for each, node in self.nodes.items() if self.older(node)}
+        self.places = {each: place for each, place in self.places.items() if each in self.nodes}
         self.grads = {each: grad for each, grad in self.grads.items() if self.older(self.before(each))}
         self.asked = {each for each in self.asked if self.older(self.before(each))}
         if _collections() == self.collections and not self._made(gc.get_objects(generation=0), known):
@@ -165,12 +172,14 @@ class Journal:
 
     def undo(self) -> None:
         """Puts back what the step changed."""
-        for storage, node in self.contents.items():
-            storage.node = node
+        for tensor, (storage, path) in self.places.items():
+            tensor._storage, tensor._path = storage, path
+        for written, node in self.contents.items():
+            written.contents = node
         for tensor, node in self.nodes.items():
             tensor.show_instead(node)
         for versions, count in self.counts.items():
-            versions.return_to(count, [*self.nodes.values(), *self.contents.values()])
+            versions.count = count
         for tensor, grad in self.grads.items():
             tensor._grad = grad
         changed()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jaxvjp.core.graph import Node, Passed, gradient_edges, reachable
-from jaxvjp.core.modes import recording
+from jaxvjp.core.modes import changed, recording
 from jaxvjp.core.places import Where
 from jaxvjp.core.record import leaf
 from jaxvjp.ops.op import Aval, Op
@@ -111,7 +111,14 @@ def unfinished(output: Node) -> bool:
 def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
     """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
     with recording(False):
-        if count:
+        if tensor.path:
+            storage, versions = tensor.storage, tensor.versions
+            storage.contents = new
+            storage.version += 1
+            for _ in range(count):
+                versions.written(where)
+            changed()
+        elif count:
             tensor.write(new)
             tensor.versions.count += count - 1
         else:

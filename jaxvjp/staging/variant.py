@@ -98,10 +98,17 @@ class Variant:
             for tensor, node in shown.items()
             if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
         ]
+        for each, (storage, path) in journal.places.items():
+            if each._base_tensor is not None or each._path is not None or path is not None:
+                journal.refuse("gives a view other data", each._node.where)
+            elif each._storage is not storage and journal.older(each.storage.contents):
+                journal.refuse("gives a tensor the data of another that was there before", each._node.where)
+            if journal.refused is not None:
+                return
         own = set(written.values())
         grads = {each: each._grad for each in graded if each._grad is None or each._grad not in own}
-        ends = [each for each in (*leaves, *written.values(), *replaced, *grads.values()) if isinstance(each, Tensor)]
-        outputs = [self._node(each) for each in ends]
+        ends = [each for each in (*leaves, *replaced, *grads.values()) if isinstance(each, Tensor)]
+        outputs = [*map(self._node, ends), *map(self._contents, written.values())]
         live = any(map(unfinished, outputs))
         inner = [each for each in journal.inspections if not journal.older(each[0]) and each[0].inputs]
         if not live:
@@ -145,8 +152,8 @@ class Variant:
         self.drawn = [(drawn[node], number) for number, node in enumerate(found.nodes) if node in drawn]
         output = {number: place for place, number in enumerate(self.plan.outputs)}
 
-        def output_of(tensor: Tensor) -> int:
-            return output[found.number[self._node(tensor)]]
+        def output_of(node: Node) -> int:
+            return output[found.number[node]]
 
         self.inspected = [
             (self._place(before.get(node, node.tensor)), check)
@@ -154,15 +161,15 @@ class Variant:
             if journal.older(node) and before.get(node, node.tensor) is not None
         ]
         self.inspected_results = [] if live else [(output[found.number[node]], check) for node, check in inner]
-        self.writes = [self._write(each, output_of(each)) for each in written.values()]
-        self.replaced = [(self._place(each), output_of(each)) for each in replaced]
+        self.writes = [self._write(each, output_of(self._contents(each))) for each in written.values()]
+        self.replaced = [(self._place(each), output_of(self._node(each))) for each in replaced]
         self.required = [
             (self._place(each), each.requires_grad)
             for each, node in shown.items()
             if each.requires_grad is not node.requires_grad
         ]
         self.grads = [
-            (self._place(each), None if grad is None else output_of(grad), None if grad is None else grad.node.where)
+            (self._place(each), None if grad is None else output_of(self._node(grad)), None if grad is None else grad.node.where)
             for each, grad in grads.items()
         ]
         owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
@@ -187,18 +194,19 @@ class Variant:
         self.seen = [each for each in self.seen if not (isinstance(each.value, Tensor) and each.value in self._places)]
 
     def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
-        """For each storage from outside that was written a tensor that made it."""
+        """For each storage from outside that was written a tensor that shows it, whole if there is one."""
         journal = self._journal
         storages = {each for each, node in journal.contents.items() if journal.older(node)}
         written: dict[Any, Tensor] = {}
-        read = reachable([each.node for each in storages], lambda node: () if journal.older(node) else node.inputs)
+        read = reachable([each.contents for each in storages], lambda node: () if journal.older(node) else node.inputs)
         for each in (*known, *(node.tensor for node in (*journal.contents.values(), *read))):
-            base = each if each is None or each._base_tensor is None else each._base_tensor
-            if base is not None and base._storage in storages and journal.older(journal.before(base)):
-                written.setdefault(base._storage, base)
-                journal.shows(base)  # when it is next asked
+            for shown in () if each is None else (each, each._base_tensor):
+                if shown is not None and shown._storage in storages and journal.older(journal.before(shown)):
+                    if shown._storage not in written or (written[shown._storage].path and not shown.path):
+                        written[shown._storage] = shown
+                    journal.shows(shown)  # when it is next asked
         for storage in storages.difference(written):
-            journal.refuse("writes to what no tensor from outside shows any more", storage.node.where)
+            journal.refuse("writes to what no tensor from outside shows any more", storage.contents.where)
         return written
 
     def _write(self, tensor: Tensor, output: int) -> Write:
@@ -209,6 +217,10 @@ class Variant:
 
     def _node(self, tensor: Tensor) -> Node:
         return self._journal.values.get(tensor.node, tensor.node)
+
+    def _contents(self, tensor: Tensor) -> Node:
+        """The node that gives all of the storage of a tensor."""
+        return tensor.storage.contents if tensor.path else self._node(tensor)
 
     def _place(self, tensor: Tensor) -> int:
         if tensor not in self._places:

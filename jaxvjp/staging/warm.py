@@ -72,11 +72,11 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
         return None
     if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
-    if not all(each.executable.settled for each in dispatches) or any(write.times == 0 for write in variant.writes):
+    if not all(each.executable.settled for each in dispatches):
         return None
     if variant.graph is not None or any(each.alias is not None for each in variant.returned):
         return None
-    if any(tensors[write.place]._base_tensor is not None for write in variant.writes):
+    if any(tensors[write.place].path for write in variant.writes):
         return None
     return _Text(variant, tensors, arguments, structure).function()
 
@@ -391,13 +391,14 @@ class _Text:
         t, n, s = f"t{place}", f"n{place}", f"s{place}"
         yield f"{s}, c{place} = {t}._storage, {t}._versions"
         yield (
-            f"if {s} is not None and {s}.node is {n} and references({n}) == {NODE_ALONE} "
-            f"and c{place} is not None and len(c{place}.shown) == 1:"
+            f"if {s} is not None and {s}.contents is {n} and references({n}) == {NODE_ALONE}"
+            + (f" and c{place} is not None:" if count else ":")
         )
         yield f"    {n}.value = {value}"
         yield f"    {s}.version = {t}._seen = {s}.version + 1"
-        yield f"    c{place}.count += {count}"
-        yield f"    c{place}.where = where{place}"
+        if count:
+            yield f"    c{place}.count = {n}.version = c{place}.count + {count}"
+            yield f"    c{place}.where = where{place}"
         yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
     def _fresh(self, value: str, aval: Any, where: Any) -> str:
