@@ -39,6 +39,7 @@ from jaxvjp import (
     linalg,
     lowrank,  # noqa: F401
     masked,
+    memory,
     nn,
     parts,  # noqa: F401 - publishes its functions, as `sampling` does
     properties,  # noqa: F401
@@ -86,6 +87,7 @@ __version__ = "0.1.0"
 functions.attach_methods()
 conversion.attach_methods()
 indexing.attach_methods()
+memory.attach_methods()
 crossing.attach_methods()
 views.attach_methods()
 globals().update({each.name: each for each in dtypes.ALL})

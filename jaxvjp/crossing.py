@@ -14,12 +14,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp import creation
-from jaxvjp.core.record import leaf
+from jaxvjp.core.graph import hold
+from jaxvjp.core.record import detached, leaf
 from jaxvjp.devices import place_of
 from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.dtypes import from_numpy as dtype_of
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.storage import Storage
+from jaxvjp.tensor import Tensor, blank, wrap
 
 
 def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
@@ -135,7 +137,12 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = wrap(leaf(self.value, self.node.aval, self.requires_grad))
+        made = blank(leaf(self.value, self.node.aval, self.requires_grad))
+        hold(made.node, made)
+        if self._storage is not None:
+            memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
+            made.place(memo[id(self._storage)], self.path)
+        made.versions.count = 1  # torch fills it by `set_`
         made.__class__ = type(self)
         made.grad = None if self.grad is None else _deeply_copied(self.grad.detach(), memo)
         memo[id(self)] = made

@@ -1,4 +1,6 @@
 # What C knows of tensors: see graph.pxd.
+cimport cython
+
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
 from jaxvjp.core.graph cimport Holder, Node, Number, hold
 from jaxvjp.core.places cimport user_line
@@ -23,7 +25,7 @@ cdef class Step:
 
 cdef class Storage:
     cdef public Node contents
-    cdef public Py_ssize_t version
+    cdef public Py_ssize_t version, address
 
 cdef class Stored(Holder):
     cdef public Storage _storage
@@ -34,6 +36,8 @@ cdef class Stored(Holder):
 
     cpdef object _take_grad(self, object value)
 
+@cython.locals(step=Step)
+cdef Node _read(Node node, tuple steps)
 cpdef object holding(Node node, object kind)
 cpdef object view(Stored source, object steps, object kind)
 cpdef object view_by(Node node, Stored source, object steps, object kind)

@@ -108,11 +108,13 @@ class Storage:
         contents: the node that gives what is in it, of the shape that it was made with. Who reads it takes the value
             alone.
         version: how often that changed, whether torch counts it or not.
+        address: what stands for its place in memory, once somebody asked; else 0.
     """
 
     def __init__(self, contents: Node) -> None:
         self.contents = contents
         self.version = 0
+        self.address = 0
 
 
 class Stored(Holder):
@@ -193,23 +195,32 @@ class Stored(Holder):
             self._show(self._with_gradient(self._values()))
         elif not self._unrecorded:
             self._take_anew(base)
-        elif not grad_mode().enabled:  # where it may be looked at, now and whenever it is asked for again
+        else:  # it may be looked at, now and whenever it is asked for again
+            if grad_mode().enabled:
+                self.check_recorded()
             self._show(self._as_leaf(self._values()))
             return
-        else:
-            raise RuntimeError(UNRECORDED.format("its base or another view of its base has been modified inplace"))
         self._seen = storage.version
+
+    def check_recorded(self) -> None:
+        """RuntimeError, in torch's words, for a view taken while nothing was recorded of what was written since."""
+        if self._unrecorded and self._base_tensor.requires_grad and self._base_tensor.versions.count != self._counted:
+            raise RuntimeError(UNRECORDED.format("its base or another view of its base has been modified inplace"))
 
     def _take_anew(self, base: Stored) -> None:
         """Takes the view of its base again, which a counted write has changed, or another view of it."""
         self._check_function_view("its base or another view of its base has been modified inplace")
         with recording(True):
-            node = base.node
-            for step in self._steps:
-                node = step.read(node)
-            if not self._follows_base:
-                node = record(rebind, (node, self._values()))
+            if self._follows_base:
+                node = _read(base.node, self._steps)
+            elif base._storage is self._storage:
+                node = _read(base.whole(base.node), self.path)
+            else:
+                node = _read(base.node, self._steps)
         node.retaken = len(self._steps)
+        if base._storage is not self._storage:
+            with recording(True):
+                node = record(rebind, (node, self._values()))
         self._counted = base.versions.count
         self._show(node)
 
@@ -222,9 +233,7 @@ class Stored(Holder):
         if not steps:
             return detached(node)
         with recording(False):
-            for step in steps:
-                node = step.read(node)
-        return node
+            return _read(node, steps)
 
     def _with_gradient(self, values: Node) -> Node:
         """Contents that were written without a record, with the gradient that this tensor has."""
@@ -273,7 +282,8 @@ class Stored(Holder):
 
     @property
     def _follows_base(self) -> bool:
-        """Whether it is a view that shows part of what its base shows: until one of them is given other `data`."""
+        """Whether it is a view that shows part of what its base shows: until one of them is given another shape or
+        other `data`."""
         base = self._base_tensor
         if base is None or base._storage is not self._storage:
             return False
@@ -284,12 +294,15 @@ class Stored(Holder):
         for batch in transforming().batches:
             _check_batched(batch, self, new)
         base = self._base_tensor
-        if base is not None and self._follows_base:
+        if base is not None and base._storage is self._storage:
             if new.requires_grad and self._unrecorded:
                 raise RuntimeError(UNRECORDED.format("is being modified inplace"))
-            contents = None if base._path is None else self._contents_with(new)
-            base._written(self._put(base.node, self._steps, new), contents)
-            if self._node.requires_grad and self._node.is_leaf and not base._node.requires_grad:
+            if self._follows_base:
+                whole = self._put(base.node, self._steps, new)
+            else:
+                whole = _read(self._put(base.whole(base.node), self.path, new), base.path)
+            base._written(whole, None if base._path is None else self._contents_with(new))
+            if self._node.requires_grad and self._node.is_leaf and not (base._node.requires_grad or self._unrecorded):
                 self._show(self._as_leaf(new))
                 self._seen = base._storage.version
             return
@@ -299,6 +312,13 @@ class Stored(Holder):
         """The contents of the storage with `new` in the place of this tensor."""
         with recording(False):
             return self._put(self.storage.contents, self.path, new)
+
+    def whole(self, new: Node) -> Node:
+        """All of the storage, with `new` in the place of this tensor and no gradient of what is not part of it."""
+        if not self.path:
+            return new
+        contents = detached(self.storage.contents)
+        return self._put(contents, self.path, new) if new.requires_grad else contents
 
     def _written(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
@@ -377,8 +397,9 @@ class Stored(Holder):
                 "function that returns multiple views. Such functions do not allow the output views to be modified "
                 "inplace. You should replace the inplace operation by an out-of-place one."
             )
-        for each, what in ((self, "a leaf Variable"), (self._base_tensor, "a view of a leaf Variable")):
-            if each is not None and each.node.requires_grad and each.node.is_leaf:
+        viewed = self.node if self._base_tensor is None else self._viewed()
+        for node, what in ((self.node, "a leaf Variable"), (viewed, "a view of a leaf Variable")):
+            if node.requires_grad and node.is_leaf:
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"
                     "Its gradient would be that of the value before the change. To update a parameter, switch "
@@ -388,6 +409,17 @@ class Stored(Holder):
                     "    y = x + 1          # instead of x += 1"
                 )
         self._check_function_view("is being modified inplace")
+
+    def _viewed(self) -> Node:
+        """What it is a view of that requires a gradient: its base, or a view of that which was made a leaf."""
+        base: Node = self._base_tensor.node
+        node = self.node
+        while not base.requires_grad and node.operation is not None and node.operation.write is not None:
+            viewed = node.inputs[0] if node.inputs else None
+            if not isinstance(viewed, Node) or not viewed.requires_grad:
+                break
+            node = viewed
+        return base if base.requires_grad or node is self.node else node
 
     def _check_function_view(self, happened: str) -> None:
         """RuntimeError, in torch's words, where a write would bypass the backward of a custom Function."""
@@ -459,13 +491,24 @@ class Stored(Holder):
             array = step.layout(array)
         return origin, array
 
-    def _move(self, storage: Storage, path: Steps) -> None:
+    def move(self, storage: Storage, path: Steps) -> None:
         """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
+        self.place(storage, path)
+        self._show(self._with_gradient(self._values()))
+
+    def place(self, storage: Storage, path: Steps) -> None:
+        """Says that its contents are at `path` of `storage`."""
         if staging().journal is not None:
             staging().journal.moves(self)
         self._storage, self._path = storage, path if path or self._steps else None
         self._seen = storage.version
-        self._show(self._with_gradient(self._values()))
+
+
+def _read(node: Node, steps: Steps) -> Node:
+    """What `steps` read of `node`."""
+    for step in steps:
+        node = step.read(node)
+    return node
 
 
 def _contiguous(shape: tuple[int, ...]) -> Array:
@@ -509,11 +552,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.flags.c_contiguous:
             for each in steps:
                 layout = each.layout(layout)
-    node = shown(source)
-    step: Step
-    for step in steps:
-        node = step.read(node)
-    return view_by(node, source, steps, kind)
+    return view_by(_read(shown(source), steps), source, steps, kind)
 
 
 def _where_strides_allow(steps: Steps) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxvjp.application import apply
 from jaxvjp.core.graph import Node
+from jaxvjp.core.record import detached, record
 from jaxvjp.ops.arguments import dims
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.rearrangement import constant_pad_nd
@@ -25,8 +26,8 @@ from jaxvjp.ops.view import (
 )
 from jaxvjp.publishing import public
 from jaxvjp.splitting import narrow
-from jaxvjp.storage import Step
-from jaxvjp.tensor import Tensor, view, wrap
+from jaxvjp.storage import Step, view_by
+from jaxvjp.tensor import Tensor, wrap
 
 # Any place in the storage.
 
@@ -38,10 +39,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Of a view the storage is that of its base; the gradient goes to what is part of the view.
     """
     step = _strided(input, size, stride, storage_offset)
-    shown = view(input if input._base is None else input._base, step)
-    if input._base is not None:
-        shown._show(step.read(_whole(input, input.node)))
-    return shown
+    return _restrided(view_by(step.read(input.whole(input.node)), input, (step,), Tensor), step)
 
 
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
@@ -49,16 +47,11 @@ def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_
     return Step(strided, (size_argument(size), size_argument(stride), offset))
 
 
-def _whole(input: Tensor, new: Node) -> Node:
-    """All of the storage of a tensor, with `new` in its place and no gradient of what is not part of it."""
-    if input._base is None:
-        return new
-    nodes = [input._base.detach().node]
-    for step in input._steps[:-1]:
-        nodes.append(step.read(nodes[-1]))
-    for step, outer in zip(reversed(input._steps), reversed(nodes), strict=True):
-        new = step.write(outer, new)
-    return new
+def _restrided(tensor: Tensor, step: Step) -> Tensor:
+    """Says that `step` leads from the whole storage to a view, whatever it is a view of."""
+    tensor._steps = (step,)
+    tensor._path = (step,) if tensor._base is None or tensor._base.path else None
+    return tensor
 
 
 @public("function")
@@ -66,7 +59,7 @@ def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
-    return wrap(_strided(input, size, stride, storage_offset).read(_whole(input, input.node)))
+    return wrap(_strided(input, size, stride, storage_offset).read(input.whole(input.node)))
 
 
 @public()
@@ -80,8 +73,8 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(step.static[0])}"
         )
-    node = step.write(_whole(input, input.node), src.node)
-    for own in input._steps:
+    node = step.write(input.whole(input.node), src.node)
+    for own in input.path:
         node = own.read(node)
     return wrap(node)
 
@@ -89,63 +82,61 @@ def as_strided_scatter(
 # A tensor's own shape, changed in place.
 
 
-def _reshape_self(self: Tensor, name: str, *steps: Step) -> Tensor:
-    """Makes the tensor show what `steps` show of it. RuntimeError where others see its storage in its old shape."""
+def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
+    """Makes the tensor show what `steps` show of it; views of it stay as they are."""
     self.check_writable()
-    if self._base_tensor is None and self._storage is not None:
-        raise RuntimeError(
-            f"{name} of a tensor whose storage others share (views of it, detached tensors) is not supported.\n"
-            f"Write `x = x.{name.removesuffix('_')}(...)`, which makes a view."
-        )
     node = self.node
     for step in steps:
         node = step.read(node)
-    if self._base_tensor is not None:
-        self._steps += steps
-    self._show(node)
+    return _reshaped(self, node, self.path + steps)
+
+
+def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
+    """The tensor itself, at another `path` of its storage, where `node` is shown."""
+    self.versions.written(node.where)
+    leaf = self.requires_grad and self.is_leaf
+    self.storage.version += 1  # views of it are views of another shape by now
+    self.place(self.storage, path)
+    self._show(self._as_leaf(node) if leaf else node)
     return self
 
 
 @public("method")
 def t_(self: Tensor) -> Tensor:
     """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
-    return _reshape_self(self, "t_", Step(t, ()))
+    return _reshape_self(self, Step(t, ()))
 
 
 @public("method", aliases="method.swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
-    return _reshape_self(self, "transpose_", Step(transpose, (dim0, dim1)))
+    return _reshape_self(self, Step(transpose, (dim0, dim1)))
 
 
 @public("method")
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """In place: two dimensions exchanged. Counterpart of `torch.Tensor.swapaxes_`."""
-    return _reshape_self(self, "swapaxes_", Step(transpose, (axis0, axis1)))
+    return _reshape_self(self, Step(transpose, (axis0, axis1)))
 
 
 @public("method")
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
-    return _reshape_self(self, "squeeze_", Step(squeeze, (dims(dim),)))
+    return _reshape_self(self, Step(squeeze, (dims(dim),)))
 
 
 @public("method")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
-    return _reshape_self(self, "unsqueeze_", Step(unsqueeze, (dim,)))
+    return _reshape_self(self, Step(unsqueeze, (dim,)))
 
 
 @public("method function")
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
-    if self._base_tensor is None:
-        return _reshape_self(self, "as_strided_", _strided(self, size, stride, storage_offset))
+    self.check_writable()
     step = _strided(self, size, stride, storage_offset)
-    node = step.read(_whole(self, self.node))
-    self._steps = (step,)
-    self._show(node)
-    return self
+    return _reshaped(self, step.read(self.whole(self.node)), (step,))
 
 
 @public("method")
@@ -175,16 +166,30 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 @public("method")
 def resize_(self: Tensor, *sizes: Any, memory_format: None = None) -> Tensor:
-    """In place: another shape, of more or fewer elements too; new ones are zeros. As `torch.Tensor.resize_`."""
+    """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
+
+    Where the storage is too small the tensor gets one of its own, in which new elements are zeros.
+    """
     shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    count = math.prod(shape)
     if shape == tuple(self.shape):
         return self
-    resized = apply(constant_pad_nd, (self.detach().reshape(-1), 0), ((0, count - self.numel()),))
-    self.data = apply(reshaped_copy, (resized,), (shape,))
+    whole = self.storage.contents.aval.shape
+    begins, count = self.storage_offset(), math.prod(shape)
+    if begins + count <= math.prod(whole):
+        return self.as_strided_(shape, contiguous_strides(shape), begins)
+    missing = begins + count - math.prod(whole)
+    flat = record(reshaped_copy, (detached(self.storage.contents),), ((math.prod(whole),),))
+    grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, missing),))
+    self.versions.written(grown.node.where)
+    self.move(grown.storage, (Step(strided, (shape, contiguous_strides(shape), begins)),))
     return self
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor whose elements lie in their order."""
+    return tuple(math.prod(max(each, 1) for each in shape[dim + 1 :]) for dim in range(len(shape)))
 
 
 @public("method function")

@@ -145,7 +145,7 @@ class Tensor(Stored):
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
-        return self.node.inference
+        return self._node.inference
 
     @property
     def _version(self) -> int:
@@ -160,6 +160,8 @@ class Tensor(Stored):
     @property
     def is_leaf(self) -> bool:
         """Whether the user made it, or nothing that requires a gradient went into it."""
+        if self._unrecorded:
+            self.check_recorded()
         return self.node.is_leaf
 
     @property
@@ -273,7 +275,12 @@ class Tensor(Stored):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self._move(value.storage, value.path)
+        if value.shape != self.shape and self.requires_grad and not self.is_leaf:
+            raise RuntimeError(
+                f"data of shape {list(value.shape)} for a tensor of shape {list(self.shape)} whose gradient goes on to "
+                "what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
+            )
+        self.move(value.storage, value.path)
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
