@@ -34,6 +34,7 @@ ROOMS = (
     "func/arguments.py",
     "func/reverse.py",
     "func/batching.py",
+    "steps.py",
     "storage.py",
     "calls.py",
     "indexing.py",

@@ -74,6 +74,7 @@ from jaxvjp.crossing import from_dlpack, from_torch
 from jaxvjp.devices import device, get_default_device, set_default_device
 from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
 from jaxvjp.func import vmap
+from jaxvjp.memory import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
 from jaxvjp.printing import set_printoptions
 from jaxvjp.random import Generator, initial_seed, manual_seed
 from jaxvjp.sampling import rand, rand_like, randn, randn_like
@@ -104,8 +105,11 @@ __all__ = [
     "UnstageableError",
     "as_torch",
     "autograd",
+    "channels_last",
+    "channels_last_3d",
     "compare",
     "compile",
+    "contiguous_format",
     "counters",
     "cuda",
     "device",
@@ -131,10 +135,12 @@ __all__ = [
     "linalg",
     "manual_seed",
     "masked",
+    "memory_format",
     "nn",
     "no_grad",
     "ones",
     "ones_like",
+    "preserve_format",
     "promote_types",
     "rand",
     "rand_like",

@@ -24,7 +24,7 @@ from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
 FLUSH = 2039

@@ -2,7 +2,8 @@
 from jaxvjp.core.graph cimport Node, Number
 from jaxvjp.core.record cimport Signature, record_as
 from jaxvjp.core.places cimport user_line
-from jaxvjp.storage cimport Step, Stored, holding, shown, view_by
+from jaxvjp.steps cimport Step
+from jaxvjp.storage cimport Stored, holding, shown, view_by
 
 cdef class Call:
     cdef public object operation, row, step

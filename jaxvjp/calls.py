@@ -24,7 +24,8 @@ from jaxvjp.dtypes import FLOATING, dtype, int64
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.size import Size
-from jaxvjp.storage import Step, Stored, holding, shown, view_by
+from jaxvjp.steps import Step
+from jaxvjp.storage import Stored, holding, shown, view_by
 from jaxvjp.tensor import Tensor
 
 Front = Callable[..., Any]

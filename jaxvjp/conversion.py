@@ -46,7 +46,9 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
             " * (device, dtype, non_blocking=False, copy=False)\n * (dtype, non_blocking=False, copy=False)\n"
             " * (other, non_blocking=False, copy=False)"
         )
-    return converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
+    made = converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
+    form = given.get("memory_format")
+    return made if form is None or form.order is None else made.contiguous(memory_format=form)
 
 
 def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:

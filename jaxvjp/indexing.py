@@ -27,7 +27,8 @@ from jaxvjp.ops.scattering import index_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.publishing import public
 from jaxvjp.splitting import cut, unbind
-from jaxvjp.storage import Step, shown
+from jaxvjp.steps import Step
+from jaxvjp.storage import shown
 from jaxvjp.storage import view as view_of
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 

@@ -27,7 +27,7 @@ from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, va
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias, slice_
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import Tensor, view, wrap
 
 T = TypeVar("T")

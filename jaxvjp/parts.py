@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jaxvjp.ops import complex as ops
 from jaxvjp.publishing import public
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import Tensor, view
 
 

@@ -21,7 +21,7 @@ from jaxvjp.ops.view import (
     unbind_one,
 )
 from jaxvjp.publishing import public
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import Tensor, view, wrap
 
 

@@ -1,10 +1,8 @@
 # What C knows of tensors: see graph.pxd.
-cimport cython
-
 from jaxvjp.core.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
-from jaxvjp.core.graph cimport Holder, Node, Number, hold
-from jaxvjp.core.places cimport user_line
-from jaxvjp.core.record cimport Signature, avals_of, leaf, record, record_as
+from jaxvjp.core.graph cimport Holder, Node, hold
+from jaxvjp.core.record cimport leaf, record
+from jaxvjp.steps cimport Step, read
 
 cdef extern from *:
     """
@@ -16,12 +14,6 @@ cdef extern from *:
     }
     """
     object bare(object kind)  # an object of a class, of which nothing is set yet
-
-cdef class Step:
-    cdef public object operation
-    cdef public tuple static, operands
-    cdef public dict signatures
-    cpdef Node read(self, Node node)
 
 cdef class Storage:
     cdef public Node contents
@@ -36,8 +28,6 @@ cdef class Stored(Holder):
 
     cpdef object _take_grad(self, object value)
 
-@cython.locals(step=Step)
-cdef Node _read(Node node, tuple steps)
 cpdef object holding(Node node, object kind)
 cpdef object view(Stored source, object steps, object kind)
 cpdef object view_by(Node node, Stored source, object steps, object kind)

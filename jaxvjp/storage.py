@@ -12,32 +12,23 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Holder, Leaf, Node, Number, hold, leaf_of
+from jaxvjp.core.graph import Holder, Leaf, Node, hold, leaf_of
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
-from jaxvjp.core.places import Where, user_line
-from jaxvjp.core.record import Signature, avals_of, detached, leaf, record, record_as, signature_of, variable_of
+from jaxvjp.core.places import Where
+from jaxvjp.core.record import detached, leaf, record, variable_of
 from jaxvjp.core.versions import Versions
-from jaxvjp.dtypes import int64
 from jaxvjp.ops.identity import rebind, variable
-from jaxvjp.ops.op import Aval, Op
-from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.ops.view import OVERLAPPING, expand, function_view, put, put_at
-
-Array = np.ndarray[Any, Any]
-
-ORIGIN = np.zeros(1, np.uint8)
-"""Where every layout begins."""
-
+from jaxvjp.ops.view import expand, function_view
+from jaxvjp.steps import ORIGIN, Array, Steps, contiguous, has_layout, overlap, put_back, read
 
 UNRECORDED = (
     "A view was created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
@@ -45,60 +36,6 @@ UNRECORDED = (
     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
 )
-
-
-class Step:
-    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3.
-
-    Attributes:
-        operation, static, operands: the op, and what it takes besides what is viewed.
-        signatures: for the abstract values of what was viewed so far, by this step or one made `anew`, what that gives.
-    """
-
-    def __init__(self, operation: Op, static: tuple[Any, ...], operands: tuple[Number, ...] = ()) -> None:
-        self.operation = operation
-        self.static = static
-        self.operands = operands
-        self.signatures: dict[Aval, Signature] = {}
-
-    def read(self, node: Node) -> Node:
-        inputs: tuple[Node | Number, ...] = (node,)
-        if self.operands:
-            inputs += self.operands
-        signature = self.signatures.get(node.aval)
-        if signature is None:
-            signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
-        return record_as(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
-
-    def anew(self) -> Step:
-        """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
-        if not self.operands:
-            return self
-        step: Step = Step.__new__(Step)
-        step.operation = self.operation
-        step.static = self.static
-        step.operands = tuple([each.again() for each in self.operands])
-        step.signatures = self.signatures
-        return step
-
-    def write(self, base: Node, new: Node) -> Node:
-        return record(put, (base, new, *self.operands), (self.operation, self.static))
-
-    def layout(self, array: Array) -> Array:
-        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
-        assert self.operation.layout is not None
-        indices = [each.value for each in self.operands]
-        viewed: Array = self.operation.layout(
-            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
-        )
-        return viewed
-
-    def plain(self) -> Step:
-        """The step that a detached view takes."""
-        return self
-
-
-Steps = tuple[Step, ...]
 
 
 class Storage:
@@ -212,11 +149,11 @@ class Stored(Holder):
         self._check_function_view("its base or another view of its base has been modified inplace")
         with recording(True):
             if self._follows_base:
-                node = _read(base.node, self._steps)
+                node = read(base.node, self._steps)
             elif base._storage is self._storage:
-                node = _read(base.whole(base.node), self.path)
+                node = read(base.whole(base.node), self.path)
             else:
-                node = _read(base.node, self._steps)
+                node = read(base.node, self._steps)
         node.retaken = len(self._steps)
         if base._storage is not self._storage:
             with recording(True):
@@ -233,7 +170,7 @@ class Stored(Holder):
         if not steps:
             return detached(node)
         with recording(False):
-            return _read(node, steps)
+            return read(node, steps)
 
     def _with_gradient(self, values: Node) -> Node:
         """Contents that were written without a record, with the gradient that this tensor has."""
@@ -298,27 +235,27 @@ class Stored(Holder):
             if new.requires_grad and self._unrecorded:
                 raise RuntimeError(UNRECORDED.format("is being modified inplace"))
             if self._follows_base:
-                whole = self._put(base.node, self._steps, new)
+                whole = put_back(base.node, self._steps, new)
             else:
-                whole = _read(self._put(base.whole(base.node), self.path, new), base.path)
+                whole = read(put_back(base.whole(base.node), self.path, new), base.path)
             base._written(whole, None if base._path is None else self._contents_with(new))
             if self._node.requires_grad and self._node.is_leaf and not (base._node.requires_grad or self._unrecorded):
                 self._show(self._as_leaf(new))
-                self._seen = base._storage.version
+                self._seen = self.storage.version
             return
         self._written(new, self._contents_with(new) if self.path else None)
 
     def _contents_with(self, new: Node) -> Node:
         """The contents of the storage with `new` in the place of this tensor."""
         with recording(False):
-            return self._put(self.storage.contents, self.path, new)
+            return put_back(self.storage.contents, self.path, new)
 
     def whole(self, new: Node) -> Node:
         """All of the storage, with `new` in the place of this tensor and no gradient of what is not part of it."""
         if not self.path:
             return new
         contents = detached(self.storage.contents)
-        return self._put(contents, self.path, new) if new.requires_grad else contents
+        return put_back(contents, self.path, new) if new.requires_grad else contents
 
     def _written(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
@@ -338,33 +275,6 @@ class Stored(Holder):
         if contents is None or new.requires_grad or not any(step.operation is expand for step in self.path):
             self._seen = storage.version
             self._show(new)
-
-    def _put(self, whole: Node, steps: Steps, new: Node) -> Node:
-        """`whole` with `new` in the place of what `steps` lead to."""
-        if any(step.operation is expand for step in steps) and self._has_layout:
-            return self._put_into_part(whole, steps, new)
-        nodes = [whole]
-        for step in steps[:-1]:
-            nodes.append(step.read(nodes[-1]))
-        for step, outer in zip(reversed(steps), reversed(nodes), strict=True):
-            new = step.write(outer, new)
-        return new
-
-    def _put_into_part(self, whole: Node, steps: Steps, new: Node) -> Node:
-        """`_put` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
-        several, as torch has it: not for `fill_` and `zero_`."""
-        origin = layout = _contiguous(whole.aval.shape)
-        for step in steps:
-            layout = step.layout(layout)
-        begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-        places = np.arange(math.prod(whole.aval.shape))[begins:]
-        bytes_apart = [each * places.itemsize for each in layout.strides]
-        shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
-        positions, elements = np.unique(shown, return_index=True)
-        if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
-            raise RuntimeError(OVERLAPPING)
-        where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
-        return record(put_at, (whole, new, *where))
 
     @property
     def versions(self) -> Versions:
@@ -445,16 +355,7 @@ class Stored(Holder):
             return
         if not (self._has_layout and other._has_layout):
             return
-        (origin, target), (start, source) = self._laid_out(), other._laid_out()
-        places = [
-            (each.__array_interface__["data"][0] - base.__array_interface__["data"][0], each)
-            for base, each in ((origin, target), (start, source))
-        ]
-        if not all(_dense(each) for _, each in places):
-            return  # as torch, which finds it too hard to tell
-        (first, a), (second, b) = places
-        apart = first + a.size <= second or second + b.size <= first
-        if not apart and (first, _extent(a)) != (second, _extent(b)):
+        if overlap(*self._laid_out(), *other._laid_out()):
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                 "memory location. Please clone() the tensor before performing the operation."
@@ -463,7 +364,7 @@ class Stored(Holder):
     @property
     def _has_layout(self) -> bool:
         """Whether its elements have places in torch's memory: not an example of a batch, nor a dual tensor."""
-        return all(step.operation.layout is not None for step in self.path)
+        return has_layout(self.path)
 
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
@@ -486,7 +387,7 @@ class Stored(Holder):
         """Such arrays for the whole storage and for this tensor, which shows part of that memory."""
         path = self.path
         contents = self._node if self._storage is None or not path else self._storage.contents
-        origin = array = _contiguous(contents.aval.shape)
+        origin = array = contiguous(contents.aval.shape)
         for step in path:
             array = step.layout(array)
         return origin, array
@@ -502,19 +403,6 @@ class Stored(Holder):
             staging().journal.moves(self)
         self._storage, self._path = storage, path if path or self._steps else None
         self._seen = storage.version
-
-
-def _read(node: Node, steps: Steps) -> Node:
-    """What `steps` read of `node`."""
-    for step in steps:
-        node = step.read(node)
-    return node
-
-
-def _contiguous(shape: tuple[int, ...]) -> Array:
-    """A NumPy array of one byte per element, of that shape, whose elements lie in their order."""
-    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    return np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
 
 
 UNLESS_SET = {
@@ -552,7 +440,7 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
         if not layout.flags.c_contiguous:
             for each in steps:
                 layout = each.layout(layout)
-    return view_by(_read(shown(source), steps), source, steps, kind)
+    return view_by(read(shown(source), steps), source, steps, kind)
 
 
 def _where_strides_allow(steps: Steps) -> bool:
@@ -587,22 +475,6 @@ def shown(tensor: Stored) -> Node:
     if storage is not None and storage.version != tensor._seen:
         tensor._reread(storage)
     return tensor._node
-
-
-def _extent(array: Array) -> list[tuple[int, int]]:
-    """Size and stride of each dimension that has more than one element."""
-    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
-
-
-def _dense(array: Array) -> bool:
-    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
-    expected = 1
-    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True
 
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:

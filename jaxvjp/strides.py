@@ -26,7 +26,8 @@ from jaxvjp.ops.view import (
 )
 from jaxvjp.publishing import public
 from jaxvjp.splitting import narrow
-from jaxvjp.storage import Step, view_by
+from jaxvjp.steps import Step
+from jaxvjp.storage import view_by
 from jaxvjp.tensor import Tensor, wrap
 
 # Any place in the storage.
@@ -97,6 +98,8 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     leaf = self.requires_grad and self.is_leaf
     self.storage.version += 1  # views of it are views of another shape by now
     self.place(self.storage, path)
+    if self._base is not None and not self._base.path:
+        self._steps, self._path = path, None
     self._show(self._as_leaf(node) if leaf else node)
     return self
 
@@ -178,7 +181,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: None = None) -> Tensor:
     whole = self.storage.contents.aval.shape
     begins, count = self.storage_offset(), math.prod(shape)
     if begins + count <= math.prod(whole):
-        return self.as_strided_(shape, contiguous_strides(shape), begins)
+        return as_strided_(self, shape, contiguous_strides(shape), begins)
     missing = begins + count - math.prod(whole)
     flat = record(reshaped_copy, (detached(self.storage.contents),), ((math.prod(whole),),))
     grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, missing),))

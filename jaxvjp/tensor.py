@@ -23,11 +23,12 @@ from jaxvjp.devices import device, of
 from jaxvjp.dtypes import CTYPES, dtype
 from jaxvjp.hooks import RemovableHandle
 from jaxvjp.ops.arguments import size as size_argument
-from jaxvjp.ops.identity import NO_VALUE, clone
+from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.ops.view import alias, permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
-from jaxvjp.storage import Step, Stored, holding
+from jaxvjp.steps import Step
+from jaxvjp.storage import Stored, holding
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -57,6 +58,8 @@ class Tensor(Stored):
     to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
     cpu: Callable[..., Tensor]
     cuda: Callable[..., Tensor]
+    is_contiguous: Callable[..., bool]  # hung on, as this one, by `memory`
+    contiguous: Callable[..., Tensor]
 
     def __getattr__(self, name: str) -> Any:
         # Most methods are hung on by `functions`; what is not found there is missing.
@@ -119,14 +122,6 @@ class Tensor(Stored):
         """How many elements apart neighbours are, per dimension or along `dim`."""
         return self._layout().strides if dim is None else self._layout().strides[dim]
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in their order."""
-        return bool(self._layout().flags.c_contiguous)
-
-    def contiguous(self) -> Tensor:
-        """This tensor, or a contiguous copy of it."""
-        return self if self.is_contiguous() else wrap(record(clone, (self.node,)))
-
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements, in order, in another shape: a view where torch has one, else a copy."""
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
@@ -158,6 +153,14 @@ class Tensor(Stored):
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property
+    def _looked_at(self) -> Node:
+        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
+        if not self._unrecorded:
+            return self.node
+        with recording(False):
+            return self.node
+
+    @property
     def is_leaf(self) -> bool:
         """Whether the user made it, or nothing that requires a gradient went into it."""
         if self._unrecorded:
@@ -167,14 +170,6 @@ class Tensor(Stored):
     @property
     def requires_grad(self) -> bool:
         return self._looked_at.requires_grad
-
-    @property
-    def _looked_at(self) -> Node:
-        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
-        if not self._unrecorded:
-            return self.node
-        with recording(False):
-            return self.node
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

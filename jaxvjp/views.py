@@ -22,7 +22,7 @@ from jaxvjp.ops.view import (
 )
 from jaxvjp.publishing import public
 from jaxvjp.size import Size
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import Tensor, view
 
 public("function", "reshape")(Tensor.reshape)

@@ -26,7 +26,7 @@ from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
 from jaxvjp.core.modes import grad_mode, recording, transforming
 from jaxvjp.core.record import detached
 from jaxvjp.ops.view import alias, function_view
-from jaxvjp.storage import Step
+from jaxvjp.steps import Step
 from jaxvjp.tensor import Tensor, view, wrap
 
 __all__ = [
@@ -324,11 +324,14 @@ class _Outputs:
         value = detached(tensor.node)
         if self.step.lifted:  # the gradient from outside of the vmap goes on through the value, which views a batch
             value = tensor.node
-            tensor._base_tensor, tensor._steps, tensor._storage, tensor._seen = None, (), None, 0
+            tensor._base_tensor, tensor._steps, tensor._path, tensor._storage, tensor._seen = None, (), None, None, 0
         tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
-            tensor._steps += (Step(function_view, (several,)),)
+            tensor._unrecorded = False  # the Function itself is recorded
+            mark = (Step(function_view, (several,)),)
+            tensor._path = None if tensor._path is None else tensor._path + mark
+            tensor._steps += mark
             self.step.aliased.add(position)
         tensor._show(self.step.output_node(position))
         return tensor

@@ -266,10 +266,14 @@ class _Sweep:
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
-        node = self.now.get(node, node) if isinstance(node, Node) else node
+        node = self.ends_at(node) if isinstance(node, Node) else node
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
+
+    def ends_at(self, node: Node) -> Node:
+        """Where the cotangent of `node` arrives."""
+        return self.now.get(node, node)
 
     def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> Walk:
         for root, cotangent in zip(roots, cotangents, strict=True):
@@ -344,10 +348,12 @@ class _Sweep:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
         program, leaves = freeze(segment, outputs)
-        wrt = [position for position, each in enumerate(leaves) if self.now.get(each, each) in self.on_the_way]
+        wrt = [
+            place for place, each in enumerate(leaves) if type(each) is Node and self.ends_at(each) in self.on_the_way
+        ]
         if self.create_graph and not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
-        operands = [unpacked.get(each, each if type(each) is Number else meant(each)) for each in leaves]
+        operands = [unpacked.get(each, meant(each) if isinstance(each, Node) else each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         if observers.listening and self.create_graph:
             tell(Pulled(outputs, pulled))

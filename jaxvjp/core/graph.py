@@ -489,7 +489,7 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
 
 
 def meant(node: Node) -> Node:
-    """The node at which a gradient arrives that comes to `node`: of what is stripped the original, while it is there."""
+    """The node at which a gradient of `node` arrives: of what is stripped the original, while it is there."""
     original = None if node.original is None else node.original()
     return node if original is None else original
 

@@ -1,6 +1,6 @@
-"""The order in which things are recorded and written, and what was written in place since.
+"""The order in which things are recorded and written.
 
-In this room one can count a storage's writes as torch does (`Versions`). `modes` and `places` come before it; what a node is, `graph` says.
+In this room one can count a storage's writes as torch does (`Versions`). `modes` and `places` come before it.
 """
 
 from __future__ import annotations

@@ -100,7 +100,7 @@ class Variant:
         ]
         for each, (storage, path) in journal.places.items():
             if each._base_tensor is not None or each._path is not None or path is not None:
-                journal.refuse("gives a view other data", each._node.where)
+                journal.refuse("gives a view other data, or a tensor another shape in place", each._node.where)
             elif each._storage is not storage and journal.older(each.storage.contents):
                 journal.refuse("gives a tensor the data of another that was there before", each._node.where)
             if journal.refused is not None:
@@ -169,7 +169,7 @@ class Variant:
             if each.requires_grad is not node.requires_grad
         ]
         self.grads = [
-            (self._place(each), None if grad is None else output_of(self._node(grad)), None if grad is None else grad.node.where)
+            (self._place(each), *((None, None) if grad is None else (output_of(self._node(grad)), grad.node.where)))
             for each, grad in grads.items()
         ]
         owners = {grad: self._place(each) for each, grad in grads.items() if grad is not None}
