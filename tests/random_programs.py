@@ -1,18 +1,19 @@
-"""Random programs over leaves, views, writes, `.data`, hooks, backward passes and deletions, under torch and jaxvjp.
+"""Random programs, run under torch and under jaxvjp, and everything compared that a program can see.
 
-`program_of(17)` is always the same program: statements as text. `compare` runs it under both modules, statement by
-statement, and returns the first disagreement; `reduced` deletes what the disagreement does not need.
+`disagreements` runs a program of `random_statements` under both modules, statement by statement; `reduced` deletes the
+statements that a disagreement does not need.
 
     python tests/random_programs.py --seeds 0:500 --processes 2 --reduce 10
 
-prints how often each kind of disagreement occurs, and a small program for the most frequent ones; `--seeds 17 --reduce
-1` says all about one. `--without "set data,hook"` leaves out kinds of statements, and `--ignore _version,stride` what is
-compared: what is known to disagree then hides nothing else.
+prints how often each kind of disagreement occurs, and a small program for the most frequent ones. `--seeds 17` is about
+one program. `--without "set data,hook"` leaves out kinds of statements, and `--ignore "_version,layout"` what is not to
+be compared (an entry of `COMPARED`): what is known to disagree then hides nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import copy
 import gc
 import json
@@ -21,14 +22,13 @@ import re
 import signal
 import subprocess
 import sys
-import textwrap
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import jax
@@ -36,466 +36,14 @@ import jax
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from oracle import Outcome, live, plain, same
+from random_statements import Program, Statement, program_of
 
 import jaxvjp
 
-Shape = tuple[int, ...]
 LARGEST = 2.0**24
-"""A float32 holds the whole numbers up to here. Of larger values, and of NaN, nothing is compared."""
+"""A float32 holds the whole numbers up to here. Where torch's values are larger, or NaN, a comparison ends."""
 SECONDS, AT_ONCE = 60, 100
 """How long a program may run, and how many run in one process."""
-
-
-class Statement(NamedTuple):
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Program:
-    """Statements that run once, and statements that run in each round of a loop.
-
-    To compare is to compute, so some programs are compared after each "statement", some after each "round" and some
-    at the "end": what goes wrong only where nothing was computed yet shows in the latter.
-    """
-
-    before: tuple[Statement, ...]
-    inside: tuple[Statement, ...]
-    rounds: int = 3
-    compared: str = "statement"
-
-    def __str__(self) -> str:
-        loop = f"for round in range({self.rounds}):  # compared: {self.compared}"
-        inside = textwrap.indent("\n".join([each.text for each in self.inside] or ["pass"]), "    ")
-        return "\n".join([*(each.text for each in self.before), loop, inside])
-
-
-# ---- What a program is made from: a model of its variables, and a table of kinds of statements.
-
-
-@dataclass(eq=False)
-class Name:
-    """What the model believes of a variable. It may be wrong: an invalid statement is welcome now and then."""
-
-    text: str
-    shape: Shape
-    base: Name | None = None  # what it is a view of
-    memory: object = field(default_factory=object)  # the same object for all that share memory
-    leaf: bool = False
-    freed: bool = False  # a backward pass freed its part of the graph
-    filled: bool = False  # it has a .grad
-    stays: bool = False  # it was made before the loop
-    history: set[Name] = field(default_factory=set)  # what it was differentiably computed from, and itself
-
-    @property
-    def root(self) -> Name:
-        return self if self.base is None else self.base.root
-
-
-class Holes(dict[str, str]):
-    """What stands in the braces of a text, drawn when asked for: `{x}` is the tensor that the statement is about."""
-
-    def __init__(self, model: Model, x: Name | None) -> None:
-        self.model, self.x, self.inputs = model, x, [x] if x else []
-        if x:
-            self.update(x=x.text, shape=str(x.shape))
-
-    def __missing__(self, hole: str) -> str:
-        self[hole] = text = getattr(self, hole)()
-        return text
-
-    def new(self) -> str:
-        """A variable to assign to: mostly a new one."""
-        old = [each.text for each in self.model.names.values() if not each.stays and each not in self.inputs]
-        if old and self.model.random.random() < 0.15:
-            return self.model.random.choice(old)
-        return next(self.model.fresh)
-
-    def number(self) -> str:
-        return self.model.random.choice(("0.5", "2.", "-1."))
-
-    def y(self) -> str:
-        """An operand of x's shape."""
-        return self.operand(self.x.shape)
-
-    def row(self) -> str:
-        """An operand of the shape of x[0]."""
-        return self.operand(self.x.shape[1:])
-
-    def operand(self, shape: Shape) -> str:
-        names = [each for each in self.model.names.values() if each.shape in (shape, ())]
-        if not names or self.model.random.random() < 0.3:
-            return self.number()
-        y = self.model.random.choice(names)
-        self.inputs.append(y)
-        # Tensors that partly share memory may not be written from one another: torch does not say what happens.
-        apart = y.memory is not self.x.memory
-        return self.model.random.choice(("{0}", "{0}", "0.5 * {0}")[0 if apart else 2 :]).format(y.text)
-
-    def other(self) -> str:
-        """A tensor to differentiate with respect to."""
-        other = self.model.random.choice([each for each in self.model.names.values() if tracked(each)] or [self.x])
-        return other.text
-
-    def handle(self) -> str:
-        self.model.handles += 1
-        return f"handle{self.model.handles}"
-
-    def a_handle(self) -> str:
-        if not self.model.handles:
-            raise NotThere
-        return f"handle{self.model.random.randint(1, self.model.handles)}"
-
-
-class NotThere(Exception):
-    """There is nothing to put into a hole."""
-
-
-def anything(x: Name) -> bool:
-    return True
-
-
-def tracked(x: Name) -> bool:
-    return bool(x.root.history)
-
-
-def a_leaf(x: Name) -> bool:
-    return x.leaf and tracked(x)
-
-
-def inner(x: Name) -> bool:
-    return not x.leaf and tracked(x)
-
-
-def unspent(x: Name) -> bool:
-    return tracked(x) and not any(each.freed for each in x.root.history)
-
-
-def writable(x: Name) -> bool:
-    return not a_leaf(x.root)
-
-
-def filled(x: Name) -> bool:
-    return x.filled
-
-
-def passing(x: Name) -> bool:
-    return not x.stays
-
-
-# After a statement. What is bound, `new`, has the shape that the table says.
-
-
-def nothing(holes: Holes, shape: Shape) -> None:
-    pass
-
-
-def plain_leaf(holes: Holes, shape: Shape) -> None:
-    holes.model.bind(Name(holes["new"], shape, leaf=True))
-
-
-def tracked_leaf(holes: Holes, shape: Shape) -> None:
-    new = holes.model.bind(Name(holes["new"], shape, leaf=True))
-    new.history.add(new)
-
-
-def computed(holes: Holes, shape: Shape) -> None:
-    new = holes.model.bind(Name(holes["new"], shape))
-    new.history.update(*(each.root.history for each in holes.inputs))
-    if new.history:
-        new.history.add(new)
-
-
-def viewed(holes: Holes, shape: Shape) -> None:
-    holes.model.bind(Name(holes["new"], shape, base=holes.x, memory=holes.x.memory))
-
-
-def cut(holes: Holes, shape: Shape) -> None:
-    holes.model.bind(Name(holes["new"], shape, memory=holes.x.memory, leaf=True))
-
-
-def written(holes: Holes, shape: Shape) -> None:
-    root = holes.x.root
-    root.history = set().union(*(each.root.history for each in holes.inputs))
-    if root.history:
-        root.history.add(root)
-        root.leaf = False
-
-
-def reshaped(holes: Holes, shape: Shape) -> None:
-    holes.x.shape = shape
-
-
-def required(holes: Holes, shape: Shape) -> None:
-    if not tracked(holes.x):
-        holes.x.history, holes.x.leaf, holes.x.base = {holes.x}, True, None
-
-
-def unrequired(holes: Holes, shape: Shape) -> None:
-    holes.x.history, holes.x.leaf = set(), True
-
-
-def pulled(holes: Holes, shape: Shape) -> None:
-    for each in holes.x.root.history:
-        each.filled |= each.leaf
-
-
-def freed(holes: Holes, shape: Shape) -> None:
-    pulled(holes, shape)
-    for each in holes.x.root.history:
-        each.freed = not each.leaf
-
-
-def emptied(holes: Holes, shape: Shape) -> None:
-    holes.x.filled = False
-
-
-def deleted(holes: Holes, shape: Shape) -> None:
-    holes.model.names.pop(holes.x.text)
-
-
-Shapes = Callable[[Shape], Shape | None]
-
-
-def given(*shape: int) -> Shapes:
-    return lambda s: shape
-
-
-def same_shape(s: Shape) -> Shape:
-    return s
-
-
-def some(s: Shape) -> Shape | None:
-    return s or None
-
-
-def rest(s: Shape) -> Shape | None:
-    return s[1:] if s else None
-
-
-def turned(s: Shape) -> Shape | None:
-    return s[::-1] if len(s) == 2 else None
-
-
-def each_of(texts: str, shapes: Shapes = same_shape) -> dict[str, Shapes]:
-    """The same shape for each line of `texts`."""
-    return dict.fromkeys(textwrap.dedent(texts).strip().splitlines(), shapes)
-
-
-class Kind(NamedTuple):
-    """A kind of statement: how often, about which x, in which words (and the shape they give), and what then holds."""
-
-    name: str
-    weight: int
-    when: Callable[[Name], bool] | None
-    after: Callable[[Holes, Shape], None]
-    texts: dict[str, Shapes]
-
-
-LEAVES = {
-    "{new} = torch.tensor([[1., 2., 3.], [-1., 0.5, 2.]], requires_grad=True)": given(2, 3),
-    "{new} = torch.tensor([1., -2., 0.5], requires_grad=True)": given(3),
-    "{new} = torch.tensor(2., requires_grad=True)": given(),
-    "{new} = torch.nn.Parameter(torch.tensor([[1., 2.], [-1., 0.5], [3., 1.]]))": given(3, 2),
-    "{new} = torch.nn.Parameter(torch.arange(6.).view(2, 3).t())": given(3, 2),
-    "{new} = torch.zeros(2, 3).view(3, 2).requires_grad_()": given(3, 2),
-    "{new} = torch.arange(6.).reshape(3, 2).t().requires_grad_()": given(2, 3),
-    "{new} = torch.ones(3).expand(2, 3).requires_grad_()": given(2, 3),
-    "{new} = torch.arange(6.).chunk(2)[1].requires_grad_()": given(3),
-    "{new} = torch.ones(1, 3).select(0, 0).requires_grad_()": given(3),
-    "{new} = torch.arange(3.).unsqueeze(0).squeeze(0).requires_grad_()": given(3),
-    "{new} = torch.arange(8.)[2:].requires_grad_()": given(6),
-}
-VIEWS = {
-    "{new} = {x}.view(-1)": lambda s: (math.prod(s),),
-    "{new} = {x}.flatten()": lambda s: (math.prod(s),),
-    "{new} = {x}.view(3, 2)": lambda s: (3, 2) if math.prod(s) == 6 else None,
-    "{new} = {x}.reshape(2, 3)": lambda s: (2, 3) if math.prod(s) == 6 else None,
-    **each_of("{new} = {x}.t()\n{new} = {x}.transpose(0, 1)\n{new} = {x}.mT\n{new} = {x}.permute(1, 0)", turned),
-    **each_of("{new} = {x}[:]\n{new} = {x}.view_as({x})", some),
-    **each_of("{new} = {x}[0]\n{new} = {x}.select(0, -1)\n{new} = {x}.unbind(0)[1]\n{new} = {x}[1:][0]", rest),
-    **each_of("{new} = {x}[1:]\n{new} = {x}.t().t()[1:]", lambda s: (s[0] - 1, *s[1:]) if s and s[0] > 1 else None),
-    "{new} = {x}[..., 1:]": lambda s: (*s[:-1], s[-1] - 1) if s and s[-1] > 1 else None,
-    "{new} = {x}[:, 1]": lambda s: s[:1] if len(s) == 2 and s[1] > 1 else None,
-    "{new} = {x}.unsqueeze(0)": lambda s: (1, *s) if len(s) < 2 else None,
-    "{new} = {x}.squeeze()": lambda s: tuple(n for n in s if n > 1),
-    "{new} = {x}.expand(2, -1)": lambda s: (2, *s) if len(s) == 1 else None,
-    **each_of("{new} = {x}.chunk(2)[0]", lambda s: (-(-s[0] // 2), *s[1:]) if s else None),
-    **each_of("{new} = {x}.split(1)[0]\n{new} = {x}.narrow(0, 0, 1)", lambda s: (1, *s[1:]) if s else None),
-    "{new} = {x}.diagonal()": lambda s: (min(s),) if len(s) == 2 else None,
-    "{new} = {x}.as_strided((2,), (2,))": lambda s: (2,) if math.prod(s) > 2 else None,
-}
-RESHAPED = {
-    **each_of("{x}.t_()\n{x}.transpose_(0, 1)\n{x}.swapaxes_(0, 1)\nwith torch.no_grad(): {x}.t_()", turned),
-    "{x}.unsqueeze_(0)": lambda s: (1, *s) if len(s) < 2 else None,
-    "{x}.squeeze_(0)": lambda s: s[1:] if s[:1] == (1,) else None,
-}
-KINDS = (
-    Kind("plain", 1, None, plain_leaf, {
-        **each_of("{new} = torch.full((2, 3), 2.)\n{new} = torch.ones(3, 2).t()", given(2, 3)),
-        "{new} = torch.arange(3.)": given(3),
-    }),
-    Kind("leaf", 1, None, tracked_leaf, LEAVES),
-    Kind("leaf of a tensor", 1, anything, tracked_leaf, each_of("""
-        {new} = {x}.detach().requires_grad_()
-        {new} = {x}.detach().clone().requires_grad_()
-        {new} = torch.nn.Parameter({x}.data)
-        {new} = {x}.data.view({shape}).requires_grad_()""")),
-    Kind("arithmetic", 10, anything, computed, {
-        **each_of("""
-            {new} = {x} + {y}
-            {new} = {x} * {y}
-            {new} = 2. * {x} - {y}
-            {new} = {x} * {x}
-            {new} = {x}.clone()
-            {new} = {x}.relu()
-            {new} = {x}.tanh()"""),
-        **each_of("{new} = ({x} * {y}).sum()\n{new} = {x}.sum()", given()),
-        "{new} = {x}.sum(0)": rest,
-    }),
-    Kind("view", 9, anything, viewed, VIEWS),
-    Kind("view without grad", 1, anything, viewed, each_of("with torch.no_grad(): {new} = {x}.t()", turned)),
-    Kind("cut", 4, anything, cut, {
-        **each_of("{new} = {x}.detach()\n{new} = {x}.data"),
-        **each_of("{new} = {x}.data[0]\n{new} = {x}.detach()[0]", rest),
-        **each_of("{new} = {x}.data.t()\n{new} = {x}.t().detach()", turned),
-    }),
-    Kind("write", 6, writable, written, each_of("""
-        {x}.add_({y})
-        {x}.mul_({y})
-        {x}.copy_({y})
-        {x}.fill_({number})
-        {x}.zero_()
-        {x}.clamp_(-2., 2.)
-        {x}.masked_fill_({x} > 1., {number})""")),
-    Kind("write of a part", 4, writable, written, each_of("""
-        {x}[0] = {row}
-        {x}[0].mul_({row})
-        {x}[..., 1:] = {number}
-        {x}.view(-1)[0] = {number}
-        {x}.t()[0] = {number}
-        {x}[{x} > 0.5] = {number}""", some)),
-    Kind("write without grad", 3, anything, nothing, each_of("""
-        with torch.no_grad(): {x}.add_({y})
-        with torch.no_grad(): {x}.mul_({y})
-        with torch.no_grad(): {x}.copy_({y})""") | each_of("with torch.no_grad(): {x}[0] = {row}", some)),
-    Kind("write through data", 4, anything, nothing, each_of("""
-        {x}.data.add_({y})
-        {x}.data.mul_({number})
-        {x}.data += {y}
-        {x}.detach().mul_({number})
-        {x}.detach().copy_({y})""") | each_of("{x}.data[0] = 7.\n{x}.detach()[0] = 7.\n{x}.data[0] = {row}", some)),
-    Kind("step", 4, filled, nothing, each_of("""
-        with torch.no_grad(): {x} -= 0.5 * {x}.grad
-        with torch.no_grad(): {x}.sub_({x}.grad)
-        {x}.data -= 0.5 * {x}.grad
-        {x}.data.add_({x}.grad, alpha=-0.5)
-        {x}.data = {x}.data - 0.5 * {x}.grad
-        {x}.detach().sub_({x}.grad)""")),
-    Kind("set data", 3, anything, reshaped, each_of("""
-        {x}.data = {y}
-        {x}.data = torch.ones({shape})
-        {x}.data = {x}.detach().clone()
-        {x}.data = {x}.data""") | each_of("{x}.data = torch.ones(3)", given(3))),
-    Kind("set_", 1, anything, nothing, each_of("""
-        {x}.set_(torch.ones({shape}))
-        with torch.no_grad(): {x}.set_(torch.ones({shape}))
-        {x}.data.set_({x}.data)""")),
-    Kind("requires_grad_", 1, anything, required, each_of("{x}.requires_grad_()\n{x}.requires_grad = True")),
-    Kind("requires no grad", 1, anything, unrequired, each_of("{x}.requires_grad_(False)\n{x}.detach_()")),
-    Kind("deepcopy", 1, lambda x: x.leaf, tracked_leaf, each_of("{new} = copy.deepcopy({x})")),
-    Kind("reshape in place", 2, writable, reshaped, RESHAPED),
-    Kind("reshape of data", 1, anything, nothing, each_of("{x}.data.t_()\n{x}.detach().t_()", turned)),
-    Kind("resize_", 1, anything, nothing, each_of(
-        "{x}.data.resize_(3)\n{x}.detach().resize_(2)", lambda s: s if math.prod(s) == 6 else None)),
-    Kind("hook", 5, tracked, nothing, each_of("""
-        {x}.register_hook(lambda grad: note('{x}', grad))
-        {x}.register_hook(lambda grad: grad * 2.)
-        {x}.register_hook(lambda grad: grad.clamp(-1., 1.))
-        {handle} = {x}.register_hook(lambda grad: note('{x}', grad))""")),
-    Kind("hook of grad_fn", 1, inner, nothing, each_of(
-        "{x}.grad_fn.register_hook(lambda to, of: note('{x}', of[0]))")),
-    Kind("hook after accumulation", 2, a_leaf, nothing, each_of("""
-        {x}.register_post_accumulate_grad_hook(lambda leaf: note('{x}', leaf.grad))
-        {x}.register_post_accumulate_grad_hook(lambda leaf: (leaf.data.sub_(leaf.grad), None)[1])
-        {x}.register_post_accumulate_grad_hook(lambda leaf: setattr(leaf, 'grad', None))""")),
-    Kind("hook removed", 1, anything, nothing, each_of("{a_handle}.remove()")),
-    Kind("retain_grad", 2, inner, nothing, each_of("{x}.retain_grad()")),
-    Kind("backward", 7, unspent, freed, each_of("""
-        {x}.sum().backward()
-        {x}.backward(torch.full({shape}, 2.))
-        ({x} * {y}).sum().backward()
-        ({x} * {x}).sum().backward()""")),
-    Kind("backward of a kept graph", 3, unspent, pulled, each_of("""
-        {x}.sum().backward(retain_graph=True)
-        {x}.backward(torch.full({shape}, 2.), retain_graph=True)
-        ({x} * {x}).sum().backward(create_graph=True)""")),
-    Kind("autograd.grad", 3, unspent, nothing, each_of("""
-        {new}, = torch.autograd.grad({x}.sum(), {other}, allow_unused=True, retain_graph=True)
-        {new}, = torch.autograd.grad(({x} * {x}).sum(), {other}, allow_unused=True, create_graph=True)
-        {new}, _ = torch.autograd.grad({x}.sum(), [{x}, {other}], allow_unused=True)""")),
-    Kind("grad named", 1, filled, plain_leaf, each_of("{new} = {x}.grad")),
-    Kind("grad written", 2, filled, nothing, each_of(
-        "{x}.grad.zero_()\n{x}.grad.mul_(2.)\n{x}.grad = torch.ones({shape})")),
-    Kind("grad emptied", 2, filled, emptied, each_of("{x}.grad = None")),
-    Kind("del", 2, passing, deleted, each_of("del {x}")),
-    Kind("collect", 1, None, nothing, each_of("gc.collect()")),
-)  # fmt: skip
-
-
-class Model:
-    """The variables of a program that is being made."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.names: dict[str, Name] = {}
-        self.handles = 0
-        self.fresh = iter([*"abcdefghijklmnopqrstu", *(f"a{number}" for number in range(1000))])
-
-    def bind(self, new: Name) -> Name:
-        self.names[new.text] = new
-        return new
-
-    def statement(self, kind: Kind) -> Statement | None:
-        """A statement of this kind, or None where it does not apply; one in twenty is made all the same."""
-        x = None
-        if kind.when is not None:
-            wild = self.random.random() < 0.05
-            if not (xs := [each for each in self.names.values() if wild or kind.when(each)]):
-                return None
-            x = self.random.choice(xs)
-        texts = {text: shape for text, to in kind.texts.items() if (shape := to(x.shape if x else ())) is not None}
-        if not texts:
-            return None
-        text = self.random.choice(list(texts))
-        holes = Holes(self, x)
-        try:
-            statement = Statement(kind.name, text.format_map(holes))
-        except NotThere:
-            return None
-        kind.after(holes, texts[text])
-        return statement
-
-    def statements(self, kinds: list[Kind], number: int) -> Iterator[Statement]:
-        while number:
-            (kind,) = self.random.choices(kinds, [each.weight for each in kinds])
-            if statement := self.statement(kind):
-                yield statement
-                number -= 1
-
-
-def program_of(seed: int, without: frozenset[str] = frozenset()) -> Program:
-    """The program of this seed. Each leaves out some of the kinds of statements, so that others meet more often."""
-    model = Model(seed)
-    usual = {"arithmetic", "backward"}
-    kinds = [each for each in KINDS if each.name in usual or model.random.random() < 0.6]
-    kinds = [each for each in kinds if each.name not in without]
-    start = [each for each in KINDS if each.name in ("leaf", "plain")]
-    before = (*model.statements(start[1:], 1), *model.statements(start, model.random.randint(0, 2)))
-    for each in model.names.values():
-        each.stays = True
-    inside = tuple(model.statements(kinds, model.random.randint(3, 14)))
-    return Program(before, inside, 3, model.random.choice(("statement", "statement", "round", "end")))
 
 
 # ---- What is compared.
@@ -513,15 +61,18 @@ COMPARED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "grad_fn": ("requires_grad, is_leaf", lambda x: x.grad_fn is not None),
     "retains_grad": ("requires_grad, is_leaf", lambda x: x.retains_grad),
     "grad": ("grad is there", gradient),
-    "value": ("value", lambda x: x.detach().tolist()),
-    "grad's value": ("value", lambda x: None if x.grad is None else x.grad.detach().tolist()),
-    "stride()": ("layout", lambda x: x.stride()),
-    "storage_offset()": ("layout", lambda x: x.storage_offset()),
-    "is_contiguous()": ("layout", lambda x: x.is_contiguous()),
-    "_is_view()": ("layout", lambda x: x._is_view()),
+    "value": ("value", lambda x: x.tolist()),
+    "grad's value": ("value", lambda x: None if x.grad is None else x.grad.tolist()),
+    "stride": ("layout", lambda x: (x.stride(), x.is_contiguous())),
+    "storage_offset": ("layout", lambda x: x.storage_offset()),
+    "_is_view": ("layout", lambda x: x._is_view()),
     "_version": ("version", lambda x: x._version),
 }
-"""What is compared of each variable, in this order: what kind of disagreement it is, and how to see it."""
+"""What is compared of each variable, in this order: what sort of disagreement it is, and how to see it."""
+HARMLESS = {"stride", "storage_offset", "_is_view", "_version"}
+"""Where these disagree the program goes on, as what follows need not disagree."""
+LOOSE = {"autograd.grad", "grad named", "deepcopy"}
+"""Of what these give, and what is made from it, torch promises no layout and no version: an expanded number, say."""
 
 
 class Run:
@@ -530,6 +81,7 @@ class Run:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.calls: list[tuple[str, Any]] = []
+        self.loose: set[str] = set()
         self.names: dict[str, Any] = {"torch": module, "copy": copy, "gc": gc, "note": self.note}
 
     def note(self, name: str, grad: Any) -> None:
@@ -540,8 +92,12 @@ class Run:
         outcome = Outcome(function, self.module)
         return outcome.value if outcome.error is None else Failure(type(outcome.error).__name__, outcome.sentence)
 
-    def execute(self, text: str, code: Any) -> Any:
-        if self.module is live and ("register_hook" in text or "retain_grad" in text):
+    def execute(self, statement: Statement, code: Any) -> Any:
+        names = [each for each in ast.walk(ast.parse(statement.text)) if isinstance(each, ast.Name)]
+        bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        loose = statement.kind in LOOSE or any(each.id in self.loose for each in names)
+        self.loose = self.loose | bound if loose else self.loose - bound
+        if self.module is live and ("register_hook" in statement.text or "retain_grad" in statement.text):
             for each in self.variables().values():
                 # torch crashes if it was not asked for the grad_fn of a view whose base was written through detach().
                 self.tried(lambda torch, each=each: each.grad_fn and None)
@@ -557,7 +113,7 @@ class Failure(NamedTuple):
 
 
 class Disagreement(NamedTuple):
-    """The first of a program: which sort, of what exactly, after which kind of statement, and both outcomes."""
+    """Which sort, of what exactly, after which kind of statement; and in which statement, with both outcomes."""
 
     sort: str
     what: str
@@ -571,10 +127,10 @@ class Disagreement(NamedTuple):
         return self[:3]
 
     def __str__(self) -> str:
-        return f"{self.sort}: {self.what}, {self.where}\n  torch   {self.expected}\n  jaxvjp  {self.given}"
+        return f"# {self.sort}, {self.where}\n#   torch   {self.expected}\n#   jaxvjp  {self.given}"
 
 
-class Undefined(Exception):
+class UndefinedError(Exception):
     """A value is too large to be compared, or none."""
 
 
@@ -592,43 +148,48 @@ def general(outcome: Any) -> str:
 
 
 def largest(value: Any) -> float:
+    """The largest of the numbers in a plain value, infinite if one is NaN."""
     if isinstance(value, list | tuple):
         return max(map(largest, value), default=0.0)
-    return abs(value) if isinstance(value, float) and not math.isnan(value) else float("inf") * isinstance(value, float)
+    if not isinstance(value, float):
+        return 0.0
+    return math.inf if math.isnan(value) else abs(value)
 
 
 def close(expected: Any, given: Any) -> bool:
     """Equal, floats to 1e-5 of the largest: elements that cancel are as exact as what they came from."""
     if (size := largest(expected)) > LARGEST:
-        raise Undefined
+        raise UndefinedError
     return same(given, expected, 1e-5, 1e-5 * max(1.0, size))
 
 
-def difference(ours: Run, theirs: Run, ignored: frozenset[str]) -> tuple[str, str, str, Any, Any] | None:
-    """The first thing in which the variables differ: its sort, its general name, its name, and both outcomes."""
+def differences(ours: Run, theirs: Run, ignored: set[str]) -> Iterator[tuple[str, str, str, Any, Any]]:
+    """In what the variables differ: its sort, its name for all programs and for this one, and both outcomes."""
     expected, given = ([(name, plain(grad)) for name, grad in run.calls] for run in (theirs, ours))
     ours.calls.clear(), theirs.calls.clear()
     if "hooks" not in ignored and not close(expected, given):
         what = "values" if [name for name, _ in expected] == [name for name, _ in given] else "calls"
-        return "hooks", what, what, expected, given
+        yield "hooks", what, what, expected, given
     mine = ours.variables()
-    if set(mine) != set(theirs.variables()):
-        return "variables", "", "names", sorted(theirs.variables()), sorted(mine)
+    if mine.keys() != theirs.variables().keys():
+        yield "variables", "", "names", sorted(theirs.variables()), sorted(mine)
     for what, (sort, see) in COMPARED.items():
-        for name, x in theirs.variables().items() if what not in ignored else ():
-            y = mine[name]
-            if x is None or y is None:
-                expected, given = x is None, y is None
-            else:
-                expected, given = theirs.tried(lambda torch, x=x: see(x)), ours.tried(lambda torch, y=y: see(y))
-            if not close(expected, given):
-                text = what if sort == "value" else f"{what}: torch {general(expected)}, jaxvjp {general(given)}"
-                return sort, text, f"{name}.{what}", expected, given
+        for name, x in theirs.variables().items():
+            if what not in ignored and not (what in HARMLESS and name in theirs.loose):
+                expected, given = (
+                    run.tried(partial(seen, see, each)) for run, each in ((theirs, x), (ours, mine[name]))
+                )
+                if not close(expected, given):
+                    text = what if sort == "value" else f"{what}: torch {general(expected)}, jaxvjp {general(given)}"
+                    yield sort, text, f"{name}.{what}", expected, given
     if "data_ptr" not in ignored and hasattr(ours.module.Tensor, "data_ptr"):
         expected, given = shared(theirs), shared(ours)
         if expected != given:
-            return "memory shared", "", "data_ptr()", expected, given
-    return None
+            yield "memory shared", "", "data_ptr()", expected, given
+
+
+def seen(see: Callable[[Any], Any], x: Any, torch: Any) -> Any:
+    return x if x is None else see(x)
 
 
 def shared(run: Run) -> list[list[str]]:
@@ -640,34 +201,36 @@ def shared(run: Run) -> list[list[str]]:
     return sorted(groups.values())
 
 
-def compare(
+def disagreements(
     program: Program, ignored: Iterable[str] = (), ours: Any = jaxvjp, theirs: Any = live
-) -> Disagreement | None:
-    """Runs a program under both modules and returns the first disagreement."""
-    ignored = frozenset(ignored)
+) -> Iterator[Disagreement]:
+    """Runs a program under both modules, up to its first disagreement that is not harmless."""
+    ignored = set(ignored)
     runs = Run(theirs), Run(ours)
     steps = [("before", each) for each in program.before]
     steps += [(f"round {number}", each) for number in range(program.rounds) for each in program.inside]
+    steps = [(place, each) for place, each in steps if not lacking(each.text, ours, theirs)]
     codes: dict[Statement, Any] = {}
     for line, each in enumerate([*program.before, *program.inside]):
         codes.setdefault(each, compile("\n" * line + each.text, "<program>", "exec"))
-    steps = [(place, each) for place, each in steps if not lacking(each.text, ours, theirs)]
-    try:
-        for number, (place, each) in enumerate(steps, 1):
-            expected, given = (run.execute(each.text, codes[each]) for run in runs)
-            where = f"{place}, {each.text}"
-            if expected != given:
-                what = f"torch {general(expected)}, jaxvjp {general(given)}"
-                return Disagreement(sort_of_error(expected, given), what, each.kind, where, expected, given)
-            due = number == len(steps) or program.compared == "statement"
-            due = due or (program.compared == "round" and steps[number][0] != place)
-            if due and (found := difference(runs[1], runs[0], ignored)):
-                sort, what, name, expected, given = found
-                after = each.kind if program.compared == "statement" else f"a {program.compared}"
-                return Disagreement(sort, what, after, f"{name} after {where}", expected, given)
-    except Undefined:
-        pass
-    return None
+    for number, (place, each) in enumerate(steps, 1):
+        expected, given = (run.execute(each, codes[each]) for run in runs)
+        where = f"{place}, {each.text}"
+        if expected != given:
+            what = f"torch {general(expected)}, jaxvjp {general(given)}"
+            yield Disagreement(sort_of_error(expected, given), what, each.kind, where, expected, given)
+            return
+        due = number == len(steps) or program.compared == "statement"
+        if due or (program.compared == "round" and steps[number][0] != place):
+            after = each.kind if program.compared == "statement" else f"a {program.compared}"
+            try:
+                for sort, what, name, expected, given in differences(runs[1], runs[0], ignored):
+                    yield Disagreement(sort, what, after, f"{name} after {where}", expected, given)
+                    if (attribute := name.partition(".")[2]) not in HARMLESS:
+                        return
+                    ignored.add(attribute)
+            except UndefinedError:
+                return
 
 
 def lacking(text: str, ours: Any, theirs: Any) -> list[str]:
@@ -676,14 +239,13 @@ def lacking(text: str, ours: Any, theirs: Any) -> list[str]:
     return [name for name in names if hasattr(theirs.Tensor, name) and not hasattr(ours.Tensor, name)]
 
 
-def located(program: Program, found: Disagreement, ignored: Iterable[str] = ()) -> tuple[Program, Disagreement]:
-    """The same program compared after each statement, where that finds the same."""
-    if program.compared != "statement":
+def found_in(program: Program, ignored: Iterable[str] = ()) -> dict[tuple[str, str], tuple[Program, Disagreement]]:
+    """The disagreements by kind, each where possible with the program that is compared after each statement."""
+    found = {each.kind[:2]: (program, each) for each in disagreements(program, ignored)}
+    if found and program.compared != "statement":
         often = replace(program, compared="statement")
-        again = compare(often, ignored)
-        if again and again.kind[:2] == found.kind[:2]:
-            return often, again
-    return program, found
+        found |= {each.kind[:2]: (often, each) for each in disagreements(often, ignored) if each.kind[:2] in found}
+    return found
 
 
 def reduced(program: Program, disagrees: Callable[[Program], bool]) -> Program:
@@ -709,11 +271,15 @@ def reduced(program: Program, disagrees: Callable[[Program], bool]) -> Program:
 # ---- The command.
 
 
+class Stopped(BaseException):
+    """A program took too long."""
+
+
 def within(seconds: int, function: Callable[[], Any]) -> Any:
-    """What it returns, or TimeoutError after so many seconds."""
+    """What it returns, or Stopped after so many seconds."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError
+        raise Stopped
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
@@ -733,47 +299,40 @@ def work(options: argparse.Namespace, seeds: range) -> None:
     """In a process of its own: a line of JSON for each program, with the kind of its disagreement if there is one."""
     prepare()
     for seed in seeds:
-        program = program_of(seed, options.without)
         try:
-            found = within(SECONDS, lambda program=program: compare(program, options.ignore))
-            if found is not None:
-                _, found = within(SECONDS, lambda program=program, found=found: located(program, found, options.ignore))
-        except TimeoutError:
-            found = Disagreement("timeout", "", "", "", "", "")
+            found = within(SECONDS, lambda seed=seed: found_in(program_of(seed, options.without), options.ignore))
+            kinds = [each.kind for _, each in found.values()]
+        except Stopped:
+            kinds = [("timeout", "", "")]
         except Exception as error:  # of the comparison, not of a statement
-            found = Disagreement("error of a comparison", f"{type(error).__name__}: {error}"[:90], "", "", "", "")
-        print(json.dumps([seed, found and found.kind]), flush=True)
+            kinds = [("error of a comparison", f"{type(error).__name__}: {error}"[:90], "")]
+        print(json.dumps([seed, kinds]), flush=True)
 
 
-def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, tuple[str, str, str] | None]]:
+def worked(options: argparse.Namespace, seeds: range) -> Iterator[tuple[int, list[tuple[str, str, str]]]]:
     """The lines of such a process, and of the next where one crashes."""
     while seeds:
         named = ["--without", ",".join(options.without), "--ignore", ",".join(options.ignore)]
         command = [sys.executable, __file__, "--worker", "--seeds", f"{seeds.start}:{seeds.stop}", *named]
         lines = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.splitlines()
         for line in lines:
-            seed, kind = json.loads(line)
-            yield seed, kind and tuple(kind)
+            seed, kinds = json.loads(line)
+            yield seed, [tuple(each) for each in kinds]
         seeds = seeds[len(lines) :]
         if seeds:
-            yield seeds[0], ("crash", "", "")
+            yield seeds[0], [("crash", "", "")]
             seeds = seeds[1:]
 
 
-def shown(seed: int, options: argparse.Namespace) -> str:
-    """The program of a seed, reduced, and its disagreement."""
-    program = program_of(seed, options.without)
-    found = compare(program, options.ignore)
-    if found is None:
-        return f"{program}\nagrees"
-    program, found = located(program, found, options.ignore)
+def smallest(seed: int, kind: tuple[str, str], options: argparse.Namespace) -> str:
+    """The program of a seed, reduced to one disagreement, and both outcomes."""
+    program, _ = found_in(program_of(seed, options.without), options.ignore)[kind]
 
-    def disagrees(shorter: Program) -> bool:
-        again = compare(shorter, options.ignore)
-        return again is not None and again.kind[:2] == found.kind[:2]
+    def found(shorter: Program) -> Disagreement | None:
+        return next((each for each in disagreements(shorter, options.ignore) if each.kind[:2] == kind), None)
 
-    program = reduced(program, disagrees)
-    return f"{program}\n{compare(program, options.ignore)}"
+    program = reduced(program, lambda shorter: found(shorter) is not None)
+    return f"{program}\n{found(program)}"
 
 
 def main() -> None:
@@ -790,24 +349,27 @@ def main() -> None:
     seeds = range(int(first), int(end or int(first) + 1))
     if options.worker:
         return work(options, seeds)
-    start, done = time.monotonic(), 0
-    kinds: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    if len(seeds) == 1:
+        print(program_of(first, options.without))
+    start, done, disagree = time.monotonic(), 0, 0
+    seeds_of: dict[tuple[str, str, str], list[int]] = defaultdict(list)
     with ThreadPoolExecutor(options.processes) as pool:
         size = min(AT_ONCE, -(-len(seeds) // options.processes))
         shares = [seeds[at : at + size] for at in range(0, len(seeds), size)]
         for share in pool.map(lambda share: list(worked(options, share)), shares):
-            for seed, kind in share:
-                kinds[kind].append(seed) if kind else None
+            for seed, kinds in share:
+                disagree += bool(kinds)
+                for kind in kinds:
+                    seeds_of[kind].append(seed)
             done += len(share)
-            print(
-                f"{done} programs, {done / (time.monotonic() - start):.1f} a second, {sum(map(len, kinds.values()))} disagree"
-            )
-    often = sorted(kinds, key=lambda kind: -len(kinds[kind]))
+            print(f"{done} programs, {done / (time.monotonic() - start):.1f} a second: {disagree} disagree", flush=True)
+    often = sorted(seeds_of, key=lambda kind: -len(seeds_of[kind]))
     for kind in often:
-        print(f"{len(kinds[kind]):6}  {' | '.join(kind)}  {kinds[kind][:4]}")
+        print(f"{len(seeds_of[kind]):6}  {' | '.join(kind)}  {seeds_of[kind][:4]}")
     prepare()
-    for kind in [each for each in often if each[0] not in ("crash", "timeout")][: options.reduce]:
-        print(f"\n{len(kinds[kind])} times: {' | '.join(kind)}\n{shown(kinds[kind][0], options)}")
+    for kind in [each for each in often if each[1]][: options.reduce]:
+        text = smallest(seeds_of[kind][0], kind[:2], options)
+        print(f"\n## {len(seeds_of[kind])} of {done}: {' | '.join(kind)}\n{text}", flush=True)
     return None
 
 
