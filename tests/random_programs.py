@@ -71,8 +71,10 @@ COMPARED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 """What is compared of each variable, in this order: what sort of disagreement it is, and how to see it."""
 HARMLESS = {"stride", "storage_offset", "_is_view", "_version"}
 """Where these disagree the program goes on, as what follows need not disagree."""
-LOOSE = {"autograd.grad", "grad named", "deepcopy"}
-"""Of what these give, and what is made from it, torch promises no layout and no version: an expanded number, say."""
+LOOSE = {"arithmetic": {"stride"}, **dict.fromkeys(("autograd.grad", "grad named", "deepcopy"), HARMLESS)}
+"""What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy torch
+promises no version and no layout (it may be an expanded number); results are contiguous here, as docs/autograd.md says.
+"""
 
 
 class Run:
@@ -81,7 +83,7 @@ class Run:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.calls: list[tuple[str, Any]] = []
-        self.loose: set[str] = set()
+        self.loose: dict[str, set[str]] = {}
         self.names: dict[str, Any] = {"torch": module, "copy": copy, "gc": gc, "note": self.note}
 
     def note(self, name: str, grad: Any) -> None:
@@ -94,9 +96,8 @@ class Run:
 
     def execute(self, statement: Statement, code: Any) -> Any:
         names = [each for each in ast.walk(ast.parse(statement.text)) if isinstance(each, ast.Name)]
-        bound = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-        loose = statement.kind in LOOSE or any(each.id in self.loose for each in names)
-        self.loose = self.loose | bound if loose else self.loose - bound
+        loose = LOOSE.get(statement.kind, set()).union(*(self.loose.get(each.id, ()) for each in names))
+        self.loose |= {each.id: loose for each in names if isinstance(each.ctx, ast.Store)}
         if self.module is live and ("register_hook" in statement.text or "retain_grad" in statement.text):
             for each in self.variables().values():
                 # torch crashes if it was not asked for the grad_fn of a view whose base was written through detach().
@@ -175,7 +176,7 @@ def differences(ours: Run, theirs: Run, ignored: set[str]) -> Iterator[tuple[str
         yield "variables", "", "names", sorted(theirs.variables()), sorted(mine)
     for what, (sort, see) in COMPARED.items():
         for name, x in theirs.variables().items():
-            if what not in ignored and not (what in HARMLESS and name in theirs.loose):
+            if what not in ignored and what not in theirs.loose.get(name, ()):
                 expected, given = (
                     run.tried(partial(seen, see, each)) for run, each in ((theirs, x), (ours, mine[name]))
                 )
