@@ -72,8 +72,8 @@ COMPARED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 HARMLESS = {"stride", "storage_offset", "_is_view", "_version"}
 """Where these disagree the program goes on, as what follows need not disagree."""
 LOOSE = {"arithmetic": {"stride"}, **dict.fromkeys(("autograd.grad", "grad named", "deepcopy"), HARMLESS)}
-"""What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy torch
-promises no version and no layout (it may be an expanded number); results are contiguous here, as docs/autograd.md says.
+"""What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
+torch promises no version and no layout (it may be an expanded number); results are contiguous here (docs/autograd.md).
 """
 
 
