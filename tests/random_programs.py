@@ -71,7 +71,10 @@ COMPARED: dict[str, tuple[str, Callable[[Any], Any]]] = {
 """What is compared of each variable, in this order: what sort of disagreement it is, and how to see it."""
 HARMLESS = {"stride", "storage_offset", "_is_view", "_version"}
 """Where these disagree the program goes on, as what follows need not disagree."""
-LOOSE = {"arithmetic": {"stride"}, **dict.fromkeys(("autograd.grad", "grad named", "deepcopy"), HARMLESS)}
+LOOSE = {
+    **dict.fromkeys(("arithmetic", "set data", "step"), {"stride", "storage_offset"}),
+    **dict.fromkeys(("autograd.grad", "grad named", "deepcopy"), HARMLESS),
+}
 """What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
 torch promises no version and no layout (it may be an expanded number); results are contiguous here (docs/autograd.md).
 """
@@ -95,9 +98,12 @@ class Run:
         return outcome.value if outcome.error is None else Failure(type(outcome.error).__name__, outcome.sentence)
 
     def execute(self, statement: Statement, code: Any) -> Any:
-        names = [each for each in ast.walk(ast.parse(statement.text)) if isinstance(each, ast.Name)]
+        nodes = list(ast.walk(ast.parse(statement.text)))
+        names = [each for each in nodes if isinstance(each, ast.Name)]
+        bound = [each for each in names if isinstance(each.ctx, ast.Store)]
+        bound += [each.value for each in nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]
         loose = LOOSE.get(statement.kind, set()).union(*(self.loose.get(each.id, ()) for each in names))
-        self.loose |= {each.id: loose for each in names if isinstance(each.ctx, ast.Store)}
+        self.loose |= {each.id: loose for each in bound if isinstance(each, ast.Name)}
         if self.module is live and ("register_hook" in statement.text or "retain_grad" in statement.text):
             for each in self.variables().values():
                 # torch crashes if it was not asked for the grad_fn of a view whose base was written through detach().
