@@ -69,10 +69,10 @@ COMPARED: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "_version": ("version", lambda x: x._version),
 }
 """What is compared of each variable, in this order: what sort of disagreement it is, and how to see it."""
-HARMLESS = {"stride", "storage_offset", "_is_view", "_version"}
+HARMLESS = frozenset({"stride", "storage_offset", "_is_view", "_version"})
 """Where these disagree the program goes on, as what follows need not disagree."""
 LOOSE = {
-    **dict.fromkeys(("arithmetic", "set data", "step"), {"stride", "storage_offset"}),
+    **dict.fromkeys(("arithmetic", "set data", "step"), frozenset({"stride", "storage_offset"})),
     **dict.fromkeys(("autograd.grad", "grad named", "deepcopy"), HARMLESS),
 }
 """What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
@@ -86,7 +86,7 @@ class Run:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.calls: list[tuple[str, Any]] = []
-        self.loose: dict[str, set[str]] = {}
+        self.loose: dict[str, frozenset[str]] = {}
         self.names: dict[str, Any] = {"torch": module, "copy": copy, "gc": gc, "note": self.note}
 
     def note(self, name: str, grad: Any) -> None:
@@ -102,7 +102,7 @@ class Run:
         names = [each for each in nodes if isinstance(each, ast.Name)]
         bound = [each for each in names if isinstance(each.ctx, ast.Store)]
         bound += [each.value for each in nodes if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)]
-        loose = LOOSE.get(statement.kind, set()).union(*(self.loose.get(each.id, ()) for each in names))
+        loose = LOOSE.get(statement.kind, frozenset()).union(*(self.loose.get(each.id, ()) for each in names))
         self.loose |= {each.id: loose for each in bound if isinstance(each, ast.Name)}
         if self.module is live and ("register_hook" in statement.text or "retain_grad" in statement.text):
             for each in self.variables().values():
