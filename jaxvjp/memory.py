@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from itertools import count
 
+from jaxvjp.core.modes import grad_mode
 from jaxvjp.core.record import detached, record
 from jaxvjp.creation import empty
 from jaxvjp.devices import device
@@ -140,7 +141,7 @@ def set_(
     RuntimeError for a leaf that requires a gradient, outside of `no_grad`, and for what was computed from one.
     """
     self.check_writable()
-    if self.requires_grad and not self.is_leaf:
+    if grad_mode().enabled and self.requires_grad:
         raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
     given = empty(0, dtype=self.dtype) if source is None else source
     storage = given._storage if isinstance(given, UntypedStorage) else given.storage

@@ -27,14 +27,25 @@ from jaxvjp.core.versions import Versions
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.ops.view import expand, function_view
-from jaxvjp.steps import ORIGIN, Array, Steps, contiguous, has_layout, overlap, put_back, read
+from jaxvjp.ops.view import alias, expand, function_view
+from jaxvjp.steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
 
 UNRECORDED = (
     "A view was created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
     "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
+)
+
+
+SEVERAL_VIEWS = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+SINGLE_FUNCTION_VIEW = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 
 
@@ -130,23 +141,44 @@ class Stored(Holder):
         recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
         if not recorded or base.versions.count == self._counted:
             self._show(self._with_gradient(self._values()))
-        elif not self._unrecorded:
+        elif not self._marked:
             self._take_anew(base)
         else:  # it may be looked at, now and whenever it is asked for again
             if grad_mode().enabled:
-                self.check_recorded()
-            self._show(self._as_leaf(self._values()))
+                self.check_current()
+            self._show(self._with_gradient(self._values()))
             return
         self._seen = storage.version
 
-    def check_recorded(self) -> None:
-        """RuntimeError, in torch's words, for a view taken while nothing was recorded of what was written since."""
-        if self._unrecorded and self._base_tensor.requires_grad and self._base_tensor.versions.count != self._counted:
-            raise RuntimeError(UNRECORDED.format("its base or another view of its base has been modified inplace"))
+    @property
+    def _marked(self) -> bool:
+        """Whether it is a view that cannot be taken anew: made while nothing was recorded, by a custom Function, or
+        with others at once."""
+        return self._unrecorded or any(step.operation.several or step.operation is function_view for step in self._steps)
+
+    def check_current(self) -> None:
+        """RuntimeError, in torch's words, for a view that cannot be taken anew of a base that was written since."""
+        base, node = self._base_tensor, self._node
+        if base is None or base.versions.count == self._counted or not self._marked:
+            return
+        if base.requires_grad or (node.requires_grad and not node.is_leaf):
+            self._refuse("its base or another view of its base has been modified inplace")
+
+    def _refuse(self, happened: str) -> None:
+        """Raises torch's error for a view of a kind of its own to which this `happened`."""
+        if self._unrecorded:
+            raise RuntimeError(UNRECORDED.format(happened))
+        name = self._node.gradient_name.partition("Backward")[0]
+        number = self._node.output_number
+        made = next((step for step in self._steps if step.operation is function_view), None)
+        if made is None:
+            number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
+        why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
+        raise RuntimeError(f"Output {number} of {name} is a view and {happened}. {why}")
 
     def _take_anew(self, base: Stored) -> None:
         """Takes the view of its base again, which a counted write has changed, or another view of it."""
-        self._check_function_view("its base or another view of its base has been modified inplace")
+        old = self._node
         with recording(True):
             if self._follows_base:
                 node = read(base.node, self._steps)
@@ -154,7 +186,13 @@ class Stored(Holder):
                 node = read(base.whole(base.node), self.path)
             else:
                 node = read(base.node, self._steps)
+            if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
+                node = variable_of(node)
+                node.leaf = Leaf(lost=True)
+                node = Step(alias, ()).read(node)
         node.retaken = len(self._steps)
+        if old.special and old.retains:
+            node.retains, old.retains = True, False
         if base._storage is not self._storage:
             with recording(True):
                 node = record(rebind, (node, self._values()))
@@ -297,16 +335,8 @@ class Stored(Holder):
             )
         if not grad_mode().enabled:
             return
-        if self._unrecorded and self._base_tensor.requires_grad:
-            raise RuntimeError(UNRECORDED.format("is being modified inplace"))
-        if self.node.requires_grad and any(step.operation.several for step in self._steps):
-            name = self._node.gradient_name.partition("Backward")[0]
-            index = self._steps[-1].operands[0].value if name == "Unbind" else 0
-            raise RuntimeError(
-                f"Output {index} of {name} is a view and is being modified inplace. This view is the output of a "
-                "function that returns multiple views. Such functions do not allow the output views to be modified "
-                "inplace. You should replace the inplace operation by an out-of-place one."
-            )
+        if self.requires_grad and self._marked:
+            self._refuse("is being modified inplace")
         viewed = self.node if self._base_tensor is None else self._viewed()
         for node, what in ((self.node, "a leaf Variable"), (viewed, "a view of a leaf Variable")):
             if node.requires_grad and node.is_leaf:
@@ -318,7 +348,6 @@ class Stored(Holder):
                     "        x -= 0.1 * x.grad\n"
                     "    y = x + 1          # instead of x += 1"
                 )
-        self._check_function_view("is being modified inplace")
 
     def _viewed(self) -> Node:
         """What it is a view of that requires a gradient: its base, or a view of that which was made a leaf."""
@@ -330,24 +359,6 @@ class Stored(Holder):
                 break
             node = viewed
         return base if base.requires_grad or node is self.node else node
-
-    def _check_function_view(self, happened: str) -> None:
-        """RuntimeError, in torch's words, where a write would bypass the backward of a custom Function."""
-        made = next((step for step in self._steps if step.operation is function_view), None)
-        if made is None or not self._node.requires_grad:
-            return
-        (several,) = made.static
-        why = (
-            "This view is the output of a function that returns multiple views. Such functions do not allow the "
-            "output views to be modified inplace. You should replace the inplace operation by an out-of-place one."
-            if several
-            else "This view was created inside a custom Function (or because an input was returned as-is) and the "
-            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
-            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-            "output of the custom Function."
-        )
-        name = self._node.gradient_name.partition("Backward")[0]
-        raise RuntimeError(f"Output {self._node.output_number} of {name} is a view and {happened}. {why}")
 
     def check_overlap(self, other: Stored) -> None:
         """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
@@ -394,8 +405,16 @@ class Stored(Holder):
 
     def move(self, storage: Storage, path: Steps) -> None:
         """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
+        storage_before, path_before = self.storage, self.path
         self.place(storage, path)
-        self._show(self._with_gradient(self._values()))
+        values = self._values()
+        if values.aval.shape != self._node.aval.shape and self._node.requires_grad and not self._node.is_leaf:
+            self.place(storage_before, path_before)
+            raise RuntimeError(
+                f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
+                "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
+            )
+        self._show(self._with_gradient(values))
 
     def place(self, storage: Storage, path: Steps) -> None:
         """Says that its contents are at `path` of `storage`."""
@@ -451,11 +470,11 @@ def _where_strides_allow(steps: Steps) -> bool:
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
     unrecorded = not node.requires_grad and (source._unrecorded or not grad_mode().enabled)
-    if unrecorded and source._node.requires_grad and node.aval.dtype.differentiable:
+    base: Stored = source if source._base_tensor is None else source._base_tensor
+    if unrecorded and base._node.requires_grad and node.aval.dtype.differentiable:
         node = variable_of(node)  # as its base, it says that it requires a gradient
         node.leaf = Leaf(lost=True)
     taken: Stored = holding(node, kind)
-    base: Stored = source if source._base_tensor is None else source._base_tensor
     taken._base_tensor = base
     taken._steps = source._steps + steps
     if source._path is not None:

@@ -155,16 +155,15 @@ class Tensor(Stored):
     @property
     def _looked_at(self) -> Node:
         """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
-        if not self._unrecorded:
-            return self.node
+        if self._storage is None or self._seen == self._storage.version:
+            return self._node
         with recording(False):
             return self.node
 
     @property
     def is_leaf(self) -> bool:
         """Whether the user made it, or nothing that requires a gradient went into it."""
-        if self._unrecorded:
-            self.check_recorded()
+        self.check_current()
         return self.node.is_leaf
 
     @property
@@ -174,11 +173,10 @@ class Tensor(Stored):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         if not self.is_leaf:
-            if value:
-                return
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables."
+                + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()." * (not value)
             )
         if value and not self.dtype.differentiable:
             raise RuntimeError(
@@ -208,7 +206,8 @@ class Tensor(Stored):
                 "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
                 "requires_grad_() outside of a function being transformed instead."
             )
-        self.requires_grad = requires_grad
+        if not requires_grad or self.is_leaf:
+            self.requires_grad = requires_grad
         return self
 
     @property
@@ -270,11 +269,6 @@ class Tensor(Stored):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        if value.shape != self.shape and self.requires_grad and not self.is_leaf:
-            raise RuntimeError(
-                f"data of shape {list(value.shape)} for a tensor of shape {list(self.shape)} whose gradient goes on to "
-                "what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
-            )
         self.move(value.storage, value.path)
 
     def detach(self) -> Tensor:
@@ -413,7 +407,7 @@ class Tensor(Stored):
     def __repr__(self) -> str:
         node = self._looked_at
         suffixes = []
-        if self._unrecorded and self._seen != self.storage.version:
+        if self._storage is not None and self._seen != self._storage.version:
             suffixes.append("grad_fn=<Invalid>")
         elif not node.is_leaf:
             suffixes.append(f"grad_fn=<{node.gradient_name}>")

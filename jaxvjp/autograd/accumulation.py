@@ -159,6 +159,11 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     for node, gradient in gradients.items():
         into = _added_to(node)
         if isinstance(into, Node):
+            if into.aval.shape != gradient.aval.shape:  # the tensor has been given `data` of another shape
+                raise RuntimeError(
+                    f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
+                    f"{list(gradient.aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
+                )
             sums[node] = record(add, (into, gradient))
         elif into == FRESH:
             sums[node] = gradient

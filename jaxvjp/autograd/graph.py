@@ -278,8 +278,7 @@ def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
 
 def _grad_fn(self: Tensor) -> Node | None:
     """The step of the backward graph that made this tensor; None for a leaf."""
-    if self._unrecorded:
-        self.check_recorded()
+    self.check_current()
     node = self.node
     return None if node.is_leaf else step_of(node)
 
