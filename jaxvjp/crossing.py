@@ -144,7 +144,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             made.place(memo[id(self._storage)], self.path)
         made.versions.count = 1  # torch fills it by `set_`
         made.__class__ = type(self)
-        made.grad = None if self.grad is None else _deeply_copied(self.grad.detach(), memo)
+        made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made
     copied: Tensor = memo[id(self)]
     return copied

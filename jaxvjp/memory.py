@@ -94,9 +94,35 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
     if is_contiguous(self, memory_format):
         return self
     copy = wrap(record(clone, (self.node,)))
-    if order is not None:
-        copy.place(Storage(record(permute, (detached(copy.node),), (order,))), (Step(permute, (_inverse(order),)),))
-    return copy
+    return copy if order is None else _laid_out(copy, order)
+
+
+@public("method function", name="clone")
+def copy_of(input: Tensor, *, memory_format: memory_format = preserve_format) -> Tensor:
+    """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`.
+
+    It is laid out as the tensor is, where that leaves no gaps, or by another `memory_format`.
+    """
+    copy = wrap(record(clone, (input.node,)))
+    order = memory_format.order
+    if memory_format is preserve_format and input.path:
+        order = _dense_order(input)
+    return copy if order is None else _laid_out(copy, order)
+
+
+def _dense_order(tensor: Tensor) -> tuple[int, ...] | None:
+    """In which order its dimensions lie in memory; None if in their own, or with gaps or overlaps."""
+    layout = tensor._layout()
+    order = tuple(sorted(range(tensor.ndim), key=lambda dim: (-layout.strides[dim], dim)))
+    plain = order == tuple(range(tensor.ndim)) or layout.flags.c_contiguous
+    return None if plain or not layout.transpose(order).flags.c_contiguous else order
+
+
+def _laid_out(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
+    """A tensor of its own, with its dimensions in another order in memory."""
+    contents = record(permute, (detached(tensor.node),), (order,))
+    tensor.place(Storage(contents), (Step(permute, (_inverse(order),)),))
+    return tensor
 
 
 def _inverse(order: Sequence[int]) -> tuple[int, ...]:

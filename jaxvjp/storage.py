@@ -105,10 +105,7 @@ class Stored(Holder):
     @property
     def gradient_node(self) -> Node:
         """The node that the gradient of this tensor arrives at: contents written past the graph have that of before."""
-        node = self.node
-        while node.operation is rebind and isinstance(node.inputs[0], Node):
-            node = node.inputs[0]
-        return node
+        return made_by(self.node)
 
     def _show(self, node: Node) -> None:
         changed()
@@ -154,7 +151,8 @@ class Stored(Holder):
     def _marked(self) -> bool:
         """Whether it is a view that cannot be taken anew: made while nothing was recorded, by a custom Function, or
         with others at once."""
-        return self._unrecorded or any(step.operation.several or step.operation is function_view for step in self._steps)
+        kinds = [step.operation for step in self._steps]
+        return self._unrecorded or any(each.several or each is function_view for each in kinds)
 
     def check_current(self) -> None:
         """RuntimeError, in torch's words, for a view that cannot be taken anew of a base that was written since."""
@@ -216,11 +214,8 @@ class Stored(Holder):
             return values
         if self._node.is_leaf:
             return self._as_leaf(values)
-        node = self._node
-        while node.operation is rebind and isinstance(node.inputs[0], Node):
-            node = node.inputs[0]
         with recording(True):
-            return record(rebind, (node, values))
+            return record(rebind, (made_by(self._node), values))
 
     def _as_leaf(self, contents: Node) -> Node:
         """The leaf that this tensor is, with these contents."""
@@ -301,8 +296,8 @@ class Stored(Holder):
         old = self.node  # which catches up first
         if not new.requires_grad:
             new = self._with_gradient(new)
-        elif old.special and self.gradient_node.retains:
-            new.retains, self.gradient_node.retains = True, False
+        elif made_by(old).retains:
+            new.retains, made_by(old).retains = True, False
         if new.value is None and new.operation is variable:
             heavy.add(new)
         if staging().journal is not None:
@@ -337,9 +332,8 @@ class Stored(Holder):
             return
         if self.requires_grad and self._marked:
             self._refuse("is being modified inplace")
-        viewed = self.node if self._base_tensor is None else self._viewed()
-        for node, what in ((self.node, "a leaf Variable"), (viewed, "a view of a leaf Variable")):
-            if node.requires_grad and node.is_leaf:
+        for each, what in ((self._base_tensor, "a view of a leaf Variable"), (self, "a leaf Variable")):
+            if each is not None and self.requires_grad and each.is_leaf:
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"
                     "Its gradient would be that of the value before the change. To update a parameter, switch "
@@ -348,17 +342,6 @@ class Stored(Holder):
                     "        x -= 0.1 * x.grad\n"
                     "    y = x + 1          # instead of x += 1"
                 )
-
-    def _viewed(self) -> Node:
-        """What it is a view of that requires a gradient: its base, or a view of that which was made a leaf."""
-        base: Node = self._base_tensor.node
-        node = self.node
-        while not base.requires_grad and node.operation is not None and node.operation.write is not None:
-            viewed = node.inputs[0] if node.inputs else None
-            if not isinstance(viewed, Node) or not viewed.requires_grad:
-                break
-            node = viewed
-        return base if base.requires_grad or node is self.node else node
 
     def check_overlap(self, other: Stored) -> None:
         """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
@@ -486,6 +469,13 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     taken._storage = source.storage if source._storage is None else source._storage
     taken._seen = taken._storage.version
     return taken
+
+
+def made_by(node: Node) -> Node:
+    """The node that the gradient of what shows `node` arrives at: without what was written past the graph since."""
+    while node.operation is rebind and isinstance(node.inputs[0], Node):
+        node = node.inputs[0]
+    return node
 
 
 def shown(tensor: Stored) -> Node:

@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxvjp.application import apply
 from jaxvjp.core.graph import Node
+from jaxvjp.core.modes import recording
 from jaxvjp.core.record import detached, record
 from jaxvjp.ops.arguments import dims
 from jaxvjp.ops.arguments import size as size_argument
@@ -26,7 +27,7 @@ from jaxvjp.ops.view import (
 )
 from jaxvjp.publishing import public
 from jaxvjp.splitting import narrow
-from jaxvjp.steps import Step
+from jaxvjp.steps import Step, read
 from jaxvjp.storage import view_by
 from jaxvjp.tensor import Tensor, wrap
 
@@ -86,10 +87,8 @@ def as_strided_scatter(
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Makes the tensor show what `steps` show of it; views of it stay as they are."""
     self.check_writable()
-    node = self.node
-    for step in steps:
-        node = step.read(node)
-    return _reshaped(self, node, self.path + steps)
+    with recording(self.requires_grad and not self.is_leaf):  # its gradient has to have the new shape, too
+        return _reshaped(self, read(self.node, steps), self.path + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
@@ -139,7 +138,8 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
     step = _strided(self, size, stride, storage_offset)
-    return _reshaped(self, step.read(self.whole(self.node)), (step,))
+    with recording(self.requires_grad and not self.is_leaf):
+        return _reshaped(self, step.read(self.whole(self.node)), (step,))
 
 
 @public("method")

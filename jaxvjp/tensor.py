@@ -28,7 +28,7 @@ from jaxvjp.ops.view import alias, permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.size import Size
 from jaxvjp.steps import Step
-from jaxvjp.storage import Stored, holding
+from jaxvjp.storage import Stored, holding, made_by
 
 Array = np.ndarray[Any, Any]
 NUMBERS = (int, float, complex)  # and bool, which is an int
@@ -333,13 +333,14 @@ class Tensor(Stored):
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
-        if not self.requires_grad:
+        node = made_by(self._looked_at)
+        if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self.gradient_node.retains = not self.is_leaf
+        node.retains = not node.is_leaf
 
     @property
     def retains_grad(self) -> bool:
-        return self.gradient_node.retains
+        return made_by(self._looked_at).retains
 
     # Reading the value computes it.
 

@@ -34,7 +34,7 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
     """`root.backward(gradient)`, as it nearly always is: of a tensor that has a graph, with a gradient like it or, of
     one element, without. If it is anything else, nothing is done and the answer is False."""
     node = shown(root)
-    if not node.requires_grad or transforming().depth:
+    if not node.requires_grad or node.leaf is not None or transforming().depth:
         return False
     cotangent: Node | None = None
     if gradient is not None:
@@ -159,12 +159,12 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     for node, gradient in gradients.items():
         into = _added_to(node)
         if isinstance(into, Node):
-            if into.aval.shape != gradient.aval.shape:  # the tensor has been given `data` of another shape
+            sums[node] = record(add, (into, gradient))
+            if sums[node].aval.shape != into.aval.shape:  # the tensor has been given `data` of another shape
                 raise RuntimeError(
                     f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
-                    f"{list(gradient.aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
+                    f"{list(sums[node].aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
                 )
-            sums[node] = record(add, (into, gradient))
         elif into == FRESH:
             sums[node] = gradient
     return sums

@@ -214,7 +214,8 @@ def _roots_and_cotangents(
                 cotangent = None
             else:
                 cotangent = gradient.node
-                if node.requires_grad and _fits(cotangent.aval, node.aval, batched):  # as nearly always
+                usual = node.requires_grad and node.leaf is None  # as nearly always
+                if usual and _fits(cotangent.aval, node.aval, batched):
                     nodes.append(node)
                     cotangents.append(cotangent)
                     continue
@@ -242,7 +243,7 @@ def _fits(cotangent: Aval, root: Aval, batched: bool) -> bool:
 
 
 def _check_tracked(position: int, node: Node) -> None:
-    if not node.requires_grad:
+    if not node.requires_grad or (node.leaf is not None and node.leaf.lost):
         raise RuntimeError(
             f"element {position} of tensors does not require grad and does not have a grad_fn\n"
             "Nothing that it was computed from requires a gradient, or it was computed under no_grad() or "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxvjp.creation import empty
 from jaxvjp.tensor import Tensor
 
@@ -31,6 +33,12 @@ class Parameter(Tensor):
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        copied: Parameter = memo[id(self)]
+        return copied
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"

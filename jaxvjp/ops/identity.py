@@ -73,9 +73,9 @@ def example(batch):
     raise RuntimeError(NO_VALUE)
 
 
-@op()
+@op(public="")
 def clone(input):
-    """A copy with storage of its own, through which gradients flow."""
+    """A copy with storage of its own, through which gradients flow: what `clone()` records."""
     return input
 
 
