@@ -23,7 +23,8 @@ from jaxvjp.dtypes import BOOL, FLOATING, dtype
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
-from jaxvjp.ops.pointwise import assigned, copy
+from jaxvjp.ops.pointwise import assigned, copy, fill, zero
+from jaxvjp.ops.view import expand
 from jaxvjp.steps import Step
 from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
 
@@ -179,6 +180,8 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
     transform."""
     target.check_writable()
+    if any(step.operation is expand for step in target.path) and operation not in (fill, zero):
+        target.check_apart()
     for each in operands:
         if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
             target.check_overlap(each)

@@ -184,6 +184,7 @@ def set_(
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
         path = (Step(strided, (shape, strides, storage_offset)),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
+    self.storage.version += 1  # for views of it, that is a write
     self.move(storage, path)
     return self
 

@@ -27,11 +27,11 @@ from jaxvjp.core.versions import Versions
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.ops.view import alias, expand, function_view
+from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
 
 UNRECORDED = (
-    "A view was created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
+    "{} created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
     "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
     "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
     "to be tracked)."
@@ -136,7 +136,7 @@ class Stored(Holder):
         """Shows what another has written to the storage."""
         base, node = self._base_tensor, self._node
         recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
-        if not recorded or base.versions.count == self._counted:
+        if not recorded or base.versions.count == self._counted or base._storage is not storage:
             self._show(self._with_gradient(self._values()))
         elif not self._marked:
             self._take_anew(base)
@@ -164,15 +164,19 @@ class Stored(Holder):
 
     def _refuse(self, happened: str) -> None:
         """Raises torch's error for a view of a kind of its own to which this `happened`."""
-        if self._unrecorded:
-            raise RuntimeError(UNRECORDED.format(happened))
         name = self._node.gradient_name.partition("Backward")[0]
         number = self._node.output_number
+        if self._unrecorded:
+            view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
+            raise RuntimeError(UNRECORDED.format(view, happened))
         made = next((step for step in self._steps if step.operation is function_view), None)
         if made is None:
             number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
-        raise RuntimeError(f"Output {number} of {name} is a view and {happened}. {why}")
+        view = f"Output {number} of {name} is a view and {happened}."
+        if self._node.is_leaf:  # as torch, whose words are about another case
+            view = f"A view was created in no_grad mode and {happened} with grad mode enabled."
+        raise RuntimeError(f"{view} {why}")
 
     def _take_anew(self, base: Stored) -> None:
         """Takes the view of its base again, which a counted write has changed, or another view of it."""
@@ -180,10 +184,8 @@ class Stored(Holder):
         with recording(True):
             if self._follows_base:
                 node = read(base.node, self._steps)
-            elif base._storage is self._storage:
-                node = read(base.whole(base.node), self.path)
             else:
-                node = read(base.node, self._steps)
+                node = read(base.whole(base.node), self.path)
             if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
                 node = variable_of(node)
                 node.leaf = Leaf(lost=True)
@@ -191,9 +193,6 @@ class Stored(Holder):
         node.retaken = len(self._steps)
         if old.special and old.retains:
             node.retains, old.retains = True, False
-        if base._storage is not self._storage:
-            with recording(True):
-                node = record(rebind, (node, self._values()))
         self._counted = base.versions.count
         self._show(node)
 
@@ -266,7 +265,7 @@ class Stored(Holder):
         base = self._base_tensor
         if base is not None and base._storage is self._storage:
             if new.requires_grad and self._unrecorded:
-                raise RuntimeError(UNRECORDED.format("is being modified inplace"))
+                self._refuse("is being modified inplace")
             if self._follows_base:
                 whole = put_back(base.node, self._steps, new)
             else:
@@ -369,6 +368,11 @@ class Stored(Holder):
         array = self._layout()
         return any(size > 1 and step == 0 for size, step in zip(array.shape, array.strides, strict=True))
 
+    def check_apart(self) -> None:
+        """RuntimeError, in torch's words, where several elements share a place in memory."""
+        if self.overlaps_itself():
+            raise RuntimeError(OVERLAPPING)
+
     def shares_memory(self, other: Stored) -> bool:
         """Whether writing to one may change the other."""
         return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
@@ -452,9 +456,9 @@ def _where_strides_allow(steps: Steps) -> bool:
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
-    unrecorded = not node.requires_grad and (source._unrecorded or not grad_mode().enabled)
+    unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
     base: Stored = source if source._base_tensor is None else source._base_tensor
-    if unrecorded and base._node.requires_grad and node.aval.dtype.differentiable:
+    if unrecorded and base._node.requires_grad and not node.requires_grad and node.aval.dtype.differentiable:
         node = variable_of(node)  # as its base, it says that it requires a gradient
         node.leaf = Leaf(lost=True)
     taken: Stored = holding(node, kind)

@@ -95,6 +95,8 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, at another `path` of its storage, where `node` is shown."""
     self.versions.written(node.where)
     leaf = self.requires_grad and self.is_leaf
+    if self.retains_grad:
+        self.gradient_node.retains, node.retains = False, True
     self.storage.version += 1  # views of it are views of another shape by now
     self.place(self.storage, path)
     if self._base is not None and not self._base.path:
@@ -106,6 +108,8 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
 @public("method")
 def t_(self: Tensor) -> Tensor:
     """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
     return _reshape_self(self, Step(t, ()))
 
 

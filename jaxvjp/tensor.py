@@ -168,6 +168,8 @@ class Tensor(Stored):
 
     @property
     def requires_grad(self) -> bool:
+        if self._unrecorded:  # it says what its base says
+            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable
         return self._looked_at.requires_grad
 
     @requires_grad.setter
@@ -213,7 +215,7 @@ class Tensor(Stored):
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not self.is_leaf and not self.gradient_node.retains:
+        if self._grad is None and not (self._looked_at.is_leaf or self.retains_grad):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -302,7 +304,10 @@ class Tensor(Stored):
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
+        retains = self.retains_grad
         self._show(detached(self.node))
+        if retains:
+            self._node.retains = True
         return self
 
     # Hooks.
@@ -359,7 +364,7 @@ class Tensor(Stored):
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        _unreadable(self.node, NO_STORAGE)
+        _unreadable(self._looked_at, NO_STORAGE)
         return np.asarray(self.value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -376,7 +381,7 @@ class Tensor(Stored):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        _unreadable(self.node, NO_STORAGE)
+        _unreadable(self._looked_at, NO_STORAGE)
         return np.asarray(self.value).tolist()
 
     def __bool__(self) -> bool:
@@ -386,7 +391,7 @@ class Tensor(Stored):
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
-        _unreadable(self.node, CONTROL_FLOW)
+        _unreadable(self._looked_at, CONTROL_FLOW)
         return bool(self.item())
 
     def __float__(self) -> float:

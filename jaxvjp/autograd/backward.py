@@ -94,6 +94,9 @@ def grad(
     Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
     """
     roots, wanted = _listed(outputs), _listed(inputs)
+    for each in wanted:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

@@ -158,24 +158,19 @@ def check_unchanged(operations: Sequence[Node]) -> None:
 
 
 def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
-    """The nodes that a gradient of `roots` may reach; and for those that others stand for by now, which.
+    """The nodes that a gradient of `roots` may reach; and for leaves that were written since, the nodes of now.
 
-    A leaf that was written since has another node, and there its gradient arrives: `w -= 0.1 * w.grad` changes the
-    value of w, and nothing of what is added to `w.grad`. For what an earlier walk stripped stands the node that it was
-    stripped of, while the user holds that.
+    There their gradient arrives: `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`.
+    What an earlier walk stripped is again what it was stripped of, where that is still there.
     """
-    now: dict[Node, Node] = {}
 
     def onward(node: Node) -> list[Node]:
-        edges = gradient_edges(node)
-        for place, each in enumerate(edges):
-            if each.original is not None:
-                original = meant(each)
-                if original is not each:
-                    now[each] = edges[place] = original
-        return edges
+        if any([type(each) is Node and each.original is not None for each in node.inputs]):
+            node.inputs = tuple([meant(each) if isinstance(each, Node) else each for each in node.inputs])
+        return gradient_edges(node)
 
     reached = reachable(roots, onward)
+    now: dict[Node, Node] = {}
     last: dict[Leaf, Node] = {}
     for node in reached:
         if node.leaf is not None and ends_here(node):
@@ -200,7 +195,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     for node in nodes:
         if node not in needed and (
             now.get(node) in needed
-            or any(now.get(each, each) in needed for each in gradient_edges(node))
+            or any(each in needed for each in gradient_edges(node))
             or (node.passed is not None and node.freed and node.passed.leads(node, targets))
         ):
             needed.add(node)
@@ -266,14 +261,10 @@ class _Sweep:
         self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
-        node = self.ends_at(node) if isinstance(node, Node) else node
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            node = self.now.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
-
-    def ends_at(self, node: Node) -> Node:
-        """Where the cotangent of `node` arrives."""
-        return self.now.get(node, node)
 
     def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> Walk:
         for root, cotangent in zip(roots, cotangents, strict=True):
@@ -348,12 +339,10 @@ class _Sweep:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
         program, leaves = freeze(segment, outputs)
-        wrt = [
-            place for place, each in enumerate(leaves) if type(each) is Node and self.ends_at(each) in self.on_the_way
-        ]
+        wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if self.create_graph and not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
-        operands = [unpacked.get(each, meant(each) if isinstance(each, Node) else each) for each in leaves]
+        operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         if observers.listening and self.create_graph:
             tell(Pulled(outputs, pulled))
@@ -384,7 +373,9 @@ class _Sweep:
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
             if arrived:  # a hook may have put None there, which goes on as None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
-            results = [self.arrived.get(each) if isinstance(each, Node) else None for each in inputs]
+            results = [
+                self.arrived.get(self.now.get(each, each)) if isinstance(each, Node) else None for each in inputs
+            ]
             self.arrived = settled
         if hooks is not None:
             for hook in list(hooks.after.values()):
