@@ -40,12 +40,14 @@ class UntypedStorage:
         """The address: equal for the same storage only, and 0 for one of no bytes."""
         if not self._storage.address:
             self._storage.address = _next_address()
-        return int(self._storage.address) if self.nbytes() else 0
+        address: int = self._storage.address if self.nbytes() else 0
+        return address
 
     def nbytes(self) -> int:
         """How many bytes it has."""
         aval = self._storage.contents.aval
-        return math.prod(aval.shape) * int(aval.dtype.itemsize)
+        count: int = math.prod(aval.shape) * aval.dtype.itemsize
+        return count
 
     size = __len__ = nbytes
 

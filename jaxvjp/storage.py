@@ -182,10 +182,7 @@ class Stored(Holder):
         """Takes the view of its base again, which a counted write has changed, or another view of it."""
         old = self._node
         with recording(True):
-            if self._follows_base:
-                node = read(base.node, self._steps)
-            else:
-                node = read(base.whole(base.node), self.path)
+            node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
             if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
                 node = variable_of(node)
                 node.leaf = Leaf(lost=True)
@@ -329,10 +326,11 @@ class Stored(Holder):
             )
         if not grad_mode().enabled:
             return
-        if self.requires_grad and self._marked:
+        tensor: Any = self
+        if tensor.requires_grad and self._marked:
             self._refuse("is being modified inplace")
-        for each, what in ((self._base_tensor, "a view of a leaf Variable"), (self, "a leaf Variable")):
-            if each is not None and self.requires_grad and each.is_leaf:
+        for each, what in ((self._base_tensor, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
+            if each is not None and tensor.requires_grad and each.is_leaf:
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"
                     "Its gradient would be that of the value before the change. To update a parameter, switch "

@@ -165,7 +165,7 @@ def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
     """
 
     def onward(node: Node) -> list[Node]:
-        if any([type(each) is Node and each.original is not None for each in node.inputs]):
+        if any(type(each) is Node and each.original is not None for each in node.inputs):
             node.inputs = tuple([meant(each) if isinstance(each, Node) else each for each in node.inputs])
         return gradient_edges(node)
 
