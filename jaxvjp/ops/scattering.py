@@ -29,7 +29,7 @@ from jaxvjp.ops.indexing import (
     taken,
     wrapped,
 )
-from jaxvjp.ops.op import CHECKED, op
+from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
 
 IN_BOUNDS = "promise_in_bounds"
@@ -326,7 +326,14 @@ def _either_side(values, shapes, *, dim, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)
 
 
-@op(inplace=True, saves="index", out=False, inspects=("index", _either_side), numbers=CHECKED)
+@op(
+    inplace=True,
+    saves="index",
+    out=False,
+    inspects=("index", _either_side),
+    grad_fn=by_number("index_fill", 1, 0),
+    numbers=CHECKED,
+)
 def index_fill(input, dim: Index, index: Kept, value: Either):
     """`input` with one number written along `dim` at the positions in `index`."""
     dim = wrap(dim, input.ndim)
