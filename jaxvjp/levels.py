@@ -207,6 +207,8 @@ class Duals:
 
     def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
         """The tangent of each node; None for one that depends on no dual tensor."""
+        if all(node in self.tangents for node in nodes):
+            return [self.tangents[node] for node in nodes]
         found = self.linear(nodes)(self.tangents)
         known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
         self.tangents.update(known_now)
