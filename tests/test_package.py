@@ -139,3 +139,19 @@ def test_the_modules_import_one_way():
             found = re.match(r"from jaxvjp\.([\w.]+) import", line)
             if found and name not in ("__init__", found[1]):
                 assert order.index(found[1]) < order.index(name), f"{name} imports {found[1]}"
+
+
+def test_a_failed_import_leaves_the_garbage_collector_as_it_was():
+    code = """
+import gc, sys
+sys.modules["jaxvjp.windowing"] = None  # so that importing it fails
+for enabled in (True, False):
+    gc.enable() if enabled else gc.disable()
+    try:
+        import jaxvjp
+    except ImportError:
+        print(gc.isenabled())
+    for name in [each for each in sys.modules if each == "jaxvjp"]:
+        del sys.modules[name]
+"""
+    assert run_python(code).split() == ["True", "False"]
