@@ -23,79 +23,80 @@ import jax.numpy  # noqa: F401 - before the next lines, which are about our own 
 _collecting = gc.isenabled()
 gc.disable()
 
-from jaxvjp import (
-    algebra,  # noqa: F401 - for what it publishes
-    autograd,
-    conversion,
-    crossing,
-    cuda,
-    dtypes,
-    explain,
-    fft,
-    func,
-    functions,
-    histograms,  # noqa: F401 - for what it publishes
-    indexing,
-    linalg,
-    lowrank,  # noqa: F401
-    masked,
-    memory,
-    nn,
-    parts,  # noqa: F401 - publishes its functions, as `sampling` does
-    properties,  # noqa: F401
-    random,
-    sampling,  # noqa: F401
-    selection,  # noqa: F401 - for what it publishes
-    signal,
-    special,
-    splitting,  # noqa: F401
-    strides,  # noqa: F401
-    testing,
-    utils,
-    views,
-    windowing,  # noqa: F401
-)
-from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
-from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-from jaxvjp.core.compilation import counters, set_choosing
-from jaxvjp.core.history import explain_program, recompiles
-from jaxvjp.creation import (
-    FloatTensor,
-    empty,
-    empty_like,
-    full,
-    ones,
-    ones_like,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from jaxvjp.crossing import from_dlpack, from_torch
-from jaxvjp.devices import device, get_default_device, set_default_device
-from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
-from jaxvjp.func import vmap
-from jaxvjp.memory import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
-from jaxvjp.printing import set_printoptions
-from jaxvjp.random import Generator, initial_seed, manual_seed
-from jaxvjp.sampling import rand, rand_like, randn, randn_like
-from jaxvjp.size import Size
-from jaxvjp.staging import UnstageableError, compile, jit
-from jaxvjp.tensor import Tensor
+try:
+    from jaxvjp import (
+        algebra,  # noqa: F401 - for what it publishes
+        autograd,
+        conversion,
+        crossing,
+        cuda,
+        dtypes,
+        explain,
+        fft,
+        func,
+        functions,
+        histograms,  # noqa: F401 - for what it publishes
+        indexing,
+        linalg,
+        lowrank,  # noqa: F401
+        masked,
+        memory,
+        nn,
+        parts,  # noqa: F401 - publishes its functions, as `sampling` does
+        properties,  # noqa: F401
+        random,
+        sampling,  # noqa: F401
+        selection,  # noqa: F401 - for what it publishes
+        signal,
+        special,
+        splitting,  # noqa: F401
+        strides,  # noqa: F401
+        testing,
+        utils,
+        views,
+        windowing,  # noqa: F401
+    )
+    from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+    from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
+    from jaxvjp.core.compilation import counters, set_choosing
+    from jaxvjp.core.history import explain_program, recompiles
+    from jaxvjp.creation import (
+        FloatTensor,
+        empty,
+        empty_like,
+        full,
+        ones,
+        ones_like,
+        tensor,
+        zeros,
+        zeros_like,
+    )
+    from jaxvjp.crossing import from_dlpack, from_torch
+    from jaxvjp.devices import device, get_default_device, set_default_device
+    from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+    from jaxvjp.func import vmap
+    from jaxvjp.memory import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+    from jaxvjp.printing import set_printoptions
+    from jaxvjp.random import Generator, initial_seed, manual_seed
+    from jaxvjp.sampling import rand, rand_like, randn, randn_like
+    from jaxvjp.size import Size
+    from jaxvjp.staging import UnstageableError, compile, jit
+    from jaxvjp.tensor import Tensor
+
+    functions.attach_methods()
+    conversion.attach_methods()
+    indexing.attach_methods()
+    memory.attach_methods()
+    crossing.attach_methods()
+    views.attach_methods()
+    globals().update({each.name: each for each in dtypes.ALL})
+    globals().update(dtypes.ALIASES)
+finally:
+    if _collecting:
+        gc.enable()
 
 newaxis = None
 __version__ = "0.1.0"
-
-functions.attach_methods()
-conversion.attach_methods()
-indexing.attach_methods()
-memory.attach_methods()
-crossing.attach_methods()
-views.attach_methods()
-globals().update({each.name: each for each in dtypes.ALL})
-globals().update(dtypes.ALIASES)
-
-if _collecting:
-    gc.enable()
 
 __all__ = [
     "FloatTensor",

@@ -308,12 +308,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
         if function is not None:
             module[name] = function
             return function
-        sentence = f"module '{module['__name__']}' has no attribute '{name}'"
-        if name.startswith("__"):
-            raise AttributeError(sentence)  # a protocol that somebody asks for
-        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
-
-        raise AttributeError(sentence + advice("torch" if place == "function" else f"torch.{place}", name))
+        raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
 
     def dir_() -> list[str]:
         own = {name for where, name in overloads() if where == place}

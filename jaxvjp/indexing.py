@@ -4,33 +4,35 @@ A key of integers, slices, `None` and `...` is a chain of view ops, one per part
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
 program for every i. Tensors and masks among the parts gather (`index`) from that view, or scatter into it
 (`index_put`); a mask is read to know how many elements it picks, and positions are read to refuse those out of range.
+Where the same is written wherever a mask is true (`x[mask] = 0`) nobody reads the mask: that is a `where`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache, partial
+from itertools import dropwhile
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.application import apply_in_place, inspect
+from jaxvjp.application import apply, apply_in_place, inspect
 from jaxvjp.core.graph import Node, Number
-from jaxvjp.core.promotion import converted
 from jaxvjp.core.record import leaf, record
 from jaxvjp.core.transfer import beside
-from jaxvjp.dtypes import LEAST, bool_, int32, int64, uint8
+from jaxvjp.dtypes import LEAST, bool_, fitted, int32, int64, uint8
 from jaxvjp.ops.indexing import index
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import SHORT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
-from jaxvjp.ops.scattering import index_put
+from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.publishing import public
 from jaxvjp.splitting import cut, unbind
 from jaxvjp.steps import Step
 from jaxvjp.storage import shown
 from jaxvjp.storage import view as view_of
-from jaxvjp.tensor import NUMBERS, Tensor, view, wrap
+from jaxvjp.tensor import NUMBERS, Tensor, blank, view, wrap
 
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
@@ -39,21 +41,42 @@ SCALAR = (
 
 
 class Key(NamedTuple):
-    """What an index means: the view steps that its plain parts are, and the positions that its tensors give.
+    """What an index means: the view steps that its plain parts are, and the tensors that pick elements of that view.
 
-    `positions` has an entry per dimension of the view, None where it is taken whole.
+    `picks` has each tensor by the first dimension of the view that it is about; a mask is about as many as it has.
     """
 
     steps: list[Step]
-    positions: list[Node | None]
+    picks: dict[int, Tensor]
 
-    @property
-    def pattern(self) -> tuple[bool, ...]:
-        return tuple(each is not None for each in self.positions)
+    def positions(self, ndim: int) -> tuple[tuple[Node, ...], tuple[bool, ...]]:
+        """The positions that the tensors give, and in which of the view's dimensions; masks are read for that."""
+        found: dict[int, Node] = {}
+        for dim, tensor in self.picks.items():
+            if _is_mask(tensor):
+                for place, each in enumerate(np.nonzero(np.asarray(tensor.value)), dim):
+                    found[place] = leaf(each.astype(np.int64), Aval(each.shape, int64))
+            else:
+                found[dim] = tensor.node
+        shapes = [each.aval.shape for each in found.values()]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                + ", ".join(str(list(each)) for each in shapes)
+            ) from None
+        return tuple(found.values()), tuple(dim in found for dim in range(ndim))
 
-    @property
-    def tensors(self) -> tuple[Node, ...]:
-        return tuple(each for each in self.positions if each is not None)
+    def mask_of(self, shape: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, Tensor] | None:
+        """The mask, by its dimension, under which a value of shape `own` is written into a view of `shape` without a
+        look at how many elements the mask picks; None where there is no such."""
+        if len(self.picks) != 1:
+            return None
+        ((dim, mask),) = self.picks.items()
+        written = [*shape[:dim], 1, *shape[dim + mask.ndim :]]  # the 1 is how many the mask picks
+        fits = len(own) <= len(written) and all(a in (1, b) for a, b in zip(own[::-1], written[::-1], strict=False))
+        return (dim, mask) if _is_mask(mask) and (fits or math.prod(own) == 1) else None
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
@@ -75,9 +98,10 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     else:
         parsed = _parse(self.shape, key)
         steps = tuple(parsed.steps)
-        if parsed.tensors:
+        if parsed.picks:
             plain = view(self, *steps) if steps else self
-            return wrap(record(index, (plain.node, *beside(parsed.tensors, plain.node.device)), (parsed.pattern,)))
+            positions, pattern = parsed.positions(plain.ndim)
+            return wrap(record(index, (plain.node, *beside(positions, plain.node.device)), (pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
     return taken(self, steps)
@@ -90,19 +114,30 @@ def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """Writes `value`, expanded and converted, into the part of the tensor that `key` names.
+    """Writes `value`, a number or a tensor that is expanded, into the part of the tensor that `key` names.
 
-    ValueError for an integer that takes more than 64 bits.
+    ValueError for an integer that takes more than 64 bits, RuntimeError for another number that the tensor cannot hold.
     """
-    if type(value) is int and not LEAST <= value < -LEAST:
-        raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
+    if key is False:
+        return  # to torch not even a write of nothing
+    own = self.dtype
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (*NUMBERS, np.integer)):
+            raise TypeError(f"can't assign a {repr(type(value))[8:-2]} to a torch.{own.legacy}Tensor")
+        if type(value) is int and not LEAST <= value < -LEAST:
+            raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
+        if own is not bool_ and own.numpy not in SHORT:
+            value = fitted(value, own)
     parsed = _parse(self.shape, key)
     whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
     part = self if whole else view(self, *parsed.steps)
-    if not parsed.tensors:
+    if not parsed.picks:
         apply_in_place(assigned, part, (value,))
-    else:
-        _put(part, parsed, value, accumulate=False)
+        return
+    if isinstance(value, Tensor):
+        sizes = tuple(dropwhile(lambda size: size == 1, value.shape))  # torch does without those that lead
+        value = value if len(sizes) == value.ndim else value.reshape(sizes)
+    _put(part, parsed, value)
 
 
 @public("method function")
@@ -118,42 +153,58 @@ def index_put_method(
 ) -> Tensor:
     """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
     parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
-    return wrap(_put_at(input, parsed, values, accumulate))
+    operation, operands, static = _putting(input, parsed, values, accumulate)
+    copy: Tensor = apply(operation, (input, *operands), static)
+    return copy
 
 
-def _put(part: Tensor, key: Key, value: Any, accumulate: bool) -> None:
-    part.check_writable()
-    part.write(_put_at(part, key, value, accumulate))
+def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
+    operation, operands, static = _putting(part, key, value, accumulate)
+    if isinstance(value, Tensor) and value.numel() != 1:  # a single number torch reads before it writes
+        part.check_overlap(value)
+    apply_in_place(operation, part, operands, static)
 
 
-def _put_at(part: Tensor, key: Key, value: Any, accumulate: bool) -> Node:
-    if isinstance(value, NUMBERS):
-        source: Node | Number = Number(value, part.dtype)
+def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, tuple[Any, ...], tuple[Any, ...]]:
+    """The op that writes `value` where `key` picks, its operands beside `part`, and its static arguments."""
+    shape = value.shape if isinstance(value, Tensor) else ()
+    masked = None if accumulate else key.mask_of(part.shape, shape)
+    tensors: tuple[Node, ...]
+    static: tuple[Any, ...]
+    if masked is not None:
+        operation, tensors, static = masked_put, (masked[1].node,), (masked[0],)
     else:
-        source = converted(value.node, part.dtype)
-    beside_it = beside((source, *key.tensors), part.node.device)
-    return record(index_put, (part.node, *beside_it), (key.pattern, accumulate))
+        tensors, pattern = key.positions(part.ndim)
+        operation, static = index_put, (pattern, accumulate)
+    number = not isinstance(value, Tensor)
+    placed = [blank(each) for each in beside(tensors if number else (value.node, *tensors), part.node.device)]
+    return operation, (value, *placed) if number else tuple(placed), static
 
 
 def _parse(shape: tuple[int, ...], key: Any) -> Key:
     parts = _spread([_as_index(part) for part in (key if isinstance(key, tuple) else (key,))], shape)
     steps: list[Step] = []
-    positions: list[Node | None] = []
+    picks: dict[int, Tensor] = {}
+    sizes: list[int] = []  # of the view as it stands
     rest = list(shape)
     for part in parts:
-        dim = len(positions)  # of the view as it stands
-        if part is None:
+        dim = len(sizes)
+        if isinstance(part, Tensor) and part.ndim == 0 and _is_mask(part):
             steps.append(Step(unsqueeze, (dim,)))
-            positions.append(None)
+            sizes.append(1)
+            picks[dim] = part.bool().reshape(1)
+        elif part is None:
+            steps.append(Step(unsqueeze, (dim,)))
+            sizes.append(1)
         elif isinstance(part, slice):
             size = rest.pop(0)
-            steps += _range(part, dim, size)
-            positions.append(None)
+            steps += (taken := _range(part, dim, size))
+            sizes.append(taken[0].static[1] if taken else size)
         elif isinstance(part, Tensor):
-            place = len(shape) - len(rest)
-            taken, found = _gathered(part, rest, place)
-            del rest[:taken]
-            positions += found
+            picks[dim] = part
+            count = part.ndim if _is_mask(part) else 1
+            sizes += rest[:count]
+            del rest[:count]
         else:
             size = rest.pop(0)
             if not -size <= part < size:
@@ -161,9 +212,15 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
                     f"index {part} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
                 )
             steps.append(Step(select, (dim,), (Number(part % size, int32),)))
-    if not steps and all(each is None for each in positions):
+    for dim, tensor in picks.items():
+        _check_pick(tensor, dim, sizes)
+    if not steps and not picks:
         steps.append(Step(alias, ()))
-    return Key(steps, _together(positions))
+    return Key(steps, picks)
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    return tensor.dtype is bool_ or tensor.dtype is uint8
 
 
 def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -201,8 +258,8 @@ def _as_index(part: Any) -> Any:
     if part is None or part is ... or isinstance(part, slice):
         return part
     if isinstance(part, Tensor):
-        if part.dtype is bool_ or part.dtype is uint8 or part.dtype.category == int64.category:
-            return part.item() if part.ndim == 0 and part.dtype not in (bool_, uint8) else part
+        if _is_mask(part) or part.dtype.category == int64.category:
+            return part.item() if part.ndim == 0 and not _is_mask(part) else part
         raise IndexError(
             "tensors used as indices must be long, int, byte or bool tensors\n"
             f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
@@ -223,7 +280,7 @@ def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
     """The parts with `...` written out as as many whole dimensions as it stands for."""
     consumed = 0
     for part in parts:
-        if isinstance(part, Tensor) and part.dtype in (bool_, uint8):
+        if isinstance(part, Tensor) and _is_mask(part):
             consumed += part.ndim
         elif part is not None and part is not ...:
             consumed += 1
@@ -251,39 +308,23 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
     return [] if length == size else [Step(slice_, (dim, length, step), (Number(start, int32),))]
 
 
-def _gathered(part: Tensor, rest: list[int], place: int) -> tuple[int, list[Node | None]]:
-    """How many dimensions a tensor in a key takes, and the positions that it gives in them."""
-    if part.dtype not in (bool_, uint8):
-        inspect(part.node, partial(_check_positions, size=rest[0], dim=place))
-        return 1, [part.node]
-    shape = list(part.shape)
-    if shape != rest[: len(shape)]:
-        whole = rest[: max(len(shape), 1)]
-        raise IndexError(
-            f"The shape of the mask {shape} at index {place} does not match the shape of the indexed tensor {whole} at "
-            f"index {place}"
-        )
-    found = np.nonzero(np.atleast_1d(np.asarray(part.value)))
-    nodes: list[Node | None] = [leaf(each.astype(np.int64), Aval(each.shape, int64)) for each in found]
-    return len(shape), nodes if shape else nodes[:0]
+def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
+    """IndexError where a tensor in a key does not fit a view of `sizes` from `dim` on."""
+    if not _is_mask(tensor):
+        inspect(tensor.node, partial(_check_positions, size=sizes[dim], dim=dim))
+        return
+    for place, size in enumerate(tensor.shape):
+        if size != sizes[dim + place]:
+            raise IndexError(
+                f"The shape of the mask {list(tensor.shape)} at index {place} does not match the shape of the indexed "
+                f"tensor {sizes} at index {dim + place}"
+            )
 
 
 def _check_positions(positions: Any, size: int, dim: int) -> None:
     for extreme in (positions.min(initial=0), positions.max(initial=0)):
         if positions.size and not -size <= extreme < size:
             raise IndexError(f"index {extreme} is out of bounds for dimension {dim} with size {size}")
-
-
-def _together(positions: list[Node | None]) -> list[Node | None]:
-    shapes = [each.aval.shape for each in positions if each is not None]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise IndexError(
-            "shape mismatch: indexing tensors could not be broadcast together with shapes "
-            + ", ".join(str(list(each)) for each in shapes)
-        ) from None
-    return positions
 
 
 def iterate(self: Tensor) -> Any:

@@ -52,7 +52,7 @@ class Guard:
         made_inside = target.storage.contents.serial >= self.first
         if not made_inside and all(each.storage is not target.storage for each in self.arguments):
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
-            name = "copy" if operation is assigned else operation.name  # what `x[0] = 3` calls in torch
+            name = "copy" if operation is assigned else operation.torch_name  # what `x[0] = 3` calls in torch
             raise RuntimeError(
                 "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
                 f"operation (aten::{name}_{overload}) that would mutate a captured Tensor. This is not "
@@ -207,6 +207,8 @@ class Duals:
 
     def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
         """The tangent of each node; None for one that depends on no dual tensor."""
+        if all(node in self.tangents for node in nodes):
+            return [self.tangents[node] for node in nodes]
         found = self.linear(nodes)(self.tangents)
         known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
         self.tangents.update(known_now)

@@ -63,12 +63,7 @@ class Tensor(Stored):
 
     def __getattr__(self, name: str) -> Any:
         # Most methods are hung on by `functions`; what is not found there is missing.
-        sentence = f"'{type(self).__name__}' object has no attribute '{name}'"
-        if name.startswith("__"):
-            raise AttributeError(sentence)  # a protocol that somebody asks for, as NumPy does
-        from jaxvjp.scripts.names import advice  # the list of torch's names is read for an error only
-
-        raise AttributeError(sentence + advice("torch.Tensor", name))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")

@@ -70,7 +70,7 @@ def same(a: Any, b: Any, rtol: float = 2e-6, atol: float = 1e-6) -> bool:
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(same(x, y, rtol, atol) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key], rtol, atol) for key in a)
+        return list(a) == list(b) and all(same(a[key], b[key], rtol, atol) for key in a)
     return type(a) is type(b) and a == b
 
 

@@ -359,3 +359,20 @@ def test_a_tangent_of_another_dtype_is_refused():
     fw = jaxvjp.autograd.forward_ad
     with fw.dual_level(), pytest.raises(RuntimeError, match="Convert it"):
         fw.make_dual(jaxvjp.ones(2), jaxvjp.ones(2, dtype=jaxvjp.float64))
+
+
+@needs_torch
+def test_the_tangent_unpacked_is_the_one_given():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        found = []
+        with ad.dual_level():
+            for requires_grad in (False, True):
+                p = torch.ones(2, requires_grad=requires_grad)
+                t = torch.ones(2, requires_grad=requires_grad)
+                dual = ad.make_dual(p, t)
+                primal, tangent = ad.unpack_dual(dual)
+                found += [tangent is t, ad.unpack_dual(dual).tangent is t, primal is p, primal is dual]
+        return found
+
+    agree(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from collections import OrderedDict, defaultdict
 
 import numpy as np
 import pytest
@@ -40,6 +41,66 @@ def weights(torch):
 
 
 # grad
+
+
+def parameters(torch, kind=dict):
+    given = {"weight": vector(torch), "bias": vector(torch) * 2, 3: vector(torch) + 1, ("a", 1): vector(torch)}
+    return kind(given)
+
+
+def kinds():
+    return dict, OrderedDict, functools.partial(defaultdict, list)
+
+
+def squares(p):
+    return sum((each**2).sum() * place for place, each in enumerate(p.values(), 1))
+
+
+def two(p):
+    return {"z": p["weight"].sum(), "nested": OrderedDict([("y", p["bias"] * p[3]), ("x", p["weight"])])}
+
+
+@program
+def dicts_keep_their_order(torch):
+    given = [parameters(torch, kind) for kind in kinds()]
+    found = [torch.func.grad(squares)(p) for p in given]
+    return found, [type(each) for each in found], [list(each) for each in found], found[2].default_factory
+
+
+@program
+def each_transform_keeps_the_order_of_dicts(torch):
+    f, p = torch.func, parameters(torch)
+    output, pull = f.vjp(two, p)
+    value, push = f.linearize(two, p)
+    return (
+        f.jacrev(two)(p),
+        f.jacfwd(two)(p),
+        f.hessian(squares)(p),
+        (output, pull(output)),
+        f.jvp(two, (p,), (p,)),
+        (value, push(p)),
+        f.vmap(lambda p: {"z": p["weight"], "a": [p["bias"]], 3: {"y": p[3], "x": 1 * p[3]}})(p),
+        f.vmap(lambda w, p: {"z": p["b"] * w, "a": p["a"]}, (0, {"b": 0, "a": None}), {"z": 0, "a": None})(
+            vector(torch), {"b": vector(torch), "a": vector(torch)}
+        ),
+        f.grad(lambda p: (squares(p), p), has_aux=True)(p)[1],
+        f.vjp(lambda p: (squares(p), {"z": p["weight"], "a": p["bias"]}), p, has_aux=True)[2],
+    )
+
+
+@error
+def cotangents_in_another_order(torch):
+    _, pull = torch.func.vjp(lambda p: {"z": p["weight"], "a": p["bias"]}, parameters(torch))
+    return pull({"a": vector(torch), "z": vector(torch)})
+
+
+@program
+def a_staged_step_keeps_the_order_of_dicts(torch):
+    staged = jaxvjp.jit if torch is jaxvjp else lambda function: function
+    step = staged(lambda p, **rest: ({"first": next(iter(p.values())) * 1, 3: p["bias"]}, list(rest)))
+    x, y = parameters(torch), parameters(torch)
+    y["weight"] = y.pop("weight") * 5
+    return [[step(x, b=1, a=2), step(y, b=1, a=2), step(x, a=2, b=1)] for _ in range(3)]
 
 
 @program

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from functions import leaf, module
-from oracle import agreement_of, programs_of
+from oracle import agree, agreement_of, needs_torch, programs_of
 
 import jaxvjp
 
@@ -346,3 +347,53 @@ def test_an_ensemble_is_one_model():
     assert list(buffers) == ["scale"]
     together.sum().backward()
     assert parameters["weight"].grad.tolist() == [[1.0, 1.0], [3.0, 3.0]]
+
+
+NUMBERS = """
+2 * b; b * 2; 1 + b; b + 1; 2 - b; b - 2; b / 2; 2 ** b; b ** 2; a ** b; a % b; b % 2; a - b; torch.fmod(a, b)
+torch.fmod(b, 2); torch.sub(1, b); torch.div(1, b); torch.rsub(b, 2); torch.rsub(a, b); torch.pow(2, b)
+torch.div(a, b, rounding_mode="floor"); torch.div(b, 2, rounding_mode="trunc"); torch.float_power(b, 2)
+torch.float_power(2, b); torch.xlogy(b, 2); torch.xlogy(2, b); torch.xlogy(a, b); torch.special.xlog1py(2, b)
+torch.copysign(b, 2); torch.add(a, b, alpha=2); torch.sub(a, b, alpha=2); torch.lerp(a, b, 0.5); torch.clamp(b, 0, 2)
+torch.addcmul(a, a, b, value=2); torch.where(m, a, b); torch.where(m, b, 2.0); torch.where(m, 2.0, b); True * b
+b.masked_fill(m, 2); b.masked_fill(m, a[0]); b.gather(0, i); b[i]; b[m]; b.scatter(0, i, 2); b.scatter_add(0, i, a)
+b.index_fill(0, i, 2); b.index_fill(0, i, a[0]); b.index_add(0, i, a); b.masked_scatter(m, a); b.put(i, a); b.take(i)
+torch.index_put(a, (i,), b); torch.index_put(a, (m,), b[:1]); a.clone().mul_(2); a.clone().remainder_(2)
+a.__rsub__(2); a.__radd__(2); a.__rmul__(2); a.__rpow__(2); torch.nn.functional.embedding(i, b[:, None])
+"""
+
+
+@needs_torch
+@pytest.mark.parametrize("line", [each.strip() for each in NUMBERS.replace("\n", ";").split(";") if each.strip()])
+def test_operands_that_torch_has_gradients_for(line):
+    def program(torch):
+        names = {
+            "torch": torch,
+            "a": torch.tensor([1.5, 2.5], requires_grad=True),
+            "b": torch.tensor([2.0, 3.0], requires_grad=True),
+            "i": torch.tensor([0, 1]),
+            "m": torch.tensor([True, False]),
+        }
+        step = eval(line, names).grad_fn
+        return step.name(), [(each and each.name(), number) for each, number in step.next_functions]
+
+    agree(program)
+
+
+@needs_torch
+def test_a_hook_sees_what_next_functions_has():
+    def program(torch):
+        seen = []
+        for line in ("2 * b", "2 - b", "b ** 2", "torch.where(m, b, 2.0)", "b.gather(0, i)"):
+            names = {"torch": torch, "b": torch.tensor([2.0, 3.0], requires_grad=True)}
+            names |= {"i": torch.tensor([0, 1]), "m": torch.tensor([True, False])}
+            y = eval(line, names)
+            y.grad_fn.register_hook(lambda inputs, outputs: seen.append(inputs))
+            y.grad_fn.register_hook(
+                lambda inputs, outputs: tuple(None if each is None else each * 2 for each in inputs)
+            )
+            y.sum().backward()
+            seen.append(names["b"].grad)
+        return seen
+
+    agree(program)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree, live, needs_torch
 
 import jaxvjp
 
@@ -134,3 +134,182 @@ def test_out_in_memory_of_its_own():
         return given, values, indices, picked, told
 
     agree(program)
+
+
+WRITES = """
+x[mask] = 0
+x[mask] = number
+x[mask] = one
+x[mask] = -2.5
+x[mask] = one[None, None]
+x[mask] = x[0, 1]
+x[mask] = x[0]
+x[mask] = row
+x[mask] = row[None]
+x[mask] = row[:, None]
+x[mask] = three
+x[mask] = three[None]
+x[mask] = number.double()
+x[mask] = three.double()
+x[mask] = 1 + 2j
+x[mask] = 1e300
+x[mask] = [1, 2, 3]
+x[mask] = None
+x[mask.to(torch.uint8)] = 0
+x[mask.to(torch.uint8)[:, 0]] = row
+x[mask[:, 0]] = row
+x[mask[:, 0]] = row[None]
+x[mask[:, 0], 2] = 7
+x[:, mask[0]] = column
+x[:, mask[0]] = column[:, 0]
+x[:, mask[0], None] = number
+x[mask[:, 0], mask[1]] = 7
+x[0, mask[0]] = one
+x[..., mask[0]] = 3
+x[1][mask[0]] = number
+x[:, mask[0].tolist()] = 3
+x[True] = row
+x[False] = row
+x[True, False] = 3
+x[:, torch.tensor(False)] = 3
+x[torch.tensor(1, dtype=torch.uint8)] = 3
+x[mask[:1]] = 0
+x[:, mask] = 0
+x[:, mask[:, 0]] = 0
+x[None, :, mask[:, 0]] = 0
+x[mask.expand(1, 2, 3)] = 0
+x.index_put_((mask,), number)
+x.index_put_((mask,), one[None], accumulate=True)
+x.index_put_((mask,), row[None])
+x.index_put_((mask,), three[None])
+x[torch.tensor([0, 1])] = row.double()
+x[torch.tensor([0])] = 1e300
+x[0] = 1e300
+x[0] = 1 + 2j
+x[0] = [1, 2, 3]
+x[0] = row[None, None]
+""".strip().splitlines()
+
+
+@needs_torch
+@pytest.mark.parametrize("write", WRITES)
+def test_what_a_mask_writes(write):
+    def program(torch):
+        given = torch.arange(6.0).reshape(2, 3).requires_grad_()
+        values = {
+            "number": torch.tensor(5.0, requires_grad=True),
+            "one": torch.tensor([6.0], requires_grad=True),
+            "row": torch.tensor([7.0, 8.0, 9.0], requires_grad=True),
+            "column": torch.tensor([[1.0], [2.0]], requires_grad=True),
+            "three": torch.tensor([4.0, 3.0, 2.0], requires_grad=True),
+        }
+        x = given * 2
+        mask = torch.tensor([[True, False, True], [False, False, True]])
+        exec(write, {"torch": torch, "x": x, "mask": mask, **values})
+        loss = (x * torch.arange(1.0, 7.0).reshape(2, 3)).sum()
+        gradients = torch.autograd.grad(loss, (given, *values.values()), allow_unused=True)
+        return x, x._version, x.grad_fn.name(), gradients
+
+    agree(program)
+
+
+NARROW = "x[m] = 300", "x[m] = -3", "x[m] = 2.7", "x[m] = torch.tensor(2.7)", "x[m] = True", "x[m] = 1e10", "x[0] = 300"
+
+
+@needs_torch
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "float16", "complex64"])
+@pytest.mark.parametrize("write", NARROW)
+def test_a_mask_writes_what_the_type_holds(write, dtype):
+    def program(torch):
+        x = torch.zeros(2, 3, dtype=getattr(torch, dtype))
+        exec(write, {"torch": torch, "x": x, "m": torch.tensor([[True, False, True], [False, False, True]])})
+        return x
+
+    agree(program)
+
+
+@needs_torch
+def test_a_leaf_is_not_written_nor_a_mask_behind_the_graph():
+    def of_a_leaf(torch):
+        x = torch.zeros(3, requires_grad=True)
+        x[torch.tensor([True, False, True])] = 1
+
+    def afterwards(torch):
+        x, mask = torch.ones(3, requires_grad=True), torch.tensor([True, False, True])
+        y = x * 2
+        y[mask] = 1
+        mask.zero_()
+        y.sum().backward()
+
+    def captured(torch):
+        other = torch.zeros(3)
+        torch.func.grad(lambda x: other.__setitem__(other > 1, 0) or x.sum())(torch.ones(3))
+
+    agree(of_a_leaf)
+    agree(captured)
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        afterwards(jaxvjp)
+
+
+@needs_torch
+@pytest.mark.parametrize("key", ["True", "False", "True, True", "0, True", "slice(None), torch.tensor(False)"])
+def test_one_truth_value_reads_all_or_nothing(key):
+    agree(lambda torch: torch.arange(6.0).reshape(2, 3)[eval(key, {"torch": torch})])
+
+
+def clipped(torch):
+    class Clip(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.clamp(min=0)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            g = g.clone()
+            g[x < 0] = 0
+            return g
+
+    return Clip.apply
+
+
+def test_one_program_writes_under_every_mask(counted):
+    clip = clipped(jaxvjp)
+
+    def step(offset):
+        x = (jaxvjp.arange(8.0) - offset).requires_grad_()
+        clip(x).sum().backward()
+        return x.grad.sum().item()
+
+    step(0.5), step(0.5)
+    counted()
+    assert [step(offset) for offset in (1.5, 2.5, 3.5, 4.5)] == [6, 5, 4, 3]
+    compiles, dispatches = counted()
+    assert compiles == 0
+    assert dispatches <= 4 * 2
+
+
+@needs_torch
+def test_a_mask_is_written_through_inside_transforms():
+    x, masks = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[True, False, True], [False, True, False]]
+
+    def masked(x, mask, value):
+        x = x * 1
+        x[mask] = value
+        return x
+
+    def by_hand(torch):
+        values = torch.tensor([7.0, 8.0])
+        return torch.stack([masked(*each) for each in zip(torch.tensor(x), torch.tensor(masks), values, strict=True)])
+
+    def batched(torch):
+        run = masked if torch is live else jaxvjp.func.vmap(masked)
+        return by_hand(torch) if torch is live else run(torch.tensor(x), torch.tensor(masks), torch.tensor([7.0, 8.0]))
+
+    def staged(torch):
+        run = masked if torch is live else jaxvjp.jit(masked)
+        return [run(torch.tensor(a), torch.tensor(b), torch.tensor(9.0)) for a, b in zip(x, masks, strict=True)]
+
+    agree(batched)
+    agree(staged)

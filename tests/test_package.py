@@ -17,9 +17,9 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 READING_ORDER = """
-    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.scattering ops.sorting ops.joining
-    ops.pointwise ops.elementary ops.bessel ops.polynomials ops.reduction ops.extremes ops.segments ops.cumulative
-    ops.division ops.arithmetic ops.logic ops.complex
+    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.sorting ops.joining
+    ops.pointwise ops.scattering ops.elementary ops.bessel ops.polynomials ops.reduction ops.extremes ops.segments
+    ops.cumulative ops.division ops.arithmetic ops.logic ops.complex
     ops.statistics ops.matrices ops.products ops.contractions ops.solving
     ops.decompositions ops.norms ops.fft ops.spectrograms ops.view ops.strided ops.rearrangement
     ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
@@ -28,8 +28,9 @@ READING_ORDER = """
     core.places core.modes core.observers core.versions core.graph core.record core.program core.compilation
     core.loop core.history core.plan core.rolled core.evaluation core.promotion core.pullback core.engine core.walks
     core.created core.transforms core.transfer core
-    terminal printing size hooks publishing storage tensor application algebra conversion cuda levels splitting views
-    strides indexing parts signatures calls functions selection random creation windowing sampling properties crossing
+    terminal printing size hooks publishing storage tensor trees application algebra conversion cuda levels splitting
+    views strides indexing parts signatures calls functions selection random creation windowing sampling properties
+    crossing
     histograms masked signal.windows signal
     autograd.variable linalg lowrank fft special
     nn.numbered nn.tables nn.drawn nn.attention nn.running nn.native nn.composed nn.functional
@@ -138,3 +139,19 @@ def test_the_modules_import_one_way():
             found = re.match(r"from jaxvjp\.([\w.]+) import", line)
             if found and name not in ("__init__", found[1]):
                 assert order.index(found[1]) < order.index(name), f"{name} imports {found[1]}"
+
+
+def test_a_failed_import_leaves_the_garbage_collector_as_it_was():
+    code = """
+import gc, sys
+sys.modules["jaxvjp.windowing"] = None  # so that importing it fails
+for enabled in (True, False):
+    gc.enable() if enabled else gc.disable()
+    try:
+        import jaxvjp
+    except ImportError:
+        print(gc.isenabled())
+    for name in [each for each in sys.modules if each == "jaxvjp"]:
+        del sys.modules[name]
+"""
+    assert run_python(code).split() == ["True", "False"]

@@ -15,6 +15,7 @@ import jaxvjp
 from jaxvjp.__main__ import main
 from jaxvjp.scripts import names
 from jaxvjp.scripts.check import names_used
+from jaxvjp.scripts.run import run
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = """
@@ -126,7 +127,13 @@ def test_a_missing_name_says_whose_it_is(statement):
     kind, sentence = {**REFUSED, **NOT_TORCHS}[statement]
     with jaxvjp.as_torch(), pytest.raises(kind) as caught:
         exec(statement, {})
-    first, *advice = str(caught.value).splitlines()
+    if kind is AttributeError:
+        assert type(caught.value) is AttributeError
+        assert str(caught.value) == sentence  # what asks with `hasattr` waits for no more
+        names.advise(caught.value)
+        first, *advice = sentence, *"\n".join(getattr(caught.value, "__notes__", [])).splitlines()
+    else:
+        first, *advice = str(caught.value).splitlines()
     assert first == sentence
     if statement in NOT_TORCHS:
         assert not advice
@@ -139,6 +146,25 @@ def test_the_nearest_covered_name():
     assert names.nearest("torch.nn", "tanh") == "torch.tanh"
     assert names.nearest("torch", "ones_liked") == "torch.ones_like"
     assert names.nearest("torch", "qqqqqqqq") is None
+    assert [names.nearest("torch", each) for each in ("optim", "save", "Storage")] == [None] * 3
+
+
+def test_nobody_composes_advice_for_who_asks_whether_a_name_is_there(tmp_path, capsys):
+    code = """
+import sys, jaxvjp
+x = jaxvjp.ones(2)
+places = jaxvjp, jaxvjp.linalg, jaxvjp.nn.functional, jaxvjp.nn, jaxvjp.autograd, jaxvjp.Tensor, x
+print([hasattr(each, name) for each in places for name in ("is_sparse", "Storage", "optim", "hash_tensor")].count(True))
+print("jaxvjp.scripts.names" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0", "False"]
+    script = tmp_path / "script.py"
+    script.write_text("import torch\nprint(hasattr(torch, 'hash_tensor'))\ntorch.ones(2).hash_tensor()\n")
+    assert run(script) == 1
+    out, error = capsys.readouterr()
+    assert out == "False\n"
+    assert "torch.Tensor.hash_tensor is torch's, and jaxvjp does not cover it." in error
 
 
 def test_check_follows_imports_and_assignments():

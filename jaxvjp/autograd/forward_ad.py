@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import NamedTuple
 
+from jaxvjp.autograd.graph import shown
 from jaxvjp.core.modes import transforming
 from jaxvjp.levels import Duals
 from jaxvjp.tensor import Tensor, wrap
@@ -106,4 +107,4 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     (tangent,) = duals.tangents_of([node])
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(wrap(duals.primal_of(node)), wrap(tangent))
+    return UnpackedDualTensor(wrap(duals.primal_of(node)), shown(tangent))

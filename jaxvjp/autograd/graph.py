@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
@@ -20,7 +21,9 @@ from jaxvjp.core.engine import FREED, walking
 from jaxvjp.core.graph import Cotangents, StepHooks, hook_of_level, leaf_of, meant
 from jaxvjp.core.graph import Node as Recorded
 from jaxvjp.hooks import RemovableHandle
+from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import item, rebind
+from jaxvjp.ops.op import KEEP, Aval
 from jaxvjp.tensor import Tensor, blank, checked_replacement, wrap
 
 __all__ = [
@@ -66,9 +69,9 @@ class Node:
             node = node.inputs[0]
         for _ in range(node.retaken - 1):  # torch takes it anew in one step
             node = node.inputs[0] if node.inputs and isinstance(node.inputs[0], Recorded) else node
-        edges: Sequence[Any] = node.inputs if node.edges is None else node.edges
-        if node.operation is not None and node.operation.write is not None:
-            edges = edges[:1]  # where a view begins is no operand in torch
+        edges: Sequence[Any] = [node.inputs[each] for each in _differentiated(node)]
+        if node.edges is not None:
+            edges = node.edges[:1] if node.operation is not None and node.operation.write is not None else node.edges
         reached = [meant(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
         reached = [None if each is None or (each.leaf is not None and each.leaf.lost) else each for each in reached]
         return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
@@ -97,7 +100,7 @@ class Node:
     def _hooks(self) -> StepHooks:
         if self._node.step_hooks is not None:
             return self._node.step_hooks
-        hooks = StepHooks({}, {}, _called)
+        hooks = StepHooks({}, {}, partial(_called, None if self._node.is_leaf else self._node))
         python = self._node.python
         same: list[Recorded | None] = [self._node] if python is None else [self._node, *python.outputs]
         for each in same:
@@ -134,6 +137,34 @@ class Node:
         return f"<{self._node.gradient_name} object at {id(self):#x}>"
 
 
+NUMBERS_AS_TENSORS = frozenset(["add", "sub", "mul", "div", "rdiv", "where"])
+"""Ops whose numbers torch makes tensors of, which then count among the operands; others have forms for a number."""
+
+
+def _differentiated(node: Recorded) -> list[int]:
+    """The places of those operands that torch may have a gradient for: no positions, no masks, no `alpha`.
+
+    Of a number and a tensor, `2 * x` or `1 + x`, torch has the tensor first.
+    """
+    operation = node.operation
+    if operation is None or node.edges is not None or node.python is not None or not node.inputs:
+        return list(range(len(node.inputs)))
+    if operation.write is not None:
+        return [0]  # where a view begins is no operand in torch
+
+    def counts(each: Any, role: str) -> bool:
+        if not isinstance(each, Recorded):
+            return role != SCALAR and operation.torch_name in NUMBERS_AS_TENSORS
+        apart = role == KEPT or operation.promotion == KEEP
+        return not apart or type(each.aval) is not Aval or each.aval.dtype.differentiable
+
+    roles = operation.roles_of(node.static, len(node.inputs))
+    found = [place for place, role in enumerate(roles) if counts(node.inputs[place], role)]
+    if operation.torch_name in ("add", "mul"):
+        found.sort(key=lambda place: not isinstance(node.inputs[place], Recorded))
+    return found
+
+
 def shown(node: Recorded) -> Tensor:
     """The tensor that shows a node: the user's own, where there is one."""
     held: Tensor = node.tensor if node.held else wrap(node)
@@ -156,12 +187,25 @@ def step_of(node: Recorded) -> Node:
     return found
 
 
-def _called(hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangents | None) -> Cotangents:
-    """What a step's hook makes of the cotangents; `arrived` those on its other side, for a hook that sees both."""
+def _called(
+    node: Recorded | None, hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangents | None
+) -> Cotangents:
+    """What a hook of the step of a node, None for a leaf, makes of the cotangents; `arrived` those on its other side,
+    for one that sees both.
+
+    Of the operands' it sees what `next_functions` has.
+    """
+    if node is not None and node.operation is item and isinstance(node.inputs[0], Recorded):
+        node = node.inputs[0]
+    of_operands = node is not None and arrived is not None and len(cotangents) == len(node.inputs)
+    places = _differentiated(node) if node is not None and of_operands else []
+    every = list(cotangents)
+    if places:
+        cotangents = [every[place] for place in places]
     sides = [tuple(None if each is None else wrap(each) for each in side) for side in (cotangents, arrived or [])]
     returned = hook(sides[0]) if arrived is None else hook(*sides)
     if returned is None:
-        return cotangents
+        return every
     if not isinstance(returned, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(returned).__name__}'")
     if len(returned) != len(cotangents):
@@ -169,10 +213,15 @@ def _called(hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangent
             f"hook '{getattr(hook, '__name__', type(hook).__name__)}' has returned an incorrect number of values (got "
             f"{len(returned)}, but expected {len(cotangents)})"
         )
-    return [
+    replaced = [
         None if new is None or each is None else checked_replacement(hook, new, each)
         for each, new in zip(cotangents, returned, strict=True)
     ]
+    if not places:
+        return replaced
+    for place, new in zip(places, replaced, strict=True):
+        every[place] = new
+    return every
 
 
 class GradientEdge(NamedTuple):

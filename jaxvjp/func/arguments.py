@@ -1,43 +1,16 @@
-"""The arguments and results of transforms: trees of tensors, and which of them are meant. `levels` comes before."""
+"""The arguments and results of transforms: which of them are meant, and whether they fit. `levels` comes before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from jax.tree_util import tree_flatten, tree_leaves, tree_map, tree_structure, tree_unflatten
 
 from jaxvjp.core.graph import Node
 from jaxvjp.core.record import known
 from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.trees import flattened, unflattened
 
 Argnums = int | tuple[int, ...]
-
-
-def is_none(value: Any) -> bool:
-    return value is None
-
-
-ONE = tree_structure(0)
-"""The structure of what is no tree: of nearly all that a function returns, so that none needs to be looked for."""
-
-
-def flattened(tree: Any) -> tuple[list[Any], Any]:
-    """The leaves of a tree, None among them, and its structure."""
-    if type(tree) is Tensor:
-        return [tree], ONE
-    leaves, structure = tree_flatten(tree, is_leaf=is_none)
-    return leaves, structure
-
-
-def unflattened(structure: Any, leaves: Sequence[Any]) -> Any:
-    """The tree of that structure."""
-    return leaves[0] if structure is ONE else tree_unflatten(structure, leaves)
-
-
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """`tree` with what `function` makes of each leaf, None among them."""
-    return function(tree) if type(tree) is Tensor else tree_map(function, tree, is_leaf=is_none)
 
 
 def zeros_of(node: Node) -> Node:
@@ -84,10 +57,6 @@ def required_tensor(value: Any) -> Tensor:
     return value
 
 
-def tensors_of(tree: Any) -> list[Tensor]:
-    return [each for each in tree_leaves(tree) if isinstance(each, Tensor)]
-
-
 def check_aux(aux: Any, has_aux: bool) -> None:
     for each in flattened(aux)[0] if has_aux else ():
         if not isinstance(each, Tensor):
@@ -113,7 +82,7 @@ def check_tensors(outputs: list[Any], name: str) -> None:
 
 
 def check_real(name: str, tree: Any, what: str) -> None:
-    for position, each in enumerate(tree_leaves(tree)):
+    for position, each in enumerate(flattened(tree)[0]):
         if isinstance(each, Tensor) and each.dtype.is_complex:
             raise RuntimeError(
                 f"{name}: Expected all {what} to be real but received complex tensor at flattened input idx: {position}"

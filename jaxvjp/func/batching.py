@@ -6,12 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jax.tree_util import tree_leaves
-
-from jaxvjp.func.arguments import ONE, flattened, is_none, unflattened
 from jaxvjp.levels import Batch
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.trees import ONE, flattened, in_order, told, unflattened
 
 
 def vmap(
@@ -47,7 +45,7 @@ def vmap(
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        for each in tree_leaves(out_dims, is_leaf=is_none):
+        for each in flattened(out_dims)[0]:
             if not (each is None or isinstance(each, int)):
                 raise ValueError(
                     f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection "
@@ -88,7 +86,7 @@ def _spread(dims: Any, tree: Any) -> list[Any] | None:
     if structure == ONE:
         return listed * len(leaves)
     try:
-        below = structure.flatten_up_to(tree)
+        below = structure.flatten_up_to(in_order(tree))
     except ValueError:
         return None
     return [dim for dim, part in zip(listed, below, strict=True) for _ in flattened(part)[0]]
@@ -114,7 +112,7 @@ def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) ->
     if axes is None:
         raise ValueError(
             f"{call()}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{flattened(in_dims)[1]} but inputs has structure {flattened(args)[1]}."
+            f"{told(flattened(in_dims)[1])} but inputs has structure {told(flattened(args)[1])}."
         )
     for each, axis in zip(flat, axes, strict=True):
         if axis is None or (type(axis) is int and isinstance(each, Tensor) and 0 <= axis < each.ndim):
@@ -144,7 +142,8 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of "
-            f"`outputs`. out_dims has structure {flattened(out_dims)[1]} but outputs has structure {structure}."
+            f"`outputs`. out_dims has structure {told(flattened(out_dims)[1])} but outputs has structure "
+            f"{told(structure)}."
         )
     axes: dict[int, int] = {}
     for position, (each, dim) in enumerate(zip(outputs, dims, strict=True)):

@@ -13,10 +13,7 @@ from jaxvjp.func.arguments import (
     check_real,
     check_tensors,
     chosen_of,
-    flattened,
     required_tensor,
-    tensors_of,
-    unflattened,
     with_aux,
     with_chosen,
     zeros_of,
@@ -24,6 +21,7 @@ from jaxvjp.func.arguments import (
 from jaxvjp.func.reverse import jacrev
 from jaxvjp.levels import Duals, Guard, columns
 from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.trees import flattened, tensors_of, told, unflattened
 
 JVP = "jvp(f, primals, tangents)"
 
@@ -48,8 +46,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     if structure != given_structure:
         raise RuntimeError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a "
-            f"tuple of 3 tensors, tangents also must be. Got primals with structure {structure} and tangents with "
-            f"structure {given_structure}"
+            f"tuple of 3 tensors, tangents also must be. Got primals with structure {told(structure)} and "
+            f"tangents with structure {told(given_structure)}"
         )
     for listed, what in ((flat, "primals"), (given, "tangents")):
         if not listed:
@@ -102,7 +100,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         given, given_structure = flattened(tangents)
         if given_structure != structure:
             raise RuntimeError(
-                f"Expected the tangents {given_structure} to have the same argspec as the primals {structure}"
+                f"Expected the tangents {told(given_structure)} to have the same argspec as the primals "
+                f"{told(structure)}"
             )
         for position, (tangent, each) in enumerate(zip(given, flat, strict=True)):
             for what, own, wanted in (("shape", tangent.shape, each.shape), ("dtype", tangent.dtype, each.dtype)):

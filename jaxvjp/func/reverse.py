@@ -15,17 +15,14 @@ from jaxvjp.func.arguments import (
     check_real,
     check_tensors,
     chosen_of,
-    flattened,
-    mapped,
     required_tensor,
-    tensors_of,
-    unflattened,
     with_aux,
     with_chosen,
     zeros_of,
 )
 from jaxvjp.levels import Guard, Variables, rows
 from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.trees import flattened, mapped, tensors_of, told, unflattened
 
 
 def _results(variables: Variables, tree: Any) -> Any:
@@ -147,7 +144,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if given_structure != structure:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {given_structure}, primal output: {structure}"
+                f"function. cotangents: {told(given_structure)}, primal output: {told(structure)}"
             )
         for position, (cotangent, each) in enumerate(zip(given, outputs, strict=True)):
             if cotangent.shape != each.shape:

@@ -17,14 +17,14 @@ from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, op
+from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
 """torch has a signature for a number on either side."""
 
 
-@op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn="PowBackward0")
+@op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn=by_number("pow", 1, 0, 2))
 def float_power(input: Either, exponent: Either):
     """`input ** exponent` in double precision."""
     return pow_.function(input, exponent)
@@ -101,7 +101,13 @@ def hypot(input, other):
     return jnp.where(infinite, jnp.inf, size * jnp.sqrt((input / size) ** 2 + (other / size) ** 2))
 
 
-@op(promotion=FLOAT, inplace=True, saves="input, other, result", arities=EITHER_OTHER)
+@op(
+    promotion=FLOAT,
+    inplace=True,
+    saves="input, other, result",
+    grad_fn=by_number("copysign", 0, 1),
+    arities=EITHER_OTHER,
+)
 def copysign(input, other: Either):
     """The magnitude of `input` with the sign of `other`."""
     input, other = ordered("copysign", input, other)
@@ -147,7 +153,8 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
         return rebind.function(product, jnp.where(zero & ~jnp.isnan(other), 0, product))
 
     row.__doc__ = meaning
-    return op(name=name, promotion=FLOAT, saves="input, other", **columns)(row)
+    shown = name.replace("1p", "1_p")  # torch counts the number as a word
+    return op(name=name, promotion=FLOAT, saves="input, other", grad_fn=by_number(shown, 0, 2, 1), **columns)(row)
 
 
 _times_log(

@@ -9,7 +9,7 @@ import numpy as np
 from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, OPMATH, op
+from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
 
 
@@ -88,7 +88,7 @@ def _true_division(row, operands, static):
     name="div.rounded",
     promotion=ARITHMETIC,
     inplace=True,
-    grad_fn="DivBackward1",
+    grad_fn="DivBackward2",
     rewrite=_true_division,
     arities=((3, 4),),
     aliases="divide",
@@ -115,6 +115,7 @@ def floor_divide(input: Either, other: Either):
     operator="%",
     inplace=True,
     saves="other",
+    grad_fn=by_number("remainder", 1, 0),
     arities=(*EITHER_OTHER, (2, 3)),
     rewrite=_refuse_zero,
 )
@@ -123,7 +124,14 @@ def remainder(input: Either, other: Either):
     return _rest("floor", jnp.remainder, *_divisible("remainder", input, other))
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="other", arities=EITHER_OTHER, rewrite=_refuse_zero)
+@op(
+    promotion=ARITHMETIC,
+    inplace=True,
+    saves="other",
+    grad_fn=by_number("fmod", 1, 0),
+    arities=EITHER_OTHER,
+    rewrite=_refuse_zero,
+)
 def fmod(input, other: Either):
     """What is left of a division rounded to zero; it has the sign of `input`."""
     return _rest("trunc", jnp.fmod, *_divisible("fmod", input, other))

@@ -437,6 +437,20 @@ def backward_name(name: str, variant: int = 0) -> str:
     return "".join(part.capitalize() for part in name.split("_")) + f"Backward{variant}"
 
 
+def by_number(name: str, tensors: int, other: int, input: int | None = None) -> Callable[..., str]:
+    """The name of the node of an op that torch has several of: for tensors alone, a number last, a number first.
+
+    For `by_number("pow", 1, 0, 2)` that is PowBackward1 for `x ** y`, PowBackward0 for `x ** 2`, PowBackward2 for
+    `2 ** x`.
+    """
+
+    def named(static: tuple[Any, ...], avals: tuple[Aval, ...]) -> str:
+        first = input is not None and avals[0].number
+        return backward_name(name, input if first else other if avals[-1].number else tensors)  # type: ignore[arg-type]
+
+    return named
+
+
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 

@@ -14,7 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
-from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, op, rounded_once
+from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 
 EITHER_OTHER = ((2, 3), (2, 3))
 """torch has one signature for a tensor as `other` and one for a number."""
@@ -70,7 +70,14 @@ def sub(input: Either, other: Either):
     return jnp.subtract(input, other)
 
 
-@op(promotion=ARITHMETIC, operator="r-", grad_fn="RsubBackward1", public="function", arities=(), rewrite=refuse_masks)
+@op(
+    promotion=ARITHMETIC,
+    operator="r-",
+    grad_fn=by_number("rsub", 0, 1),
+    public="function",
+    arities=(),
+    rewrite=refuse_masks,
+)
 def rsub(input, other: Either):
     """`other - input`, for a number on the left of the sign."""
     return sub.function(other, input)
@@ -208,17 +215,12 @@ def _integer_power(input, exponent):
     return jnp.where(exponent < 0, reciprocal, raised)
 
 
-def _power_name(static, avals):
-    base, exponent = avals
-    return f"PowBackward{2 if base.number else 0 if exponent.number else 1}"
-
-
 @op(
     promotion=ARITHMETIC,
     operator="**",
     inplace=True,
     saves="exponent, input, result for exponent",
-    grad_fn=_power_name,
+    grad_fn=by_number("pow", 1, 0, 2),
     rewrite=_fixed_power,
     arities=((2, 3), (2, 3), (2, 3)),
 )
@@ -265,7 +267,7 @@ def _storable(row, operands, static):
     return row, operands, static
 
 
-@op(inplace=True, saves="mask", rewrite=_storable)
+@op(inplace=True, saves="mask", rewrite=_storable, grad_fn=by_number("masked_fill", 1, 0))
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:

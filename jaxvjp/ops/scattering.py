@@ -29,7 +29,8 @@ from jaxvjp.ops.indexing import (
     taken,
     wrapped,
 )
-from jaxvjp.ops.op import CHECKED, op
+from jaxvjp.ops.op import CHECKED, by_number, op
+from jaxvjp.ops.pointwise import masked_fill
 
 IN_BOUNDS = "promise_in_bounds"
 
@@ -43,6 +44,7 @@ def _added(place, values):
 @op(saves="positions", public="", grad_fn="IndexPutBackward0")
 def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
     """`input` with `values` written, or added, at `positions`: what `x[tensor] = value` makes."""
+    _check_type(input, values)
     place = input.at[key_of(input.shape, positions, pattern)]
     shape = place.get(mode=IN_BOUNDS).shape
     own = values.shape
@@ -53,6 +55,33 @@ def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
         )
     values = jnp.broadcast_to(values, shape)
     return _added(place, values) if accumulate else place.set(values, mode=IN_BOUNDS)
+
+
+@op(name="index_put.masked", saves="mask", public="")
+def masked_put(input, values: Either, mask, *, dim: Index):
+    """`input` with `values` wherever `mask`, which is about its dimensions from `dim` on, is true.
+
+    That is `index_put` at the positions where it is true, for values that do not depend on how many those are.
+    """
+    after = input.ndim - dim - mask.ndim
+    mask = mask.reshape(*mask.shape, *[1] * after)
+    if values.size == 1:
+        return masked_fill.function(input, mask, values.reshape(()))
+    _check_type(input, values)
+    shape = values.shape
+    if values.ndim > after:  # the dimension of all that are picked, of size 1 here, is those of the mask
+        place = values.ndim - after
+        shape = (*shape[: place - 1], *[1] * (input.ndim - after - dim), *shape[place:])
+    return jnp.where(mask.astype(bool), values.reshape(shape), input)
+
+
+def _check_type(input, values):
+    if input.dtype != values.dtype:
+        own, other = (from_numpy(each.dtype).legacy for each in (input, values))
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {own} for the destination and {other} "
+            "for the source.\nConvert it first: `values.to(x.dtype)`."
+        )
 
 
 # Along one dimension, every element with a position of its own.
@@ -297,7 +326,14 @@ def _either_side(values, shapes, *, dim, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)
 
 
-@op(inplace=True, saves="index", out=False, inspects=("index", _either_side), numbers=CHECKED)
+@op(
+    inplace=True,
+    saves="index",
+    out=False,
+    inspects=("index", _either_side),
+    grad_fn=by_number("index_fill", 1, 0),
+    numbers=CHECKED,
+)
 def index_fill(input, dim: Index, index: Kept, value: Either):
     """`input` with one number written along `dim` at the positions in `index`."""
     dim = wrap(dim, input.ndim)

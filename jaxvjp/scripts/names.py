@@ -69,9 +69,7 @@ def covers(place: str, name: str) -> bool:
         return True
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
-    owner = owner_of(place)
-    # A module's `__getattr__` asks here for advice about what is not in its `__dir__`.
-    found = getattr(owner, name, None) if name in dir(owner) else None
+    found = getattr(owner_of(place), name, None)
     # A room that happens to have a name of torch's is no answer: `torch.storage`.
     return found is not None and not isinstance(found, ModuleType)
 
@@ -82,11 +80,11 @@ def covered(place: str) -> list[str]:
 
 
 def nearest(place: str, name: str) -> str | None:
-    """The covered name that comes nearest to one that is not: the same elsewhere, or one like it in the same place."""
+    """The covered name that comes nearest to one that is not: the same elsewhere, or nearly the same in its place."""
     for other in torch_names().modules:
         if other != place and covers(other, name):
             return f"{other}.{name}"
-    close = difflib.get_close_matches(name, covered(place), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, covered(place), n=1, cutoff=0.8)
     return f"{place}.{close[0]}" if close else None
 
 
@@ -100,6 +98,16 @@ def advice(place: str, name: str) -> str:
         + (f" The nearest name that it covers: {near}." if near else "")
         + f"\n{TABLE}."
     )
+
+
+def advise(error: BaseException) -> None:
+    """Notes on an error that is about to be shown, where a name of torch's is missing, what there is instead."""
+    if isinstance(error, AttributeError) and error.name is not None:
+        tensor = isinstance(error.obj, importlib.import_module("jaxvjp").Tensor)
+        owner = TENSOR if tensor else getattr(error.obj, "__name__", "")
+        told = advice(f"torch{owner.removeprefix('jaxvjp')}" if owner.startswith("jaxvjp") else owner, error.name)
+        if told:
+            error.add_note(told.lstrip())
 
 
 def table() -> str:

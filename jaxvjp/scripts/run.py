@@ -10,7 +10,7 @@ from types import TracebackType
 
 from jaxvjp import terminal
 from jaxvjp.scripts.check import names_used
-from jaxvjp.scripts.names import TABLE, table
+from jaxvjp.scripts.names import TABLE, advise, table
 from jaxvjp.scripts.program import run_as_main
 from jaxvjp.scripts.stand_in import as_torch
 
@@ -74,6 +74,7 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
     except SystemExit:
         raise
     except BaseException as error:
+        advise(error)
         told = error.with_traceback(_from_script(error.__traceback__, script))
         sys.excepthook(type(told), told, told.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1

@@ -37,8 +37,7 @@ class StandIn(ModuleType):
                 # Where a module and what it is for have one name, as with `autograd.gradcheck`, torch shows the latter.
                 found = getattr(counterpart(place), name, None)
                 return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
-            raise AttributeError(f"module '{place}' has no attribute '{name}'" + advice(place, name))
-        if name == "__all__":
+        elif name == "__all__":
             return covered(place)
         raise AttributeError(f"module '{place}' has no attribute '{name}'")
 
@@ -70,7 +69,7 @@ def as_torch() -> Iterator[ModuleType]:
     """Makes `import torch`, in all its forms, give jaxvjp in this block; restores what was there.
 
     What a script imports in the block it keeps. A name of torch's that jaxvjp lacks raises AttributeError (or, where it
-    is a module, ModuleNotFoundError) which says so and names the nearest one. For the whole process: other threads that
+    is a module, ModuleNotFoundError); `advise` says what comes nearest to it. For the whole process: other threads that
     import torch meanwhile get jaxvjp too. Gives the module in torch's place.
     """
     before = _torch_modules()

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from jax.tree_util import tree_flatten, tree_leaves
-
 from jaxvjp.core.compilation import HOT
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.modes import grad_mode, staging, transforming
@@ -26,12 +24,12 @@ from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype, get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
-from jaxvjp.staging.results import is_leaf
 from jaxvjp.staging.surroundings import Same, Surroundings
 from jaxvjp.staging.variant import Variant
-from jaxvjp.staging.warm import Miss, cold
+from jaxvjp.staging.warm import Form, Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
 from jaxvjp.tensor import Tensor
+from jaxvjp.trees import flattened, tensors_of
 
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
@@ -92,11 +90,11 @@ class Staged:
                     return result
         if transforming().depth or transforming().forward or staging().journal is not None or observers.listening:
             return self._function(*given, **named)
-        arguments: list[Any]
-        structure: Any = len(given)
-        arguments = list(given)
-        if named or not all(type(each) in PLAIN or isinstance(each, Tensor) for each in given):
-            arguments, structure = tree_flatten((given, named), is_leaf=is_leaf)
+        arguments: list[Any] = [*given, *named.values()]
+        structure = Form(len(given), tuple(named), None)
+        if not all(type(each) in PLAIN or isinstance(each, Tensor) for each in arguments):
+            arguments, tree = flattened(tuple(arguments))
+            structure = structure._replace(tree=tree)
         first: dict[int, int] = {}
         kinds = [
             (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
@@ -158,7 +156,7 @@ class Staged:
     def _leaves_behind(self, journal: Journal, result: Any) -> bool:
         """Whether the step has made a tensor for later steps. One that does so at its first call only, such as an
         optimiser, is staged when it has what it needs; one that does it again cannot be."""
-        results = [each for each in tree_leaves(result, is_leaf=is_leaf) if isinstance(each, Tensor)]
+        results = tensors_of(result)
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
         if behind and self._left:
             journal.refuse(

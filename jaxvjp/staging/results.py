@@ -20,11 +20,6 @@ Result = Callable[[int, Where], Node]
 """Gives a new node for a result of a program, as if made by a line."""
 
 
-def is_leaf(value: Any) -> bool:
-    """Whether a part of a step's arguments or result is one for us: a tensor, or None."""
-    return value is None or isinstance(value, Tensor)
-
-
 class Write(NamedTuple):
     """That the storage of the tensor at `place` has a program's result `output` after the step, by so many counted
     writes (`times`)."""

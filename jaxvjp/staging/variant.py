@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
-from jax.tree_util import tree_flatten, tree_unflatten
 
 from jaxvjp.core.evaluation import evaluate, operand_of
 from jaxvjp.core.graph import Node, Number, reachable
@@ -23,9 +22,10 @@ from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
-from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, is_leaf, rewritten, unfinished
+from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, rewritten, unfinished
 from jaxvjp.staging.surroundings import Place, Surroundings
 from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.trees import flattened, unflattened
 
 
 class Outside(NamedTuple):
@@ -85,7 +85,7 @@ class Variant:
         self._journal = journal
         self._places: dict[Tensor, int] = {}
         self._owners: dict[Tensor, Tensor] = {}
-        leaves, self.structure = tree_flatten(result, is_leaf=is_leaf)
+        leaves, self.structure = flattened(result)
         self.alone = len(leaves) == 1 and leaves[0] is result
         shown = {tensor: node for tensor, node in journal.nodes.items() if journal.older(node)}
         graded = [each for each in journal.grads if journal.older(journal.before(each))]
@@ -328,7 +328,7 @@ class Variant:
         for place, output, where in self.grads:
             tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
         leaves = [each.made(result, tensors) for each in self.returned]
-        return leaves[0] if self.alone else tree_unflatten(self.structure, leaves)
+        return unflattened(self.structure, leaves)
 
     def _draw(self) -> list[Tensor]:
         """The random numbers of a call."""

@@ -15,11 +15,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.tree_util import tree_flatten
 
 from jaxvjp.core.compilation import HOT, Apart, counters
 from jaxvjp.core.modes import changed, changes, doing, grad_mode
@@ -27,11 +26,12 @@ from jaxvjp.core.observers import observers
 from jaxvjp.core.record import leaf
 from jaxvjp.dtypes import get_default_dtype
 from jaxvjp.ops.products import get_float32_matmul_precision
-from jaxvjp.staging.results import Returned, is_leaf, rewritten
+from jaxvjp.staging.results import Returned, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
 from jaxvjp.storage import holding_value
 from jaxvjp.tensor import Tensor
+from jaxvjp.trees import flattened
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
@@ -59,10 +59,19 @@ def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     return Miss
 
 
-def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> Callable[..., Any] | None:
+class Form(NamedTuple):
+    """What a call's arguments look like: how many are given by place, the names of the others, in their order, and
+    the tree that they all are; None where none of them has parts."""
+
+    places: int
+    names: tuple[str, ...]
+    tree: Any
+
+
+def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> Callable[..., Any] | None:
     """The function for a variant that is hot, made at a call whose tensors outside and arguments are these.
 
-    The arguments are as given, and `structure` is their number, or they are the leaves of given ones of a `structure`.
+    The arguments are the leaves of those given, which look like `structure`.
 
     None where the general way has to do: there are more than a few programs, how to compile them is not chosen yet, or
     the step does what is rare.
@@ -137,7 +146,7 @@ class _Text:
     same, or a result.
     """
 
-    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Any) -> None:
+    def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> None:
         self.variant = variant
         self.structure = structure
         self.tensors = tensors
@@ -213,13 +222,17 @@ class _Text:
         yield "same = count == known and doing() is thread"
         yield f"if not (same or usual({grad_mode().enabled}, default, precision)): return MISS"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
-        if type(self.structure) is int:
-            several = f"len(given) != {self.structure}" if self.structure else "given"
-            yield f"if named or {several}: return MISS"
+        count, names, tree = self.structure
+        several = f"len(given) != {count}" if count else "given"
+        if names:
+            yield f"if {several} or tuple(named) != {names}: return MISS"
+            yield "given = (*given, *named.values())"
         else:
-            self.names |= {"flatten": tree_flatten, "is_leaf": is_leaf, "form": self.structure}
-            yield "given, now = flatten((given, named), is_leaf=is_leaf)"
-            yield "if now != form: return MISS"
+            yield f"if named or {several}: return MISS"
+        if tree is not None:
+            self.names |= {"flatten": flattened, "tree": tree}
+            yield "given, now = flatten(given)"
+            yield "if now != tree: return MISS"
         if unpacked:
             yield f"{unpacked} = given"
         yield from self._arguments_checked()
