@@ -12,6 +12,7 @@ call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *argume
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -127,13 +128,12 @@ class Staged:
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
-        surroundings = Surroundings(self._function, arguments)
         staging().journal = journal = Journal(self._fullgraph)
-        if surroundings.refused is not None:
-            journal.refuse(surroundings.refused)
         try:
+            surroundings = Surroundings(self._function, arguments, journal)
             with uncollected():
-                result = self._function(*given, **named)
+                with surroundings:
+                    result = self._function(*given, **named)
                 if journal.refused is None:
                     staging().journal = None
                     behind = self._leaves_behind(journal, result)
@@ -160,7 +160,7 @@ class Staged:
         optimiser, is staged when it has what it needs; one that does it again cannot be."""
         results = [each for each in tree_leaves(result, is_leaf=is_leaf) if isinstance(each, Tensor)]
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
-        if behind and self._left:
+        if behind and self._left and threading.active_count() == 1:  # else it may be another thread that made them
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",
