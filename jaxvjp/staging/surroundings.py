@@ -24,7 +24,7 @@ import threading
 import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextvars import ContextVar
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -62,12 +62,17 @@ CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
     ContextVar: lambda each: [each.get(MISSING)],
 }
 """What a container holds, read past what a class of the user's makes of that."""
-FUNCTIONS = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod, type)
-IN_C = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MethodWrapperType)
+BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
+IN_C = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+)
 SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 READABLE = (
-    *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *FUNCTIONS, *IN_C, *SLOTS),
-    *(ModuleType, defaultdict, BaseException, Exception, threading.local, Tensor),
+    *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
+    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, threading.local, Tensor),
 )
 """Classes with contents in C, that we know."""
 COMPUTED = frozenset(
@@ -215,12 +220,13 @@ class Surroundings:
         self._journal = journal
         self._names: set[str] = set()
         self._ran: dict[tuple[int, int], CodeType] = {}
+        self._code: list[CodeType] = []
         self._met: dict[int, Any] = {}
         self._places: set[Any] = set()
         self._absent: dict[int, set[str]] = defaultdict(set)
         self._objects: list[tuple[Any, str]] = []
         self._pending: list[tuple[Any, str]] = []
-        self._given = {id(each) for each in arguments if isinstance(each, Tensor)}
+        self._given = {id(each) for each in arguments if issubclass(type(each), Tensor)}
         self._pinned: set[int] = set()
         for each in (function, *arguments):
             if each is not function:
@@ -249,9 +255,11 @@ class Surroundings:
         this = id(frame.f_code), id(frame.f_globals)
         if event == "c_call":
             if impure(function) and of_program(frame):
-                self._refuse(f"calls {told(function)}, which may give something else each time", frame.f_lasti, frame)
+                self._refuse(f"calls {told(function)}, which may give something else each time", "")
         elif this not in self._ran and of_program(frame):
             self._ran[this] = frame.f_code
+            if _package(frame.f_globals) not in LIBRARIES:
+                self._code.append(frame.f_code)
             self._runs(frame.f_code, frame.f_globals)
 
     def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
@@ -285,10 +293,12 @@ class Surroundings:
         mark = (place.kind, id(place.container), place.key if type(place.key) is str else id(place.key))
         value = MISSING if mark in self._places else place.read()
         self._places.add(mark)
-        if value is MISSING or (ours(value) and isinstance(place.container, ModuleType) and ours(place.container)):
+        if value is MISSING or (
+            ours(value) and issubclass(type(place.container), ModuleType) and ours(place.container)
+        ):
             return
         self._check(value, "names", name)
-        if not isinstance(value, Tensor):
+        if not issubclass(type(value), Tensor):
             self.seen.append(Seen(place, value))
         elif self._journal.older(self._journal.before(value)):  # else the step has put it there
             self.seen.append(Seen(place, value, asked(value)))
@@ -300,9 +310,9 @@ class Surroundings:
         what = None
         if hasattr(type(value), "__next__"):
             what = "an iterator, which gives something else at each call: hand over what comes of it"
-        elif isinstance(value, np.ndarray) and (how == "takes" or value.nbytes > LARGE or value.dtype.hasobject):
+        elif issubclass(type(value), np.ndarray) and (how == "takes" or value.nbytes > LARGE or value.dtype.hasobject):
             what = "a NumPy array, which may change: hand it over as a tensor"
-        elif isinstance(value, MEMORY) and (how == "takes" or memoryview(value).nbytes > LARGE):
+        elif issubclass(type(value), MEMORY) and (how == "takes" or memoryview(value).nbytes > LARGE):
             what = f"{told(value)}, which may change: hand it over as a tensor"
         elif impure(value):
             what = f"{told(value)}, which may give something else each time"
@@ -313,17 +323,19 @@ class Surroundings:
         elif len(self.seen) >= MOST:
             self._refuse(f"leads to more than {MOST} values that may change", name)
 
-    def _refuse(self, what: str, name: str | int, frame: Any = None) -> None:
-        """Refuses the step for something that its code does at an instruction, or by a name."""
-        where: Where = None if frame is None else (frame.f_code, name)
-        for code in reversed(self._ran.values()) if where is None else ():
+    def _refuse(self, what: str, name: str) -> None:
+        """Refuses the step for what a name in its code leads to, or for what its innermost function does."""
+        for code in reversed(self._code) if name else ():
             for each in dis.get_instructions(code):
-                if each.argval == name and where is None:
-                    where = code, each.offset
-        self._journal.refuse(what, where)
+                if each.argval == name:
+                    return self._journal.refuse(what, (code, each.offset))
+        frame: Any = sys._getframe()
+        while frame is not None and _package(frame.f_globals) in OURS | LIBRARIES:
+            frame = frame.f_back
+        self._journal.refuse(what, None if frame is None else (frame.f_code, frame.f_lasti))
 
     def _follow(self, value: Any, name: str) -> None:
-        never = type(value) in NEVER_CHANGE or isinstance(value, np.generic | np.dtype | np.ufunc | jax.Array)
+        never = type(value) in NEVER_CHANGE or issubclass(type(value), np.generic | np.dtype | np.ufunc | jax.Array)
         if not never and id(value) not in self._met:
             self._met[id(value)] = value
             self._pending.append((value, name))
@@ -336,7 +348,7 @@ class Surroundings:
         """Looks at what a value leads to."""
         kind = type(value)
         holds: list[Any] = []
-        if isinstance(value, FunctionType):
+        if issubclass(type(value), FunctionType):
             if ours(value):
                 return
             self._met[id(value.__code__)] = value.__code__
@@ -344,15 +356,15 @@ class Surroundings:
                 self._see(Place("attribute", value, each), name)
             for cell, each in zip(value.__closure__ or (), value.__code__.co_freevars, strict=True):
                 self._see(Place("attribute", cell, "cell_contents"), each)
-        elif isinstance(value, MethodType):
+        elif issubclass(type(value), MethodType):
             holds = [value.__self__, value.__func__]
-        elif isinstance(value, types.BuiltinFunctionType):
+        elif issubclass(type(value), types.BuiltinFunctionType):
             holds = [value.__self__]
-        elif isinstance(value, partial):
+        elif issubclass(type(value), partial):
             holds = [value.func, value.args, value.keywords]
-        elif isinstance(value, property | staticmethod | classmethod):
+        elif issubclass(type(value), property | staticmethod | classmethod):
             holds = [getattr(value, each, None) for each in ("fget", "fset", "fdel", "__func__")]
-        elif isinstance(value, MEMORY):
+        elif issubclass(type(value), MEMORY):
             self._see(Place("contents", value, bytes_of), name)
         elif kind in (list, tuple, deque, dict):
             if kind is not tuple:
@@ -365,11 +377,11 @@ class Surroundings:
             if contents is not None:
                 self._see(Place("contents", value, contents), name)
                 holds = contents(value)
-            elif not isinstance(value, type | ModuleType | Tensor) and not ours(value):
+            elif not issubclass(type(value), type | ModuleType | Tensor) and not ours(value):
                 self._places.add(("contents", id(value), id(type)))
                 self.seen.append(Seen(Place("contents", value, type), kind))
         holds.append(own_of(value).get("__wrapped__"))
-        if isinstance(value, type) and kind is not type:
+        if issubclass(type(value), type) and kind is not type:
             holds.append(kind)  # a class of classes of the user's
         for each in holds:
             self._check(each, "names", name)
@@ -379,20 +391,32 @@ class Surroundings:
 
     def _look_up(self, value: Any, names: set[str], led: str) -> None:
         """Notes what `names` are in an object, class or module. No code of the user's runs."""
-        is_class = isinstance(value, type)
-        holder, own = value if is_class else type(value), own_of(value)
-        classes = [vars(each) for each in holder.__mro__ if not ours(each)]
-        if "__dict__" in names and (foreign(value) or is_class):
-            names = names.difference(["__dict__"]).union(() if foreign(value) else vars(value))
-        elif "__dict__" in names:
-            names = names.union(*[[key for key in each if inspect.ismemberdescriptor(each[key])] for each in classes])
+        is_class, own = issubclass(type(value), type), own_of(value)
+        holder = value if is_class else type(value)
+        classes = [] if issubclass(type(value), BOUND) else [vars(each) for each in holder.__mro__ if not ours(each)]
+        if "__dict__" in names and (is_class or foreign(value)):
+            names = names - {"__dict__"}
+        called = holder is not type and any(map(ours, holder.__mro__))  # a `Function` of the user's, say
+        for each in classes:
+            users = str(each.get("__module__", "builtins")).partition(".")[0] not in LIBRARIES
+            every = (called and users) or ("__dict__" in self._names and not foreign(value))
+            names = names.union(
+                [
+                    key
+                    for key, at in each.items()
+                    if (
+                        (every and (users or type(at) in SLOTS[:1]))
+                        or (users and key[:2] == "__" and type(at) is FunctionType)
+                    )
+                ]
+            )
         reads = any(isinstance(each.get("__getattribute__"), FunctionType) for each in classes)
         if reads or any("__getattr__" in each for each in classes):
             self._follow(own, led)
         for name in sorted(names.intersection({*own}.union(*classes))):
             found = next((each[name] for each in classes if name in each), MISSING)
             kind = type(found)
-            if isinstance(value, Tensor) and name in own:
+            if issubclass(type(value), Tensor) and name in own:
                 self._pinned.add(id(value))
                 if id(value) in self._given:
                     self._refuse(f"takes a tensor with an attribute of the user's (`.{name}`): hand that over", name)
@@ -415,7 +439,7 @@ class Surroundings:
 def own_of(value: Any) -> dict[str, Any]:
     """What an object or module has as its own, past any code of the user's."""
     try:
-        return {} if isinstance(value, type) else object.__getattribute__(value, "__dict__")
+        return {} if issubclass(type(value), type) else object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
 
@@ -425,18 +449,18 @@ def _lacks(names: set[str], variables: dict[str, Any]) -> bool:
 
 
 def told(value: Any) -> str:
-    kind = value if hasattr(value, "__name__") else type(value)
-    return f"{kind.__module__}.{kind.__name__}" + ("" if kind is value else f" ({value!r:.40})")
+    kind = value if type(value) in (type, types.BuiltinFunctionType) else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("None.")
 
 
 def package_of(value: Any) -> str:
     """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
-    if isinstance(value, FunctionType):
+    if issubclass(type(value), FunctionType):
         variables = value.__globals__
-    elif isinstance(value, ModuleType):
+    elif issubclass(type(value), ModuleType):
         variables = vars(value)
     else:
-        module = (value if isinstance(value, type) else type(value)).__module__
+        module = (value if issubclass(type(value), type) else type(value)).__module__
         variables = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
     return _package(variables)
 
@@ -455,7 +479,11 @@ def ours(value: Any) -> bool:
 def foreign(value: Any) -> bool:
     """Whether nobody changes it by names that are computed: a module of a library, a tensor, an object of ours."""
     package = package_of(value)
-    return isinstance(value, Tensor) or package in OURS or (isinstance(value, ModuleType) and package in LIBRARIES)
+    return (
+        issubclass(type(value), Tensor)
+        or package in OURS
+        or (issubclass(type(value), ModuleType) and package in LIBRARIES)
+    )
 
 
 def of_program(frame: Any) -> bool:
@@ -469,19 +497,21 @@ def of_program(frame: Any) -> bool:
 
 def impure(value: Any) -> bool:
     """Whether it is a function in C that may read what changes."""
-    if not isinstance(value, types.BuiltinFunctionType):
+    if not issubclass(type(value), types.BuiltinFunctionType):
         return False
     owner = value.__self__
-    if not isinstance(owner, ModuleType | type | None):
-        return opaque(owner) and not isinstance(owner, types.GeneratorType)
-    module = str(owner.__module__ if isinstance(owner, type) else value.__module__)
-    return module.partition(".")[0] not in PURE or value.__name__ in IMPURE or module.startswith("numpy.random")
+    if not issubclass(type(owner), ModuleType | type | types.NoneType):
+        return opaque(owner) and not issubclass(type(owner), types.GeneratorType)
+    module = str(owner.__module__ if issubclass(type(owner), type) else value.__module__)
+    return (
+        module.partition(".")[0] not in (*PURE, "None") or value.__name__ in IMPURE or module.startswith("numpy.random")
+    )
 
 
 def opaque(value: Any) -> bool:
     """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
     kind = type(value)
-    if isinstance(value, NEVER_CHANGE) or (callable(value) and str(getattr(value, "__module__", "")) == "numpy"):
+    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and str(getattr(value, "__module__", "")) == "numpy"):
         return False
     known = next((each for each in kind.__mro__ if each in READABLE), object)
     slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())
