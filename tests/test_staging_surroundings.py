@@ -125,7 +125,7 @@ def attributes(of):
 
 def attributes_of_objects(torch):
     results = []
-    for of in (argparse.Namespace(), types.SimpleNamespace(), Plain(), Slots(), Data(1.0), threading.local(), Plain):
+    for of in (argparse.Namespace(), types.SimpleNamespace(), Plain(), Slots(), Data(1.0), Plain):
         change = attributes(of)
         results.append(followed(torch, lambda of=of: of.lr, change))
         name = "lr"
@@ -229,9 +229,7 @@ def code_of_the_users(torch):
         (lambda: described.twice, lambda value: setattr(described, "hidden", value)),
         (lambda: described.twice, lambda value: setattr(Descriptor, "scale", value)),
         (lambda: has.lr, lambda value: has.values.update(lr=value)),
-        (lambda: f"{Data(reading.other):}" and reading.other, lambda value: reading.values.update(other=value)),
     ):
-        reading.values["other"] = 1.0
         results.append(followed(torch, number, change))
     Descriptor.scale = 1.0
     return results
@@ -390,7 +388,7 @@ test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 LOCK, RANDOM, QUEUE, TEXT = threading.Lock(), random.Random(0), queue.Queue(), io.StringIO("1.0")
 SIMPLE, WEAK, GENERATOR = queue.SimpleQueue(), weakref.ref(LOCK), np.random.default_rng(0)
-COUNTER, PARTIAL, LARGE_BYTES = itertools.count(), functools.partial(time.time), bytearray(1 << 17)
+LOCAL, COUNTER, PARTIAL, LARGE_BYTES = threading.local(), itertools.count(), functools.partial(time.time), bytearray(1 << 17)
 
 
 @functools.lru_cache
@@ -419,6 +417,7 @@ def cached():
         (lambda: TEXT.tell(), "StringIO"),
         (lambda: WEAK() is None, "weakref"),
         (lambda: next(COUNTER), "an iterator"),
+        (lambda: LOCAL.rate, "_local"),
         (lambda: LOCK.locked(), "lock"),
         (lambda: cached(), "lru_cache"),
         (lambda: len(LARGE_BYTES), "bytearray"),

@@ -20,7 +20,6 @@ import gc
 import inspect
 import re
 import sys
-import threading
 import types
 from array import array
 from collections import OrderedDict, defaultdict, deque
@@ -72,7 +71,7 @@ IN_C = (
 SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
 READABLE = (
     *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
-    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, threading.local, Tensor),
+    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),
 )
 """Classes with contents in C, that we know."""
 COMPUTED = frozenset(
@@ -137,11 +136,11 @@ class Seen(NamedTuple):
     def same(self) -> bool:
         """Whether it still is as it was; for a tensor, whether there still is one like it."""
         now = self.place.read()
-        return asked(now) == self.asked if isinstance(self.value, Tensor) else same(now, self.value)
+        return asked(now) == self.asked if issubclass(type(self.value), Tensor) else same(now, self.value)
 
 
 def asked(tensor: Any) -> Any:
-    return (type(tensor), tensor.node.aval, tensor.requires_grad) if isinstance(tensor, Tensor) else None
+    return (type(tensor), tensor.node.aval, tensor.requires_grad) if issubclass(type(tensor), Tensor) else None
 
 
 def same(now: Any, before: Any) -> bool:
@@ -246,7 +245,7 @@ class Surroundings:
 
     def places(self) -> dict[Tensor, Place]:
         """For each tensor where it was found first."""
-        return {each.value: each.place for each in reversed(self.seen) if isinstance(each.value, Tensor)}
+        return {each.value: each.place for each in reversed(self.seen) if issubclass(type(each.value), Tensor)}
 
     def _happens(self, frame: Any, event: str, function: Any) -> None:
         """What Python's profiler tells: a function begins, or calls one in C."""
