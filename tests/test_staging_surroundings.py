@@ -124,11 +124,10 @@ def attributes(of):
 
 
 def attributes_of_objects(torch):
-    results = []
+    results, name = [], "lr"
     for of in (argparse.Namespace(), types.SimpleNamespace(), Plain(), Slots(), Data(1.0), Plain):
         change = attributes(of)
         results.append(followed(torch, lambda of=of: of.lr, change))
-        name = "lr"
         results.append(followed(torch, lambda of=of: getattr(of, name), change))
         results.append(followed(torch, lambda of=of: operator.attrgetter("l" + name[1])(of), change))
         if type(of) is not Slots and of is not Plain:
@@ -305,7 +304,9 @@ def modules_and_variables(torch):
         return [
             followed(torch, lambda: NUMBER, lambda value: set_global("NUMBER", value)),
             followed(torch, lambda: eval("NUMBER"), lambda value: set_global("NUMBER", value)),
-            followed(torch, lambda: MODE.value, lambda value: set_global("MODE", Mode.FAST if value < 20 else Mode.SLOW)),
+            followed(
+                torch, lambda: MODE.value, lambda value: set_global("MODE", Mode.FAST if value < 20 else Mode.SLOW)
+            ),
             followed(torch, lambda: config.lr, lambda value: setattr(config, "lr", value)),
             followed(torch, importing, lambda value: setattr(config, "lr", value)),
             followed(torch, lambda: math.number, lambda value: setattr(math, "number", value), AttributeError),
@@ -388,7 +389,12 @@ test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 LOCK, RANDOM, QUEUE, TEXT = threading.Lock(), random.Random(0), queue.Queue(), io.StringIO("1.0")
 SIMPLE, WEAK, GENERATOR = queue.SimpleQueue(), weakref.ref(LOCK), np.random.default_rng(0)
-LOCAL, COUNTER, PARTIAL, LARGE_BYTES = threading.local(), itertools.count(), functools.partial(time.time), bytearray(1 << 17)
+LOCAL, COUNTER, PARTIAL, LARGE_BYTES = (
+    threading.local(),
+    itertools.count(),
+    functools.partial(time.time),
+    bytearray(1 << 17),
+)
 
 
 @functools.lru_cache
@@ -407,11 +413,11 @@ def cached():
         (lambda: random.choice([1.0]), "random.Random"),
         (lambda: RANDOM.random(), "random.Random"),
         (lambda: random.Random().random(), "Random"),
-        (lambda: np.random.rand(), "RandomState"),
+        (lambda: np.random.rand(), "RandomState"),  # noqa: NPY002
         (lambda: np.random.default_rng().random(), "numpy.random"),
         (lambda: GENERATOR.random(), "Generator"),
         (lambda: float(input()), "input"),
-        (lambda: float(open("rate").read()), "open"),
+        (lambda: float(open("rate").read()), "open"),  # noqa: SIM115
         (lambda: QUEUE.qsize(), "lock"),
         (lambda: SIMPLE.qsize(), "SimpleQueue"),
         (lambda: TEXT.tell(), "StringIO"),

@@ -200,9 +200,14 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     of a model, can be differentiated like any other. It runs as Python the first time, and again for arguments of other
     shapes, dtypes or numbers; each time a program is remembered, which reads and writes the same tensors.
 
-    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`. What the function
-    reads from around it is looked up again at each call: a variable, an attribute or an item of a container that its
-    code, or that of the functions it calls, names. Another number there means another run, another tensor is just used.
+    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`.
+
+    A step is replayed only while everything that the functions which ran could reach by the names in their code is as
+    it was before: numbers and texts by their value, anything else by identity, and what can change in itself by its
+    contents. What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that
+    is not ours) is refused: an UnstageableError with the line. Another number means another run; another tensor is just
+    used.
+
     Arrays that it overwrites are donated, where they are large and nobody else holds them.
 
     Args:

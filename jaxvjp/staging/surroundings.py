@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.places import HOUSE, Where, in_house
+from jaxvjp.core.places import HOUSE, in_house
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype
 from jaxvjp.staging.journal import Journal
@@ -43,7 +43,7 @@ from jaxvjp.tensor import Tensor
 
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
 """Types whose values say all there is to know."""
-NEVER_CHANGE = (
+NEVER_CHANGE: tuple[Any, ...] = (
     *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
     *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
 )
@@ -75,18 +75,23 @@ READABLE = (
 )
 """Classes with contents in C, that we know."""
 COMPUTED = frozenset(
-    "getattr hasattr setattr delattr vars dir __dict__ __getattribute__ __reduce_ex__ attrgetter methodcaller "
-    "format format_map AttributeError Exception".split()
+    [
+        *("getattr", "hasattr", "setattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__reduce_ex__"),
+        *("attrgetter", "methodcaller", "format", "format_map", "AttributeError", "Exception"),
+    ]
 )
 """Names of what can find out attributes by names that the code does not show."""
 PURE = frozenset(
-    "builtins math cmath _operator operator itertools _functools functools _collections collections _bisect _heapq "
-    "_abc _struct _string _sre _weakref _warnings decimal datetime numpy jax jaxlib jaxvjp".split()
+    [
+        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools", "functools", "_collections"),
+        *("collections", "_bisect", "_heapq", "_abc", "_struct", "_string", "_sre", "_weakref", "_warnings", "decimal"),
+        *("datetime", "numpy", "jax", "jaxlib", "jaxvjp"),
+    ]
 )
 """Modules whose functions in C give the same for the same: of others we do not know what they read."""
-IMPURE = frozenset("open input breakpoint globals now utcnow today".split())
+IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "today"])
 """Functions of those that do not."""
-OURS = frozenset("jaxvjp jax jaxlib opt_einsum ml_dtypes importlib".split())
+OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
 """Packages whose functions are no part of the user's program, whoever calls them."""
 LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
 """Packages whose functions are part of it where the user's call them."""
@@ -183,8 +188,10 @@ class Bytes(NamedTuple):
 
 
 def bytes_of(memory: Any) -> Bytes:
-    view = memory if isinstance(memory, np.ndarray) else memoryview(memory)
-    return Bytes(tuple(view.shape), str(view.dtype if view is memory else view.format), view.tobytes())
+    if isinstance(memory, np.ndarray):
+        return Bytes(memory.shape, str(memory.dtype), memory.tobytes())
+    view = memoryview(memory)
+    return Bytes(tuple(view.shape or ()), view.format, view.tobytes())
 
 
 class Named(NamedTuple):
@@ -222,7 +229,7 @@ class Surroundings:
         self._code: list[CodeType] = []
         self._met: dict[int, Any] = {}
         self._places: set[Any] = set()
-        self._absent: dict[int, set[str]] = defaultdict(set)
+        self._absent: dict[int, set[str]] = {}
         self._objects: list[tuple[Any, str]] = []
         self._pending: list[tuple[Any, str]] = []
         self._given = {id(each) for each in arguments if issubclass(type(each), Tensor)}
@@ -267,9 +274,10 @@ class Surroundings:
             if name in variables:
                 self._see(Place("item", variables, name), name)
             else:
-                absent = self._absent[id(variables)]
-                absent.add(name)
-                self._see(Place("contents", variables, partial(_lacks, absent)), name)
+                if id(variables) not in self._absent:
+                    self._absent[id(variables)] = lacking = set[str]()
+                    self.seen.append(Seen(Place("contents", lacking, variables.keys().isdisjoint), True))
+                self._absent[id(variables)].add(name)
                 self._check(getattr(builtins, name, None), "names", name)
         for name in named.modules:
             for each in (name, f"{variables.get('__package__')}.{name}".rstrip(".")):
@@ -292,9 +300,7 @@ class Surroundings:
         mark = (place.kind, id(place.container), place.key if type(place.key) is str else id(place.key))
         value = MISSING if mark in self._places else place.read()
         self._places.add(mark)
-        if value is MISSING or (
-            ours(value) and issubclass(type(place.container), ModuleType) and ours(place.container)
-        ):
+        if value is MISSING or (type(place.container) is ModuleType and ours(place.container) and ours(value)):
             return
         self._check(value, "names", name)
         if not issubclass(type(value), Tensor):
@@ -327,7 +333,8 @@ class Surroundings:
         for code in reversed(self._code) if name else ():
             for each in dis.get_instructions(code):
                 if each.argval == name:
-                    return self._journal.refuse(what, (code, each.offset))
+                    self._journal.refuse(what, (code, each.offset))
+                    return
         frame: Any = sys._getframe()
         while frame is not None and _package(frame.f_globals) in OURS | LIBRARIES:
             frame = frame.f_back
@@ -352,7 +359,8 @@ class Surroundings:
                 return
             self._met[id(value.__code__)] = value.__code__
             for each in ("__code__", "__defaults__", "__kwdefaults__"):
-                self._see(Place("attribute", value, each), name)
+                if getattr(value, each) is not None:
+                    self._see(Place("attribute", value, each), name)
             for cell, each in zip(value.__closure__ or (), value.__code__.co_freevars, strict=True):
                 self._see(Place("attribute", cell, "cell_contents"), each)
         elif issubclass(type(value), MethodType):
@@ -396,19 +404,14 @@ class Surroundings:
         if "__dict__" in names and (is_class or foreign(value)):
             names = names - {"__dict__"}
         called = holder is not type and any(map(ours, holder.__mro__))  # a `Function` of the user's, say
+        computed = "__dict__" in self._names and not foreign(value)
         for each in classes:
-            users = str(each.get("__module__", "builtins")).partition(".")[0] not in LIBRARIES
-            every = (called and users) or ("__dict__" in self._names and not foreign(value))
-            names = names.union(
-                [
-                    key
-                    for key, at in each.items()
-                    if (
-                        (every and (users or type(at) in SLOTS[:1]))
-                        or (users and key[:2] == "__" and type(at) is FunctionType)
-                    )
-                ]
-            )
+            if str(each.get("__module__", "builtins")).partition(".")[0] in LIBRARIES:
+                names = names.union([key for key in each if computed and inspect.ismemberdescriptor(each[key])])
+            elif computed or called:
+                names = names.union(each)
+            else:  # `__call__`, say, which is called without being named
+                names = names.union([key for key in each if key[:2] == "__" and type(each[key]) is FunctionType])
         reads = any(isinstance(each.get("__getattribute__"), FunctionType) for each in classes)
         if reads or any("__getattr__" in each for each in classes):
             self._follow(own, led)
@@ -441,10 +444,6 @@ def own_of(value: Any) -> dict[str, Any]:
         return {} if issubclass(type(value), type) else object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-
-
-def _lacks(names: set[str], variables: dict[str, Any]) -> bool:
-    return variables.keys().isdisjoint(names)
 
 
 def told(value: Any) -> str:
@@ -510,7 +509,7 @@ def impure(value: Any) -> bool:
 def opaque(value: Any) -> bool:
     """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
     kind = type(value)
-    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and str(getattr(value, "__module__", "")) == "numpy"):
+    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
         return False
     known = next((each for each in kind.__mro__ if each in READABLE), object)
     slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())

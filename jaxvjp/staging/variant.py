@@ -184,7 +184,9 @@ class Variant:
             for each in self.seen
             if issubclass(type(each.value), Tensor) and each.value in self._places
         ]
-        self.seen = [each for each in self.seen if not (issubclass(type(each.value), Tensor) and each.value in self._places)]
+        self.seen = [
+            each for each in self.seen if not (issubclass(type(each.value), Tensor) and each.value in self._places)
+        ]
 
     def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
         """For each storage from outside that was written a tensor that made it."""
