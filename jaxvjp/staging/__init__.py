@@ -12,6 +12,7 @@ call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *argume
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -125,13 +126,12 @@ class Staged:
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function itself, and remembers what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
-        surroundings = Surroundings(self._function, arguments)
         staging().journal = journal = Journal(self._fullgraph)
-        if surroundings.refused is not None:
-            journal.refuse(surroundings.refused)
         try:
+            surroundings = Surroundings(self._function, arguments, journal)
             with uncollected():
-                result = self._function(*given, **named)
+                with surroundings:
+                    result = self._function(*given, **named)
                 if journal.refused is None:
                     staging().journal = None
                     behind = self._leaves_behind(journal, result)
@@ -158,7 +158,7 @@ class Staged:
         optimiser, is staged when it has what it needs; one that does it again cannot be."""
         results = tensors_of(result)
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
-        if behind and self._left:
+        if behind and self._left and threading.active_count() == 1:  # else it may be another thread that made them
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",
@@ -198,9 +198,14 @@ def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -
     of a model, can be differentiated like any other. It runs as Python the first time, and again for arguments of other
     shapes, dtypes or numbers; each time a program is remembered, which reads and writes the same tensors.
 
-    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`. What the function
-    reads from around it is looked up again at each call: a variable, an attribute or an item of a container that its
-    code, or that of the functions it calls, names. Another number there means another run, another tensor is just used.
+    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`.
+
+    A step is replayed only while everything that the functions which ran could reach by the names in their code is as
+    it was before: numbers and texts by their value, anything else by identity, and what can change in itself by its
+    contents. What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that
+    is not ours) is refused: an UnstageableError with the line. Another number means another run; another tensor is just
+    used.
+
     Arrays that it overwrites are donated, where they are large and nobody else holds them.
 
     Args:

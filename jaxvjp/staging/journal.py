@@ -149,6 +149,7 @@ class Journal:
             each
             for each in objects
             if issubclass(type(each), Tensor)
+            and getattr(each, "_node", None) is not None  # another thread is making it
             and not self.older(self.before(each))
             and each._node.tensor is each  # and not one that only shows what is another's
             and each not in known

@@ -1,44 +1,110 @@
-"""What a step reads from around it: the variables, attributes and items that its code names.
+"""What a step reads from around it, watched while it is staged, and compared at every later call.
 
-In this room one can list them (`Surroundings`) and see whether they are still as they were. `journal` comes before it.
-A program is right only while what Python looked at is the same: `lr = 0.1` in a module, `self.training`, an item of a
-list of settings. So before a step runs, its code is read for what it names, and that of the functions that it may call;
-what those names lead to is looked up again at each call. A tensor that has come to be another one is simply used.
+A step is replayed only while everything that the functions which ran could reach by the names in their code is as it
+was before: numbers and texts by their value, anything else by identity, and what can change in itself by its contents.
+What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that is not
+ours) is refused: an UnstageableError with the line.
+
+In this room one can watch a step (`with Surroundings(...)`) and see whether what it read is still so (`Seen.same`).
+`journal` comes before it. An example: `def step(x): return x * args.lr` names the variable `args` and the attribute
+`lr`; the dictionary of its module has to give the same `args` for that name, and that an equal `lr`. Which functions
+run, Python's profiler tells, so a property, a hook or an `__add__` of the user's counts as well. Code that computes
+names, as by `getattr(args, name)`, names every attribute there is. A tensor that has come to be another one is used.
 """
 
 from __future__ import annotations
 
+import builtins
 import dis
+import gc
 import inspect
+import re
 import sys
-from collections.abc import Callable, Iterator
+import types
+from array import array
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterator, Sized
+from contextvars import ContextVar
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
 from functools import cache, partial
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from operator import is_
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from jaxvjp.core.places import in_house
+from jaxvjp.core.places import HOUSE, in_house
 from jaxvjp.devices import device
 from jaxvjp.dtypes import dtype
+from jaxvjp.staging.journal import Journal
 from jaxvjp.tensor import Tensor
 
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
 """Types whose values say all there is to know."""
-CALLED = ("__call__", "__enter__", "__exit__", "__getitem__", "__iter__", "__len__")
-"""Methods that code calls without naming them."""
+NEVER_CHANGE: tuple[Any, ...] = (
+    *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
+    *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
+)
+MEMORY = (np.ndarray, bytearray, array, memoryview)
+"""Whose bytes are compared, if they are few."""
+CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
+    list: lambda each: [*list.__iter__(each)],
+    tuple: lambda each: [*tuple.__iter__(each)],
+    deque: lambda each: [*deque.__iter__(each)],
+    set: lambda each: [*set.__iter__(each)],
+    frozenset: lambda each: [*frozenset.__iter__(each)],
+    OrderedDict: lambda each: [*OrderedDict.__iter__(each), *OrderedDict.values(each)],
+    dict: lambda each: [*dict.__iter__(each), *dict.values(each)],
+    types.MappingProxyType: lambda each: [*each, *each.values()],
+    ContextVar: lambda each: [each.get(MISSING)],
+}
+"""What a container holds, read past what a class of the user's makes of that."""
+BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
+IN_C = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+)
+SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+READABLE = (
+    *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
+    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),
+)
+"""Classes with contents in C, that we know."""
+COMPUTED = frozenset(
+    [
+        *("getattr", "hasattr", "setattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__reduce_ex__"),
+        *("attrgetter", "methodcaller", "format", "format_map", "AttributeError", "Exception"),
+    ]
+)
+"""Names of what can find out attributes by names that the code does not show."""
+PURE = frozenset(
+    [
+        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools", "functools", "_collections"),
+        *("collections", "_bisect", "_heapq", "_abc", "_struct", "_string", "_sre", "_weakref", "_warnings", "decimal"),
+        *("datetime", "numpy", "jax", "jaxlib", "jaxvjp"),
+    ]
+)
+"""Modules whose functions in C give the same for the same: of others we do not know what they read."""
+IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "today"])
+"""Functions of those that do not."""
+OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
+"""Packages whose functions are no part of the user's program, whoever calls them."""
+LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
+"""Packages whose functions are part of it where the user's call them."""
 MOST = 10_000
 """Places that are looked at for one step at the most."""
-MANY = 1000
-"""Items of a list or dictionary from which on it is only seen whether they are the same objects."""
 LARGE = 1 << 16
-"""Bytes of a NumPy array from which on a step that names it is not staged: to see that it changed would cost more."""
-FOREIGN = frozenset(["jaxvjp", "jax", "jaxlib", "numpy", "torch", *sys.stdlib_module_names]) - {"__main__"}
+"""Bytes from which on memory is not compared: to see that it changed would cost more than the step."""
 MISSING: Any = object()
 
 
 class Place(NamedTuple):
-    """Where a value is found: an `item` of a dictionary or sequence, an `attribute`, or a `cell` (key None)."""
+    """Where a value is found: an `item` of a container, an `attribute` of an object, the function of a `method`, or the
+    `contents` that a function (`key`) tells."""
 
     kind: str
     container: Any
@@ -47,52 +113,55 @@ class Place(NamedTuple):
     def read(self) -> Any:
         """What is there now; MISSING if nothing is."""
         try:
+            if self.kind == "contents":
+                return self.key(self.container)
             if self.kind == "item":
                 return self.container[self.key]
-            return getattr(self.container, self.key)
+            found = getattr(self.container, self.key)
+            return found.__func__ if self.kind == "method" else found
         except (LookupError, AttributeError, ValueError):  # ValueError for an empty cell
             return MISSING
 
     def text(self, container: str, key: str) -> str:
         """The expression that reads it, where `container` and `key` are called that."""
-        return f"{container}[{key}]" if self.kind == "item" else f"{container}.{self.key}"
+        if self.kind == "contents":
+            return f"{key}({container})"
+        if self.kind == "item":
+            return f"{container}[{key}]"
+        return f"{container}.{self.key}" + (".__func__" if self.kind == "method" else "")
 
 
 class Seen(NamedTuple):
-    """What was found at a place, and a copy of it where it can change in itself."""
+    """What was found at a place, and of a tensor what a step may ask it without reading its values."""
 
     place: Place
     value: Any
-    copy: Any = None
+    asked: Any = None
 
     def same(self) -> bool:
         """Whether it still is as it was; for a tensor, whether there still is one like it."""
-        now, value = self.place.read(), self.value
-        if isinstance(value, Tensor):
-            return type(now) is type(value) and now.node.aval is self.copy
-        if now is not value:
-            return type(now) is type(value) and type(value) in PLAIN and bits(now) == bits(value)
-        return self.copy is None or self.copy == copied(now)
+        now = self.place.read()
+        return asked(now) == self.asked if issubclass(type(self.value), Tensor) else same(now, self.value)
+
+
+def asked(tensor: Any) -> Any:
+    return (type(tensor), tensor.node.aval, tensor.requires_grad) if issubclass(type(tensor), Tensor) else None
+
+
+def same(now: Any, before: Any) -> bool:
+    """Whether two values mean the same to a step. No `__eq__` of the user's is called."""
+    if now is before:
+        return True
+    if type(now) is not type(before):
+        return False
+    if type(now) is list:  # of what is in a container
+        return len(now) == len(before) and (all(map(is_, now, before)) or all(map(same, now, before)))
+    return (type(now) in PLAIN or type(now) is Bytes) and bits(now) == bits(before)
 
 
 def bits(value: Any) -> Any:
     """What is equal for equal numbers only: zeros of either sign are not, and what is no number is itself."""
-    if type(value) is float:
-        return repr(value)
-    return repr(value) if type(value) is complex else value
-
-
-def copied(value: Any) -> Any:
-    """What tells that a value changed in itself."""
-    if isinstance(value, Tensor):
-        return value._node.aval
-    if isinstance(value, np.ndarray):
-        return value.tobytes()
-    if isinstance(value, dict):
-        return len(value) if len(value) < MANY else [*map(Same, value), *map(Same, value.values())]
-    if isinstance(value, list | set):
-        return len(value) if len(value) < MANY else [*map(Same, value)]
-    return None
+    return repr(value) if type(value) in (float, complex) else value
 
 
 class Same:
@@ -110,164 +179,358 @@ class Same:
         return isinstance(other, Same) and self.value is other.value
 
 
+class Bytes(NamedTuple):
+    """What is in memory, and how it is meant."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: bytes
+
+
+def bytes_of(memory: Any) -> Bytes:
+    if isinstance(memory, np.ndarray):
+        return Bytes(memory.shape, str(memory.dtype), memory.tobytes())
+    view = memoryview(memory)
+    return Bytes(tuple(view.shape or ()), view.format, view.tobytes())
+
+
 class Named(NamedTuple):
-    """What a piece of code names: global variables and attributes, that of the functions written in it included."""
+    """What a piece of code reads by name."""
 
     variables: frozenset[str]
     attributes: frozenset[str]
+    modules: frozenset[str]
 
 
 @cache
 def named_in(code: CodeType) -> Named:
-    """What `code` reads by name."""
-    variables, attributes = set(), set()
+    found: dict[str, set[str]] = defaultdict(set)
     for each in dis.get_instructions(code):
-        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            variables.add(each.argval)
-        elif each.opname in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"):
-            attributes.add(each.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            inner = named_in(constant)
-            variables |= inner.variables
-            attributes |= inner.attributes
-    return Named(frozenset(variables), frozenset(attributes))
+        found[each.opname].add(str(each.argval))
+    variables = found["LOAD_GLOBAL"] | found["LOAD_NAME"] | found["LOAD_FROM_DICT_OR_GLOBALS"]
+    attributes = found["LOAD_ATTR"] | found["LOAD_METHOD"] | found["LOAD_SUPER_ATTR"] | found["IMPORT_FROM"]
+    if "MATCH_CLASS" in found or not COMPUTED.isdisjoint(variables | attributes):
+        attributes.add("__dict__")
+    return Named(frozenset(variables), frozenset(attributes), frozenset(found["IMPORT_NAME"]))
 
 
 class Surroundings:
-    """What the code of a step leads to, as it was when this was made.
+    """What a step reads, as it was when it began; in a `with` block its functions are watched.
 
     Attributes:
         seen: all of it, by place.
-        refused: what cannot be looked at again, in words; None where there is no such thing.
     """
 
-    def __init__(self, function: Callable[..., Any], arguments: list[Any]) -> None:
+    def __init__(self, function: Callable[..., Any], arguments: list[Any], journal: Journal) -> None:
         self.seen: list[Seen] = []
-        self.refused: str | None = None
-        self._attributes: set[str] = set()
+        self._journal = journal
+        self._names: set[str] = set()
+        self._ran: dict[tuple[int, int], CodeType] = {}
+        self._code: list[CodeType] = []
         self._met: dict[int, Any] = {}
-        self._objects: list[tuple[Any, set[str]]] = []
-        self._follow(function)
-        for each in arguments:
-            if not isinstance(each, Tensor):
-                self._check(each, "takes")
-                self._follow(each)
-        known = -1
-        while known < len(self._attributes) + len(self._objects):  # each may lead to more of the other
-            known = len(self._attributes) + len(self._objects)
-            for each, done in self._objects:
-                for name in sorted({*self._attributes, *CALLED} - done):
-                    done.add(name)
-                    self._attribute(each, name)
-        del self._met, self._objects
+        self._places: set[Any] = set()
+        self._absent: dict[int, set[str]] = {}
+        self._objects: list[tuple[Any, str]] = []
+        self._pending: list[tuple[Any, str]] = []
+        self._given = {id(each) for each in arguments if issubclass(type(each), Tensor)}
+        self._pinned: set[int] = set()
+        for each in (function, *arguments):
+            if each is not function:
+                self._check(each, "takes", "")
+            self._follow(each, "")
+        self._open_all()
+
+    def __enter__(self) -> None:
+        self._profile = sys.getprofile()
+        sys.setprofile(self._happens)
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(self._profile if callable(self._profile) else None)
+        for at, (place, value, _) in enumerate(self.seen):
+            if id(value) in self._pinned:
+                self.seen[at] = Seen(Place("contents", place, lambda each: [each.read()]), [value])
 
     def places(self) -> dict[Tensor, Place]:
         """For each tensor where it was found first."""
-        found: dict[Tensor, Place] = {}
-        for each in self.seen:
-            if isinstance(each.value, Tensor):
-                found.setdefault(each.value, each.place)
-        return found
+        return {each.value: each.place for each in reversed(self.seen) if issubclass(type(each.value), Tensor)}
 
-    def _see(self, place: Place) -> None:
-        value = place.read()
-        if value is MISSING or self.refused is not None:
+    def _happens(self, frame: Any, event: str, function: Any) -> None:
+        """What Python's profiler tells: a function begins, or calls one in C."""
+        if event not in ("call", "c_call") or self._journal.refused is not None:
             return
-        self._check(value, "names")
-        if not _foreign(value):
-            self.seen.append(Seen(place, value, copied(value)))
-            self._follow(value)
+        this = id(frame.f_code), id(frame.f_globals)
+        if event == "c_call":
+            if impure(function) and of_program(frame):
+                self._refuse(f"calls {told(function)}, which may give something else each time", "")
+        elif this not in self._ran and of_program(frame):
+            self._ran[this] = frame.f_code
+            if _package(frame.f_globals) not in LIBRARIES:
+                self._code.append(frame.f_code)
+            self._runs(frame.f_code, frame.f_globals)
 
-    def _check(self, value: Any, how: str) -> None:
-        """Notes why a step cannot be staged that `how` ("takes") this value."""
-        if hasattr(type(value), "__next__"):
-            self.refused = f"{how} an iterator, which gives something else at each call: hand over what comes of it"
-        elif isinstance(value, np.ndarray) and (value.nbytes > LARGE or how == "takes"):
-            self.refused = f"{how} a NumPy array, which may change: hand it over as a tensor"
-        elif len(self.seen) >= MOST:
-            self.refused = f"leads to more than {MOST} values that may change"
-
-    def _follow(self, value: Any) -> None:
-        """Looks at what a value leads to, once."""
-        if id(value) in self._met or type(value) in PLAIN or isinstance(value, Tensor | np.ndarray) or _foreign(value):
-            return
-        self._met[id(value)] = value
-        if isinstance(value, partial):
-            for each in (value.func, *value.args, *value.keywords.values()):
-                self._follow(each)
-        elif isinstance(value, MethodType):
-            self._follow(value.__self__)
-            self._follow(value.__func__)
-        elif isinstance(value, FunctionType):
-            self._code(value)
-        elif isinstance(value, list | tuple | dict):
-            keys = value.keys() if isinstance(value, dict) else range(len(value))
-            for key in keys if len(value) < MANY else ():
-                self._see(Place("item", value, key))
-        else:
-            self._objects.append((value, set()))
-            wrapped = inspect.getattr_static(value, "__wrapped__", None)
-            if wrapped is not None:
-                self._follow(wrapped)
-
-    def _code(self, function: FunctionType) -> None:
-        named = named_in(function.__code__)
-        self._attributes |= named.attributes
+    def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
+        named = named_in(code)
         for name in sorted(named.variables):
-            if name in function.__globals__:
-                self._see(Place("item", function.__globals__, name))
-        for cell in function.__closure__ or ():
-            self._see(Place("cell", cell, "cell_contents"))
-        for each in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self._follow(each)
+            if name in variables:
+                self._see(Place("item", variables, name), name)
+            else:
+                if id(variables) not in self._absent:
+                    self._absent[id(variables)] = lacking = set[str]()
+                    self.seen.append(Seen(Place("contents", lacking, variables.keys().isdisjoint), True))
+                self._absent[id(variables)].add(name)
+                self._check(getattr(builtins, name, None), "names", name)
+        for name in named.modules:
+            for each in (name, f"{variables.get('__package__')}.{name}".rstrip(".")):
+                self._see(Place("item", sys.modules, each), name)
+        new = {*named.attributes, code.co_name} - self._names
+        self._names |= new
+        for each, name in [*self._objects]:
+            self._look_up(each, new, name)
+        self._open_all()
+        codes = [each for each in self._met.values() if type(each) is CodeType]
+        inside = any(code in each.co_consts for each in self._ran.values())
+        if code.co_freevars and not inside and not any(each is code for each in codes):
+            for each in gc.get_referrers(code):  # of a hook, say, that nothing leads to
+                if type(each) is FunctionType:
+                    self._follow(each, code.co_name)
+        self._open_all()
 
-    def _attribute(self, value: Any, name: str) -> None:
-        found = inspect.getattr_static(value, name, MISSING)
-        own = name in getattr(value, "__dict__", ())
-        if isinstance(found, staticmethod | classmethod):
-            found = found.__func__
-        elif isinstance(found, property):
-            found = found.fget
-        if isinstance(found, FunctionType) and not own:
-            self._follow(found)
-        elif own or inspect.ismemberdescriptor(found) or not hasattr(type(found), "__get__"):
-            self._see(Place("attribute", value, name))
+    def _see(self, place: Place, name: str) -> None:
+        """Notes what is at a place, to which `name` in the code led."""
+        mark = (place.kind, id(place.container), place.key if type(place.key) is str else id(place.key))
+        value = MISSING if mark in self._places else place.read()
+        self._places.add(mark)
+        if value is MISSING or (type(place.container) is ModuleType and ours(place.container) and ours(value)):
+            return
+        self._check(value, "names", name)
+        if not issubclass(type(value), Tensor):
+            self.seen.append(Seen(place, value))
+        elif self._journal.older(self._journal.before(value)):  # else the step has put it there
+            self.seen.append(Seen(place, value, asked(value)))
+        if place.kind != "contents":
+            self._follow(value, name)
+
+    def _check(self, value: Any, how: str, name: str) -> None:
+        """Refuses a step that `how` ("takes") a value which cannot be compared later."""
+        what = None
+        if hasattr(type(value), "__next__"):
+            what = "an iterator, which gives something else at each call: hand over what comes of it"
+        elif issubclass(type(value), np.ndarray) and (how == "takes" or value.nbytes > LARGE or value.dtype.hasobject):
+            what = "a NumPy array, which may change: hand it over as a tensor"
+        elif issubclass(type(value), MEMORY) and (how == "takes" or memoryview(value).nbytes > LARGE):
+            what = f"{told(value)}, which may change: hand it over as a tensor"
+        elif impure(value):
+            what = f"{told(value)}, which may give something else each time"
+        elif opaque(value) and not ours(value):
+            what = f"{told(value)}, of which cannot be told whether it has changed"
+        if what is not None:
+            self._refuse(f"{how} {what}", name)
+        elif len(self.seen) >= MOST:
+            self._refuse(f"leads to more than {MOST} values that may change", name)
+
+    def _refuse(self, what: str, name: str) -> None:
+        """Refuses the step for what a name in its code leads to, or for what its innermost function does."""
+        for code in reversed(self._code) if name else ():
+            for each in dis.get_instructions(code):
+                if each.argval == name:
+                    self._journal.refuse(what, (code, each.offset))
+                    return
+        frame: Any = sys._getframe()
+        while frame is not None and _package(frame.f_globals) in OURS | LIBRARIES:
+            frame = frame.f_back
+        self._journal.refuse(what, None if frame is None else (frame.f_code, frame.f_lasti))
+
+    def _follow(self, value: Any, name: str) -> None:
+        never = type(value) in NEVER_CHANGE or issubclass(type(value), np.generic | np.dtype | np.ufunc | jax.Array)
+        if not never and id(value) not in self._met:
+            self._met[id(value)] = value
+            self._pending.append((value, name))
+
+    def _open_all(self) -> None:
+        while self._pending and self._journal.refused is None:
+            self._open(*self._pending.pop())
+
+    def _open(self, value: Any, name: str) -> None:
+        """Looks at what a value leads to."""
+        kind = type(value)
+        holds: list[Any] = []
+        if issubclass(type(value), FunctionType):
+            if ours(value):
+                return
+            self._met[id(value.__code__)] = value.__code__
+            for each in ("__code__", "__defaults__", "__kwdefaults__"):
+                if getattr(value, each) is not None:
+                    self._see(Place("attribute", value, each), name)
+            for cell, each in zip(value.__closure__ or (), value.__code__.co_freevars, strict=True):
+                self._see(Place("attribute", cell, "cell_contents"), each)
+        elif issubclass(type(value), MethodType):
+            holds = [value.__self__, value.__func__]
+        elif issubclass(type(value), types.BuiltinFunctionType):
+            holds = [value.__self__]
+        elif issubclass(type(value), partial):
+            holds = [value.func, value.args, value.keywords]
+        elif issubclass(type(value), property | staticmethod | classmethod):
+            holds = [getattr(value, each, None) for each in ("fget", "fset", "fdel", "__func__")]
+        elif issubclass(type(value), MEMORY):
+            self._see(Place("contents", value, bytes_of), name)
+        elif kind in (list, tuple, deque, dict):
+            if kind is not tuple:
+                self._see(Place("contents", value, list if kind is dict else len), name)
+            for key in list(value) if kind is dict else range(len(value)):
+                self._see(Place("item", value, key), name)
+                self._follow(key, name)
+        else:
+            contents = next((CONTENTS[each] for each in kind.__mro__ if each in CONTENTS), None)
+            if contents is not None:
+                self._see(Place("contents", value, contents), name)
+                holds = contents(value)
+            elif not issubclass(type(value), type | ModuleType | Tensor) and not ours(value):
+                self._places.add(("contents", id(value), id(type)))
+                self.seen.append(Seen(Place("contents", value, type), kind))
+        holds.append(own_of(value).get("__wrapped__"))
+        if issubclass(type(value), type) and kind is not type:
+            holds.append(kind)  # a class of classes of the user's
+        for each in holds:
+            self._check(each, "names", name)
+            self._follow(each, name)
+        self._objects.append((value, name))
+        self._look_up(value, self._names, name)
+
+    def _look_up(self, value: Any, names: set[str], led: str) -> None:
+        """Notes what `names` are in an object, class or module. No code of the user's runs."""
+        is_class, own = issubclass(type(value), type), own_of(value)
+        holder = value if is_class else type(value)
+        classes = [] if issubclass(type(value), BOUND) else [vars(each) for each in holder.__mro__ if not ours(each)]
+        if "__dict__" in names and (is_class or foreign(value)):
+            names = names - {"__dict__"}
+        called = holder is not type and any(map(ours, holder.__mro__))  # a `Function` of the user's, say
+        computed = "__dict__" in self._names and not foreign(value)
+        for each in classes:
+            if str(each.get("__module__", "builtins")).partition(".")[0] in LIBRARIES:
+                names = names.union([key for key in each if computed and inspect.ismemberdescriptor(each[key])])
+            elif computed or called:
+                names = names.union(each)
+            else:  # `__call__`, say, which is called without being named
+                names = names.union([key for key in each if key[:2] == "__" and type(each[key]) is FunctionType])
+        reads = any(isinstance(each.get("__getattribute__"), FunctionType) for each in classes)
+        if reads or any("__getattr__" in each for each in classes):
+            self._follow(own, led)
+        for name in sorted(names.intersection({*own}.union(*classes))):
+            found = next((each[name] for each in classes if name in each), MISSING)
+            kind = type(found)
+            if issubclass(type(value), Tensor) and name in own:
+                self._pinned.add(id(value))
+                if id(value) in self._given:
+                    self._refuse(f"takes a tensor with an attribute of the user's (`.{name}`): hand that over", name)
+            if name in own and not reads:
+                self._see(Place("attribute", value, name), name)
+            if found is MISSING or kind in IN_C or (is_class and kind in SLOTS):
+                continue
+            if kind is classmethod:
+                self._see(Place("method", holder, name), name)
+            elif kind is FunctionType and not (is_class or reads or name in own or name.startswith("__")):
+                self._see(Place("method", value, name), name)
+            elif kind in (FunctionType, property, staticmethod) or (name in own and not hasattr(kind, "__get__")):
+                self._see(Place("attribute", holder, name), name)
+            elif kind not in SLOTS and hasattr(kind, "__get__"):
+                self._see(Place("item", next(each for each in classes if name in each), name), name)
+            elif not reads:
+                self._see(Place("attribute", value, name), name)
 
 
-def _foreign(value: Any) -> bool:
-    """Whether it is no part of the user's program: a module, function, class or object of a library's."""
-    if type(value) in PLAIN or isinstance(value, Tensor | np.ndarray | list | tuple | dict | set | CellType | partial):
+def own_of(value: Any) -> dict[str, Any]:
+    """What an object or module has as its own, past any code of the user's."""
+    try:
+        return {} if issubclass(type(value), type) else object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def told(value: Any) -> str:
+    kind = value if type(value) in (type, types.BuiltinFunctionType) else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("None.")
+
+
+def package_of(value: Any) -> str:
+    """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
+    if issubclass(type(value), FunctionType):
+        variables = value.__globals__
+    elif issubclass(type(value), ModuleType):
+        variables = vars(value)
+    else:
+        module = (value if issubclass(type(value), type) else type(value)).__module__
+        variables = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
+    return _package(variables)
+
+
+def _package(variables: dict[str, Any]) -> str:
+    package = str(variables.get("__name__")).partition(".")[0]
+    if package.startswith("namedtuple_"):
+        return "collections"
+    return "" if package == "jaxvjp" and not in_house(variables.get("__file__") or HOUSE) else package
+
+
+def ours(value: Any) -> bool:
+    return package_of(value) in OURS
+
+
+def foreign(value: Any) -> bool:
+    """Whether nobody changes it by names that are computed: a module of a library, a tensor, an object of ours."""
+    package = package_of(value)
+    return (
+        issubclass(type(value), Tensor)
+        or package in OURS
+        or (issubclass(type(value), ModuleType) and package in LIBRARIES)
+    )
+
+
+def of_program(frame: Any) -> bool:
+    """Whether a function that runs is part of the user's program: the user's, or a library's that the user's called."""
+    if _package(frame.f_globals) in OURS:
         return False
-    if isinstance(value, BuiltinFunctionType):
-        return True
-    if isinstance(value, FunctionType):
-        return in_house(value.__code__.co_filename) or _of_library(value.__module__)
-    if isinstance(value, ModuleType):
-        return _of_library(value.__name__)
-    if isinstance(value, MethodType):
-        return _foreign(value.__func__)
-    return _of_library((value if isinstance(value, type) else type(value)).__module__)
+    while frame.f_back is not None and _package(frame.f_back.f_globals) not in OURS:
+        frame = frame.f_back
+    return _package(frame.f_globals) not in LIBRARIES
 
 
-def _of_library(module: str | None) -> bool:
-    if module is None or module.partition(".")[0] not in FOREIGN:
+def impure(value: Any) -> bool:
+    """Whether it is a function in C that may read what changes."""
+    if not issubclass(type(value), types.BuiltinFunctionType):
         return False
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return module.partition(".")[0] != "jaxvjp" or file is None or in_house(file)
+    owner = value.__self__
+    if not issubclass(type(owner), ModuleType | type | types.NoneType):
+        return opaque(owner) and not issubclass(type(owner), types.GeneratorType)
+    module = str(owner.__module__ if issubclass(type(owner), type) else value.__module__)
+    return (
+        module.partition(".")[0] not in (*PURE, "None") or value.__name__ in IMPURE or module.startswith("numpy.random")
+    )
+
+
+def opaque(value: Any) -> bool:
+    """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
+    kind = type(value)
+    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
+        return False
+    known = next((each for each in kind.__mro__ if each in READABLE), object)
+    slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())
+    references = (kind.__dictoffset__ > known.__dictoffset__) + (kind.__weakrefoffset__ > known.__weakrefoffset__)
+    return kind.__basicsize__ > known.__basicsize__ + 8 * (slots + references)
 
 
 def checks(seen: list[Seen], names: dict[str, Any]) -> Iterator[str]:
     """Expressions that are true where something is not as it is now; what they name goes into `names`."""
-    for number, (place, _, copy) in enumerate(seen):
+    for number, (place, _, asks) in enumerate(seen):
         now = place.read()
         names[f"container{number}"], names[f"key{number}"], names[f"seen{number}"] = *place[1:], now
         read = place.text(f"container{number}", f"key{number}")
         if type(now) in (int, str) or (type(now) is float and now != 0):
-            same = f"type({read}) is {type(now).__name__} and {read} == seen{number}"
-            yield f"({read} is not seen{number} and not ({same}))"
+            same_ = f"type({read}) is {type(now).__name__} and {read} == seen{number}"
+            yield f"({read} is not seen{number} and not ({same_}))"
+        elif type(now) in (list, Bytes) and place.kind == "contents":
+            names["alike"] = same
+            yield f"not alike({read}, seen{number})"
         else:
             yield f"{read} is not seen{number}"
-        if isinstance(copy, int | bytes | list):
-            names[f"copy{number}"], names["copied"] = copy, copied
-            yield f"{'len' if isinstance(copy, int) else 'copied'}(seen{number}) != copy{number}"
+        if asks is not None:
+            names["asked"], names[f"asked{number}"] = asked, asked(now)
+            yield f"asked(seen{number}) != asked{number}"

@@ -189,9 +189,11 @@ class Variant:
         self.tied = [
             (each.place, self._places[each.value])
             for each in self.seen
-            if isinstance(each.value, Tensor) and each.value in self._places
+            if issubclass(type(each.value), Tensor) and each.value in self._places
         ]
-        self.seen = [each for each in self.seen if not (isinstance(each.value, Tensor) and each.value in self._places)]
+        self.seen = [
+            each for each in self.seen if not (issubclass(type(each.value), Tensor) and each.value in self._places)
+        ]
 
     def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
         """For each storage from outside that was written a tensor that shows it, whole if there is one."""
