@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 import jaxvjp
 
@@ -72,7 +72,6 @@ torch.quantile(x, 0.4)
 """.strip().splitlines()
 
 
-@needs_torch
 @pytest.mark.parametrize("call", CALLS)
 def test_at_the_edges(call):
     def program(torch):
@@ -83,7 +82,6 @@ def test_at_the_edges(call):
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize("call", TIES)
 def test_gradients_at_ties_and_zeros(call):
     def program(torch):
@@ -116,7 +114,6 @@ def test_a_staged_step_reads_no_mask():
     assert [step(x, jaxvjp.tensor(mask)).item() for mask in ([True, False, True], [True, True, False])] == [4, 3]
 
 
-@needs_torch
 def test_out_in_memory_of_its_own():
     def program(torch):
         x = torch.tensor([2.0, 1.0, 0.0])
