@@ -23,8 +23,11 @@ def derived(torch, function, *leaves):
 
 @pytest.mark.parametrize("name", ["exp2", "sinc", "special.ndtr", "special.logit", "rad2deg", "erf"])
 def test_functions_of_one(name):
+    # The slope of logit at -0.0 is minus infinity, or infinity where torch's kernel is not vectorised.
+    numbers = [each for each in POLES if (name, str(each)) != ("special.logit", "-0.0")]
+
     def program(torch):
-        x = torch.tensor(POLES, dtype=torch.float64, requires_grad=True)
+        x = torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
         function = torch
         for part in name.split("."):
             function = getattr(function, part)
