@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import os
+from collections.abc import Callable, Generator, Iterator
 from itertools import count
 
 import jax
 import pytest
+from oracle import live
+from recording import COMMAND, VERSION, session
 
 import jaxvjp
 from jaxvjp.core.compilation import counters
@@ -42,3 +46,56 @@ def counted() -> Callable[[], tuple[int, int]]:
         return difference
 
     return since
+
+
+# What live torch gives is recorded (`recording.py`): by workers, whose reports carry it to who writes it.
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record", action="store_true", help="write down anew what live torch gives (tests/recorded)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    session.recording = config.getoption("record")
+    if session.recording and (live is None or live.__version__.partition("+")[0] != VERSION):
+        raise pytest.UsageError(f"{COMMAND}: here is {'no torch' if live is None else live.__version__}")
+
+
+def pytest_report_header() -> str:
+    if live is None:
+        return f"torch: not installed; what torch {VERSION} gave is recorded"
+    compared = "compared" if live.__version__.partition("+")[0] == VERSION else "NOT compared"
+    return f"torch: {live.__version__}; what is recorded of {VERSION} is {compared} with it"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    session.collected = {each.nodeid for each in items}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    session.begin(item.nodeid)
+    try:
+        yield
+        session.end()
+    except BaseException:
+        session.new += session.known[len(session.new) :]  # what follows in a test that failed is known from before
+        raise
+    finally:
+        if session.recording:
+            item.user_properties.append(("torch", json.dumps(session.new)))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if session.recording and report.when == "call":
+        for name, outcomes in report.user_properties:
+            if name == "torch":
+                session.gather(report.nodeid, json.loads(outcomes))
+            elif name == "gone":
+                session.gather(outcomes, [])
+
+
+def pytest_sessionfinish() -> None:
+    if session.recording and not os.environ.get("PYTEST_XDIST_WORKER"):
+        session.finish()

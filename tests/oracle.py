@@ -1,7 +1,8 @@
-"""One program, run under live torch and under jaxvjp, and everything it gives compared.
+"""One program, run under jaxvjp and under torch, and everything it gives compared.
 
 A program is a function of the module that plays torch. What it returns (tensors, Python values, tuples, lists and
-dicts of them) or raises (class and first sentence) has to be the same under both.
+dicts of them) or raises (class and first sentence) has to be the same under both. What it gives under live torch is
+recorded (`recording.py`), so that torch need not be installed; where it is, live torch has to give what is recorded.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
 from jaxvjp.core.graph import Node
@@ -24,7 +26,8 @@ try:
 except ImportError:
     live = None
 
-needs_torch = pytest.mark.skipif(live is None, reason="torch is not installed: pip install 'jaxvjp[compare]'")
+needs_torch = pytest.mark.skipif(live is None, reason="what live torch itself does here: pip install 'jaxvjp[compare]'")
+"""For tests of what crosses to torch and back, or runs it; what can be said as a program is recorded instead."""
 
 Program = Callable[[Any], Any]
 
@@ -35,17 +38,37 @@ class Outcome:
     def __init__(self, program: Program, module: Any) -> None:
         self.value: Any = None
         self.error: Exception | None = None
+        self.raised: tuple[str, str] | None = None
+        """The error's class and first sentence: what torch says; jaxvjp goes on with what to write instead."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 self.value = plain(program(module))
             except Exception as error:
-                self.error = error
+                kind = type(error)
+                name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+                self.error, self.raised = error, (name, str(error).partition("\n")[0].rstrip(". "))
 
-    @property
-    def sentence(self) -> str:
-        """The first line of the error's text: what torch says; jaxvjp goes on with what to write instead."""
-        return str(self.error).partition("\n")[0].rstrip(". ")
+    @classmethod
+    def recorded(cls, line: Any) -> Outcome:
+        """What a program did once, under live torch."""
+        outcome = cls.__new__(cls)
+        raised = line.get("raises") if isinstance(line, dict) else None
+        outcome.value, outcome.error = (None if raised else decoded(line)), None
+        outcome.raised = tuple(raised) if raised else None
+        return outcome
+
+    def encoded(self) -> Any:
+        return {"raises": list(self.raised)} if self.raised else encoded(self.value)
+
+    def difference(self, other: Outcome, rtol: float, atol: float) -> str:
+        """What distinguishes the outcome from another, floats within tolerance; nothing where they are the same."""
+        if self.raised is not None or other.raised is not None:
+            return "" if self.raised == other.raised else f"{self}\n{other}"
+        return "" if same(self.value, other.value, rtol, atol) else f"{self}\n{other}"
+
+    def __repr__(self) -> str:
+        return f"returns {self.value}" if self.raised is None else "raises {}: {}".format(*self.raised)
 
 
 def plain(value: Any) -> Any:
@@ -74,17 +97,39 @@ def same(a: Any, b: Any, rtol: float = 2e-6, atol: float = 1e-6) -> bool:
     return type(a) is type(b) and a == b
 
 
-def agree(program: Program, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
-    """Runs `program` under both and asserts that they agree; returns what happened under jaxvjp."""
-    expected, given = Outcome(program, live), Outcome(program, jaxvjp)
-    if expected.error is not None or given.error is not None:
-        assert given.error is not None, f"torch raises {expected.error!r}, jaxvjp returns {given.value}"
-        if expected.error is None:
-            raise given.error
-        assert type(given.error) is type(expected.error), f"{expected.error!r} and {given.error!r}"
-        assert given.sentence == expected.sentence
-    else:
-        assert same(given.value, expected.value, rtol, atol), f"torch {expected.value}\njaxvjp {given.value}"
+def theirs(program: Program, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
+    """What torch makes of a program: what is recorded of it and, where torch is installed, what live torch gives; the
+    two have to agree."""
+    line = session.next()
+    if live is None and line == ():
+        raise session.lacking("nothing is recorded, and torch is not installed")
+    known = None if line == () else Outcome.recorded(line)
+    if live is None:
+        return known
+    outcome = Outcome(program, live)
+    stale = "nothing is recorded" if known is None else known.difference(outcome, rtol, atol)
+    if session.recording:
+        session.new.append(outcome.encoded() if stale else line)
+    elif stale and live.__version__.partition("+")[0] == VERSION:
+        raise session.lacking(f"the record is not what live torch gives: {stale}")
+    return outcome
+
+
+def agree(program: Program, rtol: float = 2e-6, atol: float = 1e-6, recorded: bool = True) -> Outcome:
+    """Runs `program` under jaxvjp and asserts that torch agrees; returns what happened under jaxvjp.
+
+    What is not `recorded` needs live torch: programs that are others each time.
+    """
+    expected = theirs(program, rtol, atol) if recorded else Outcome(program, live)
+    return compare(Outcome(program, jaxvjp), expected, rtol, atol)
+
+
+def compare(given: Outcome, expected: Outcome, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
+    """Asserts that what happened under jaxvjp is what torch makes of it, and returns it."""
+    if given.error is not None and expected.raised is None:
+        raise given.error
+    difference = expected.difference(given, rtol, atol)
+    assert not difference, f"torch, and then jaxvjp:\n{difference}"
     return given
 
 
@@ -103,7 +148,6 @@ def programs_of(module: dict[str, Any], *others: Any) -> list[Program]:
 def agreement_of(programs: list[Program]) -> Callable[..., None]:
     """A test that runs each program under both: `test_agrees_with_torch = agreement_of(PROGRAMS)`."""
 
-    @needs_torch
     @pytest.mark.parametrize("function", programs, ids=lambda function: function.__name__)
     def test_agrees_with_torch(function: Program) -> None:
         agree(function)

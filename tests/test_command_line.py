@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from oracle import needs_torch
 
 from jaxvjp import lessons, terminal
 from jaxvjp.__main__ import main
@@ -63,6 +64,7 @@ def test_as_a_process_elsewhere(tmp_path):
     assert "agree" in done.stdout
 
 
+@needs_torch
 def test_the_report_runs_the_ops_named(capsys):
     pytest.importorskip("expecttest")
     assert report.main(["masked.argm", "fft.*shift"]) == 0
@@ -71,6 +73,7 @@ def test_the_report_runs_the_ops_named(capsys):
     assert "Like it: masked.argmax" in capsys.readouterr().out
 
 
+@needs_torch
 def test_the_report_gathers_what_processes_find(monkeypatch, capsys):
     pytest.importorskip("expecttest")
     monkeypatch.setattr(report, "WORTH_A_PROCESS", 1)

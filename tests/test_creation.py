@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 from jaxvjp import dtypes
 
@@ -70,19 +70,16 @@ def said(line):
     return program
 
 
-@needs_torch
 @pytest.mark.parametrize("line", lines(MADE))
 def test_made_as_torch_makes_it(line):
     assert agree(said(line)).error is None
 
 
-@needs_torch
 @pytest.mark.parametrize("line", [*lines(REFUSED), *lines(ASKED)])
 def test_said_as_torch_says_it(line):
     agree(said(line))
 
 
-@needs_torch
 def test_what_can_be_cast():
     def program(torch):
         own = [getattr(torch, each.name) for each in dtypes.ALL]
@@ -91,7 +88,6 @@ def test_what_can_be_cast():
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize("other", [each.name for each in dtypes.ALL])
 def test_result_types_of_all_pairs(other):
     def program(torch):

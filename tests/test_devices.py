@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
-from tests.oracle import agree, agreement_of, needs_torch, programs_of
 
 
 def naming_a_device(torch):
@@ -74,7 +74,6 @@ def cuda_is_asked_for_first(torch):
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
-@needs_torch
 @pytest.mark.parametrize(
     "expression",
     [

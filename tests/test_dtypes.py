@@ -7,7 +7,7 @@ import itertools
 import pickle
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 import jaxvjp
 from jaxvjp import dtypes
@@ -15,13 +15,11 @@ from jaxvjp import dtypes
 NAMES = [each.name for each in dtypes.ALL]
 
 
-@needs_torch
 @pytest.mark.parametrize("names", list(itertools.combinations_with_replacement(NAMES, 2)), ids="-".join)
 def test_promotion_of_pairs(names):
     agree(lambda torch: repr(torch.promote_types(*[getattr(torch, name) for name in names])))
 
 
-@needs_torch
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("other", ["True", "2", "2.5", "1j", "zero_dim", "vector", "double"])
 def test_promotion_by_operations(name, other):
@@ -58,7 +56,6 @@ OPERATIONS = {
 }
 
 
-@needs_torch
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("name", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
 def test_types_and_refusals_of_every_pair(operation, name):
@@ -80,7 +77,6 @@ def test_types_and_refusals_of_every_pair(operation, name):
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize(
     "line",
     [
@@ -102,7 +98,6 @@ def test_numbers_that_do_not_fit(line):
     agree(lambda torch: eval(line, {"torch": torch}))
 
 
-@needs_torch
 @pytest.mark.parametrize("name", NAMES)
 def test_attributes_and_creation(name):
     def program(torch):
@@ -114,7 +109,6 @@ def test_attributes_and_creation(name):
     agree(program)
 
 
-@needs_torch
 def test_conversions():
     def program(torch):
         x = torch.tensor([1.7, -2.7], requires_grad=True)
@@ -125,7 +119,6 @@ def test_conversions():
     agree(program)
 
 
-@needs_torch
 def test_the_default_dtype():
     def program(torch):
         torch.set_default_dtype(torch.float64)
@@ -164,7 +157,6 @@ torch.masked.var(i); torch.scalar_tensor(2); torch.tensor(1.5) * i; torch.heavis
 """
 
 
-@needs_torch
 def test_calls_that_were_remembered_follow_the_default_dtype():
     lines = [each.strip() for each in DEPENDING.replace("\n", ";").split(";") if each.strip()]
     calls = [eval(f"lambda torch, i, x: {line}") for line in lines]

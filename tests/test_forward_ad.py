@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 import jaxvjp
 from jaxvjp.core.compilation import counters
@@ -308,14 +308,12 @@ def as_a_decorator(torch):
 PROGRAMS += [after_the_level, entered_and_left_by_hand, as_a_decorator]
 
 
-@needs_torch
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     given = agree(function)
     assert given.error is None
 
 
-@needs_torch
 @pytest.mark.parametrize("function", ERRORS, ids=lambda function: function.__name__)
 def test_refuses_as_torch_does(function):
     given = agree(function)
@@ -361,7 +359,6 @@ def test_a_tangent_of_another_dtype_is_refused():
         fw.make_dual(jaxvjp.ones(2), jaxvjp.ones(2, dtype=jaxvjp.float64))
 
 
-@needs_torch
 def test_the_tangent_unpacked_is_the_one_given():
     def program(torch):
         ad = torch.autograd.forward_ad

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 import jaxvjp
 from jaxvjp.core.compilation import counters
@@ -377,14 +377,12 @@ REFUSED = {
 }
 
 
-@needs_torch
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_agrees_with_torch(function):
     given = agree(function, rtol=5e-6)
     assert given.error is None
 
 
-@needs_torch
 @pytest.mark.parametrize("name", REFUSED)
 def test_refuses_as_torch_does(name):
     given = agree(lambda torch: REFUSED[name](torch, torch.autograd.functional, vector(torch)))

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from functions import leaf, module
-from oracle import agree, agreement_of, needs_torch, programs_of
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
 
@@ -363,7 +363,6 @@ a.__rsub__(2); a.__radd__(2); a.__rmul__(2); a.__rpow__(2); torch.nn.functional.
 """
 
 
-@needs_torch
 @pytest.mark.parametrize("line", [each.strip() for each in NUMBERS.replace("\n", ";").split(";") if each.strip()])
 def test_operands_that_torch_has_gradients_for(line):
     def program(torch):
@@ -380,7 +379,6 @@ def test_operands_that_torch_has_gradients_for(line):
     agree(program)
 
 
-@needs_torch
 def test_a_hook_sees_what_next_functions_has():
     def program(torch):
         seen = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, live, needs_torch
+from oracle import agree, live
 
 import jaxvjp
 
@@ -72,7 +72,6 @@ torch.quantile(x, 0.4)
 """.strip().splitlines()
 
 
-@needs_torch
 @pytest.mark.parametrize("call", CALLS)
 def test_at_the_edges(call):
     def program(torch):
@@ -83,7 +82,6 @@ def test_at_the_edges(call):
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize("call", TIES)
 def test_gradients_at_ties_and_zeros(call):
     def program(torch):
@@ -116,7 +114,6 @@ def test_a_staged_step_reads_no_mask():
     assert [step(x, jaxvjp.tensor(mask)).item() for mask in ([True, False, True], [True, True, False])] == [4, 3]
 
 
-@needs_torch
 def test_out_in_memory_of_its_own():
     def program(torch):
         x = torch.tensor([2.0, 1.0, 0.0])
@@ -191,7 +188,6 @@ x[0] = row[None, None]
 """.strip().splitlines()
 
 
-@needs_torch
 @pytest.mark.parametrize("write", WRITES)
 def test_what_a_mask_writes(write):
     def program(torch):
@@ -216,7 +212,6 @@ def test_what_a_mask_writes(write):
 NARROW = "x[m] = 300", "x[m] = -3", "x[m] = 2.7", "x[m] = torch.tensor(2.7)", "x[m] = True", "x[m] = 1e10", "x[0] = 300"
 
 
-@needs_torch
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "bool", "float16", "complex64"])
 @pytest.mark.parametrize("write", NARROW)
 def test_a_mask_writes_what_the_type_holds(write, dtype):
@@ -228,7 +223,6 @@ def test_a_mask_writes_what_the_type_holds(write, dtype):
     agree(program)
 
 
-@needs_torch
 def test_a_leaf_is_not_written_nor_a_mask_behind_the_graph():
     def of_a_leaf(torch):
         x = torch.zeros(3, requires_grad=True)
@@ -251,7 +245,6 @@ def test_a_leaf_is_not_written_nor_a_mask_behind_the_graph():
         afterwards(jaxvjp)
 
 
-@needs_torch
 @pytest.mark.parametrize("key", ["True", "False", "True, True", "0, True", "slice(None), torch.tensor(False)"])
 def test_one_truth_value_reads_all_or_nothing(key):
     agree(lambda torch: torch.arange(6.0).reshape(2, 3)[eval(key, {"torch": torch})])
@@ -290,7 +283,6 @@ def test_one_program_writes_under_every_mask(counted):
     assert dispatches <= 4 * 2
 
 
-@needs_torch
 def test_a_mask_is_written_through_inside_transforms():
     x, masks = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[True, False, True], [False, True, False]]
 

@@ -55,13 +55,11 @@ EXPRESSIONS = [
 ]
 
 
-@needs_torch
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_prints_as_torch(expression):
     agree(lambda torch: repr(eval(expression, {"torch": torch})))
 
 
-@needs_torch
 def test_formats_as_torch():
     agree(
         lambda torch: f"{torch.tensor(3.14159):.2f} {torch.tensor([1.0, 2.0])} {torch.tensor(2)} {torch.ones(2, 2)!s}"
@@ -119,24 +117,41 @@ def tensors(draw):
     return dtype, array, draw(st.integers(0, 2)) if array.dtype.kind in "fc" else 0
 
 
+def printed(torch, dtype, array, graph, options):
+    torch.set_printoptions(**options)
+    try:
+        x = torch.tensor(array, dtype=getattr(torch, dtype), requires_grad=graph > 0)
+        return repr(x.clone() if graph > 1 else x)
+    finally:
+        torch.set_printoptions(profile="default")
+
+
 @needs_torch
 @settings(max_examples=2000, deadline=None)
 @given(tensors(), OPTIONS)
 def test_random_tensors_print_as_torch(tensor, options):
-    dtype, array, graph = tensor
-
-    def program(torch):
-        torch.set_printoptions(**options)
-        try:
-            x = torch.tensor(array, dtype=getattr(torch, dtype), requires_grad=graph > 0)
-            return repr(x.clone() if graph > 1 else x)
-        finally:
-            torch.set_printoptions(profile="default")
-
-    agree(program)
+    agree(lambda torch: printed(torch, *tensor, options), recorded=False)
 
 
-@needs_torch
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_tensors_print_as_torch(dtype):
+    """Some such, the same each time."""
+    numbers = np.random.RandomState(0)
+    profiles = ["default", "short", "full"]
+    for place, size in enumerate((10.0 ** numbers.randint(-9, 9, 24)).tolist()):
+        array = np.array(numbers.standard_normal([(), (3,), (2, 5), (1, 0, 2), (2, 2, 3), (40,)][place % 6]) * size)
+        array[array > 1.5 * size] = [np.inf, np.nan, -0.0][place % 3]
+        if "complex" in dtype:
+            array = array * (1 - 0.5j)
+        elif "float" not in dtype:
+            array = np.nan_to_num(array, posinf=0).clip(-100, 100).astype(dtype)
+        options = {"precision": place % 7, "linewidth": 30 + place, "threshold": 30, "edgeitems": place % 4}
+        options |= {"sci_mode": bool(place % 4)} if place % 5 == 4 else {"profile": profiles[place % 3]}
+        graph = place % 3 if array.dtype.kind in "fc" else 0
+        arguments = dtype, array, graph, options if place % 2 else {}
+        agree(lambda torch, arguments=arguments: printed(torch, *arguments))
+
+
 def test_options_stay_until_set_again_but_for_the_notation():
     def program(torch):
         x, texts = torch.tensor([0.123456, 2000.0]), []

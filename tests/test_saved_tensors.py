@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, agreement_of, needs_torch, programs_of
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
 
@@ -25,7 +25,6 @@ def variables(torch):
     }
 
 
-@needs_torch
 @pytest.mark.parametrize("recorded", RECORDED)
 def test_what_is_packed_and_unpacked(recorded):
     def program(torch):

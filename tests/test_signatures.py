@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from oracle import agree, agreement_of, live, needs_torch, programs_of
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
 
@@ -47,13 +47,11 @@ def call(line):
     return program
 
 
-@needs_torch
 @pytest.mark.parametrize("line", lines(CALLS))
 def test_the_call_is_torchs(line):
     assert agree(call(line)).error is None
 
 
-@needs_torch
 @pytest.mark.parametrize("line", lines(MISTAKES))
 def test_the_error_is_torchs(line):
     assert agree(call(line)).error is not None
@@ -103,23 +101,19 @@ def out_of_a_view(torch):
 test_out_agrees_with_torch = agreement_of(programs_of(globals(), lines, call))
 
 
-@needs_torch
 def test_out_is_resized_with_torchs_warning():
-    told = []
-    for torch in (live, jaxvjp):
+    def program(torch):
         out = torch.zeros(3)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             torch.exp(torch.tensor([0.0, 0.0]), out=out)
-        assert out.tolist() == [1.0, 1.0]
-        told.append(str(caught[0].message).partition(" (Triggered")[0])
-    assert told[0].partition(".")[0] == told[1].partition(".")[0]
+        return out, str(caught[0].message).partition(".")[0]
+
+    assert agree(program).value[0][-1] == [1.0, 1.0]
 
 
-@needs_torch
 def test_a_named_tuple_prints_as_torchs():
-    shown = [repr(torch.max(torch.tensor([[1.0, 3.0]]), 1)) for torch in (live, jaxvjp)]
-    assert shown[0] == shown[1]
+    agree(lambda torch: repr(torch.max(torch.tensor([[1.0, 3.0]]), 1)))
 
 
 def test_integer_results_require_no_gradient():

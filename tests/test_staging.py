@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from oracle import agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.core.versions import next_serial
 from jaxvjp.staging.warm import cold
-from tests.oracle import agreement_of, programs_of
 
 
 def staged(torch, step, **options):

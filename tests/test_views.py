@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 import jaxvjp
 
@@ -58,7 +58,6 @@ IN_PLACE = [
 ]
 
 
-@needs_torch
 @pytest.mark.parametrize("change", ["part.mul_(3)", "part[0] = leaf[0, 0] * 2", "x.mul_(part.sum())"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_shares_its_storage_in_both_directions(view, change):
@@ -74,7 +73,6 @@ def test_a_view_shares_its_storage_in_both_directions(view, change):
     agree(program, 1e-5, 1e-5)
 
 
-@needs_torch
 @pytest.mark.parametrize("call", IN_PLACE)
 def test_a_tensor_changes_its_shape_or_part_of_it_in_place(call):
     def program(torch):
@@ -87,7 +85,6 @@ def test_a_tensor_changes_its_shape_or_part_of_it_in_place(call):
     agree(program, 1e-5, 1e-5)
 
 
-@needs_torch
 def test_what_as_strided_shows_beyond_its_view_has_no_gradient_there():
     def program(torch):
         leaf = torch.tensor(DATA, requires_grad=True)
@@ -106,7 +103,6 @@ def test_a_shape_does_not_change_under_another_tensor():
     assert (x.shape, row.shape) == ((2, 3), (3,))
 
 
-@needs_torch
 @pytest.mark.parametrize("transform", ["jvp", "vmap"])
 def test_views_inside_of_transforms(transform):
     def program(torch):

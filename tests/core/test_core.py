@@ -9,13 +9,13 @@ import weakref
 import jax
 import numpy as np
 import pytest
+from oracle import live_nodes
 
 import jaxvjp
 from jaxvjp.application import FLUSH
 from jaxvjp.core import compilation, program, pullback, record, transforms
 from jaxvjp.core.graph import Node, reachable
 from jaxvjp.core.program import freeze, replay, runs
-from tests.oracle import live_nodes
 
 
 def frozen(tensor):

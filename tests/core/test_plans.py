@@ -8,6 +8,7 @@ from weakref import ref
 import jax
 import numpy as np
 import pytest
+from oracle import agreement_of, live_nodes, programs_of
 
 import jaxvjp
 from jaxvjp import calls, dtypes
@@ -16,7 +17,6 @@ from jaxvjp.core import compilation, created, plan, walks
 from jaxvjp.core.evaluation import evaluate
 from jaxvjp.core.record import known
 from jaxvjp.ops.op import Aval
-from tests.oracle import agreement_of, live_nodes, programs_of
 
 
 def leaf(*numbers):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracle import agree, agreement_of, plain, programs_of, same
 
 import jaxvjp
 from jaxvjp.core import compilation, engine, evaluation, program, walks
 from jaxvjp.core.loop import Loop, looped
-from tests.oracle import agree, agreement_of, plain, programs_of, same
 
 PIECE = 12
 """As many operations are a piece here, so that graphs of some hundred operations are long."""

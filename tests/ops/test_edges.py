@@ -7,7 +7,7 @@ from itertools import product
 from math import inf, nan
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 POLES = [-inf, -3.0, -2.5, -1.0, -1e-30, -0.0, 0.0, 1e-30, 0.004, 0.5, 1.0, 100.0, inf, nan]
 """None of them is so near to a pole that torch's own formula is off: its slope of `digamma` at -1.0 is just large."""
@@ -21,11 +21,13 @@ def derived(torch, function, *leaves):
     return result, torch.autograd.grad(result, leaves, torch.ones_like(result))
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["exp2", "sinc", "special.ndtr", "special.logit", "rad2deg", "erf"])
 def test_functions_of_one(name):
+    # The slope of logit at -0.0 is minus infinity, or infinity where torch's kernel is not vectorised.
+    numbers = [each for each in POLES if (name, str(each)) != ("special.logit", "-0.0")]
+
     def program(torch):
-        x = torch.tensor(POLES, dtype=torch.float64, requires_grad=True)
+        x = torch.tensor(numbers, dtype=torch.float64, requires_grad=True)
         function = torch
         for part in name.split("."):
             function = getattr(function, part)
@@ -34,7 +36,6 @@ def test_functions_of_one(name):
     agree(program, 1e-9, 1e-9)
 
 
-@needs_torch
 def test_poles_of_the_gamma_functions():
     def program(torch):
         x = torch.tensor([-inf, -2.0, -1.5, -0.0, 0.0, 0.5, 30.0], dtype=torch.float64, requires_grad=True)
@@ -48,7 +49,6 @@ def test_poles_of_the_gamma_functions():
     agree(program, 1e-6, 1e-6)
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["maximum", "minimum", "hypot", "logaddexp", "logaddexp2", "remainder", "fmod"])
 def test_functions_of_two(name):
     def program(torch):
@@ -61,7 +61,6 @@ def test_functions_of_two(name):
     agree(program, 1e-5, 1e-6)
 
 
-@needs_torch
 def test_a_quotient_of_equals_is_one():
     """Where the divisor is repeated, XLA would multiply by its reciprocal: 5.125 * (1 / 5.125) is less than 1."""
 
@@ -75,7 +74,6 @@ def test_a_quotient_of_equals_is_one():
     agree(program, 0.0, 0.0)
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["acosh", "acos", "asin", "sqrt", "exp2"])
 def test_cuts_of_the_complex_plane(name):
     def program(torch):
@@ -86,7 +84,6 @@ def test_cuts_of_the_complex_plane(name):
     agree(program, 1e-9, 1e-9)
 
 
-@needs_torch
 def test_extremes_that_are_not_finite_share_the_gradient():
     def program(torch):
         results = []
@@ -104,7 +101,6 @@ EXPONENTS = [[2.0, 3, 0], [inf, 3, 4], [2, inf, 0], [inf, inf, -inf], [-inf, -in
 NUMBERS = [*EXPONENTS, [2.0, nan, 0], [1, nan, nan], [0, 0, 0], [3, 0.1, 0]]
 
 
-@needs_torch
 @pytest.mark.parametrize(
     ("rows", "line"),
     [
@@ -133,7 +129,6 @@ def test_slopes_among_zeros_infinities_and_nan(rows, line):
     agree(program, 1e-9, 1e-9)
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["prod", "cumprod"])
 def test_curvatures_of_products(name):
     def program(torch):
@@ -147,7 +142,6 @@ def test_curvatures_of_products(name):
     agree(program, 1e-9, 1e-9)
 
 
-@needs_torch
 def test_integers():
     def program(torch):
         x, small = torch.tensor([-3, -1, 0, 1, 2, 7]), torch.tensor([250, 3], dtype=torch.uint8)
@@ -180,7 +174,6 @@ def test_integers():
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize(
     "line",
     [
@@ -213,7 +206,6 @@ i.bitwise_and_(x); operator.iand(i, 1.5); operator.ilshift(i, x); i.gcd_(x); ~x;
 """
 
 
-@needs_torch
 @pytest.mark.parametrize("line", [each.strip() for each in REFUSED.replace("\n", ";").split(";") if each.strip()])
 def test_refused(line):
     def program(torch):
@@ -223,7 +215,6 @@ def test_refused(line):
     assert agree(program).error is not None
 
 
-@needs_torch
 def test_a_weight_of_another_type():
     """A tensor without dimensions is promoted like any other operand."""
 
@@ -244,7 +235,6 @@ def test_a_weight_of_another_type():
     agree(program)
 
 
-@needs_torch
 def test_zero_divides_nothing_and_what_is_no_integer():
     def program(torch):
         x, none = torch.tensor([3, 4]), torch.tensor([], dtype=torch.int64)
@@ -253,7 +243,6 @@ def test_zero_divides_nothing_and_what_is_no_integer():
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
 def test_norms_of_nothing(shape):
     for order, dim in product([inf, -inf, -1.5, 2, 3], [None, (), 0, -2, (0, -1)]):
@@ -271,7 +260,6 @@ def test_norms_of_nothing(shape):
         agree(program)
 
 
-@needs_torch
 def test_nothing():
     def program(torch):
         none = torch.ones(3, 0)
@@ -294,7 +282,6 @@ def test_nothing():
     agree(program)
 
 
-@needs_torch
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
 def test_sixteen_bits_are_summed_up_in_more(name):
     """A sum of ones in bfloat16 never gets beyond 256; torch's kernels sum up in float32 and round once."""

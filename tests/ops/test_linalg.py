@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
+from oracle import agree, live
 
 import jaxvjp
 
-torch = pytest.importorskip("torch")
 SINGULAR, INDEFINITE = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 2.0], [2.0, 4.0]]], [[1.0, 2.0], [2.0, 1.0]]
 REFUSED = {
     "inv": lambda m: m.linalg.inv(m.tensor(SINGULAR)),
@@ -21,17 +23,19 @@ REFUSED = {
 
 @pytest.mark.parametrize("program", REFUSED.values(), ids=REFUSED)
 def test_what_is_singular_is_refused_in_torchs_words(program):
-    with pytest.raises(torch.linalg.LinAlgError) as expected:
-        program(torch)
-    with pytest.raises(jaxvjp.linalg.LinAlgError) as given:
-        program(jaxvjp)
-    assert str(given.value).partition("\n")[0] == str(expected.value).partition("\n")[0]
+    def refused(torch):
+        with pytest.raises(torch.linalg.LinAlgError) as caught:
+            program(torch)
+        return str(caught.value).partition("\n")[0]
+
+    assert agree(refused).error is None
 
 
 def test_ex_tells_instead():
-    for module in (torch, jaxvjp):
-        assert module.linalg.inv_ex(module.tensor(SINGULAR)).info.tolist() == [0, 2]
-        assert module.linalg.cholesky_ex(module.tensor(INDEFINITE)).info.item() == 2
+    def program(torch):
+        return torch.linalg.inv_ex(torch.tensor(SINGULAR)).info, torch.linalg.cholesky_ex(torch.tensor(INDEFINITE)).info
+
+    assert [each[-1] for each in agree(program).value] == [[0, 2], 2]
 
 
 def test_inside_vmap_nobody_asks():
@@ -40,10 +44,7 @@ def test_inside_vmap_nobody_asks():
 
 @pytest.mark.parametrize("name", ["bartlett", "blackman", "hamming", "hann", "kaiser"])
 def test_windows(name):
-    for length in (0, 1, 2, 7, 8):
-        for periodic in (True, False):
-            theirs, ours = (getattr(each, f"{name}_window")(length, periodic) for each in (torch, jaxvjp))
-            assert ours.tolist() == pytest.approx(theirs.tolist(), abs=1e-6)
+    agree(lambda torch: [getattr(torch, f"{name}_window")(*each) for each in product((0, 1, 2, 7, 8), (True, False))])
 
 
 def test_the_precision_of_products_is_part_of_the_program():
@@ -78,5 +79,6 @@ def test_float32_is_not_further_from_float64_than_torchs(name):
             found.append([each.detach().numpy() for each in (result, *gradients)])
         return max(np.max(np.abs(a - b)) / np.max(np.abs(b)) for a, b in zip(*found, strict=True))
 
-    assert relative_error(jaxvjp) < max(1e-5, 2 * relative_error(torch))
     assert relative_error(jaxvjp) < 1e-4
+    if live is not None:  # whose rounding is another on another machine
+        assert relative_error(jaxvjp) < max(1e-5, 2 * relative_error(live))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf, nan
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 SEGMENTS = """
 torch.segment_reduce(x, 'sum', lengths=n); torch.segment_reduce(x, 'mean', lengths=n, initial=2)
@@ -49,7 +49,6 @@ def lines(text):
     return [each.strip() for each in text.replace("\n", ";").split(";") if each.strip()]
 
 
-@needs_torch
 @pytest.mark.parametrize("line", lines(SEGMENTS + HISTOGRAMS + POWERS))
 def test_agrees(line):
     def program(torch):

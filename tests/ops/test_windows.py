@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, needs_torch
+from oracle import agree
 
 WINDOWS = {
     **{name: {} for name in ("bartlett", "blackman", "cosine", "hamming", "hann", "nuttall")},
@@ -20,7 +20,6 @@ w.hann(4, dtype=torch.float16); w.nuttall(4, dtype=torch.int64); w.blackman(-1);
 """
 
 
-@needs_torch
 @pytest.mark.parametrize("name", WINDOWS)
 def test_every_length(name):
     def program(torch):
@@ -31,12 +30,10 @@ def test_every_length(name):
     agree(program, 1e-5, 1e-6)
 
 
-@needs_torch
 def test_a_center_of_ones_own():
     agree(lambda torch: torch.signal.windows.exponential(4, center=0.5, sym=False), 1e-5, 1e-6)
 
 
-@needs_torch
 @pytest.mark.parametrize("line", [each.strip() for each in REFUSED.replace("\n", ";").split(";") if each.strip()])
 def test_refused_in_torchs_words(line):
     outcome = agree(lambda torch: eval(line, {"torch": torch, "w": torch.signal.windows}))
