@@ -104,7 +104,7 @@ class Run:
     def tried(self, function: Callable[[Any], Any]) -> Any:
         """What it returns, or the class and first sentence of its error."""
         outcome = Outcome(function, self.module)
-        return outcome.value if outcome.error is None else Failure(type(outcome.error).__name__, outcome.sentence)
+        return outcome.value if outcome.raised is None else Failure(*outcome.raised)
 
     def execute(self, statement: Statement, code: Any) -> Any:
         nodes = list(ast.walk(ast.parse(statement.text)))
@@ -134,7 +134,7 @@ def laid_out_apart(text: str, theirs: Run, ours: Run) -> bool:
     return any(None not in pair and strides_taken(pair[0]) != strides_taken(pair[1]) for pair in pairs)
 
 
-BY_STRIDES = re.compile(r"as_strided|\.view\(")
+BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape")
 """What depends on strides, which are not compared of some variables."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
 
@@ -270,6 +270,8 @@ def disagreements(
             after = each.kind if program.compared == "statement" else f"a {program.compared}"
             try:
                 for sort, what, name, expected, given in differences(runs[1], runs[0], ignored):
+                    if WALK.search(each.text) and any(".data" in before.text for _, before in steps[: number - 1]):
+                        return  # torch mixes the values that were saved with those written (docs/autograd.md)
                     yield Disagreement(sort, what, after, f"{name} after {where}", expected, given)
                     if (attribute := name.partition(".")[2]) not in HARMLESS:
                         return

@@ -350,8 +350,8 @@ class Node:
         of."""
         node: Node | Number = self
         while isinstance(node, Node):
-            if node.versions is not None and node.versions.count > node.version:
-                return node
+            if node.versions is not None:
+                return node if node.versions.count > node.version else None
             if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
                 return None
             if not node.inputs:

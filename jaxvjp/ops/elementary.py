@@ -90,6 +90,20 @@ def _log_ndtr(input):
     return jnp.where(low, tail, jnp.log1p(-scipy.erfc(jnp.where(low, 0, input) * half) / 2))
 
 
+@jax.custom_jvp
+def tanh(input):
+    return jnp.tanh(input)
+
+
+@tanh.defjvp
+def _tanh_jvp(primals, tangents):
+    # By hand, for JAX's own rule is `g + g * t` with `g = dx * (1 - t)`. Next to -1 that cancels: by 1e-4 at -4.5, a
+    # fifth at -7.9, but not where the compiler makes one fused operation of it, so that programs disagree. This form
+    # is exact in each of them; `copysign(tanh(abs(x)), x)`, whose slope is, too, takes twice the time in a chain.
+    value = tanh(*primals)
+    return value, tangents[0] * ((1 - value) * (1 + value))
+
+
 def _entr(input):
     # The logarithm's slope also where the value is none of it; at 0 that of a root, which is infinite, too.
     zero, infinite = input == 0, jnp.isposinf(input)
@@ -180,7 +194,7 @@ ELEMENTARY = {
     "atan": Line(jnp.arctan, "The angle in radians whose tangent is `input`.", aliases="arctan"),
     "sinh": Line(jnp.sinh, "The hyperbolic sine."),
     "cosh": Line(jnp.cosh, "The hyperbolic cosine."),
-    "tanh": Line(jnp.tanh, "The hyperbolic tangent.", "result", aliases="nn.functional.tanh"),
+    "tanh": Line(tanh, "The hyperbolic tangent.", "result", aliases="nn.functional.tanh"),
     "asinh": Line(jnp.arcsinh, "The number whose hyperbolic sine is `input`.", aliases="arcsinh"),
     "acosh": Line(_on_both_sides(_acosh), "The number whose hyperbolic cosine is `input`.", aliases="arccosh"),
     "atanh": Line(jnp.arctanh, "The number whose hyperbolic tangent is `input`.", aliases="arctanh"),

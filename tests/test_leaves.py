@@ -1,0 +1,390 @@
+"""Leaves stay leaves, whoever writes their storage, and keep their hooks: the same under torch and under jaxvjp.
+
+`docs/storage.md` has the model; each program is one of its sentences, run round after round as a training loop runs.
+"""
+
+from __future__ import annotations
+
+import copy
+
+from oracle import agreement_of, live_nodes, programs_of
+
+import jaxvjp
+
+
+def trained(torch, w, rounds=4):
+    losses = []
+    for _ in range(rounds):
+        loss = ((w - 1) ** 2).sum()
+        loss.backward()
+        with torch.no_grad():
+            w -= 0.2 * w.grad
+        w.grad = None
+        losses.append(loss.item())
+    return losses, w.requires_grad, w.is_leaf, w._version
+
+
+VIEWS = {
+    "reshape": lambda x: x.reshape(3, 2),
+    "view": lambda x: x.view(6),
+    "t": lambda x: x.t(),
+    "slice": lambda x: x[:, 1:],
+    "chunk": lambda x: x.chunk(2)[0],
+    "unsqueeze": lambda x: x.unsqueeze(0),
+}
+
+
+def a_parameter_of_a_view_is_trained(torch):
+    x = torch.zeros(2, 3)
+    return trained(torch, torch.nn.Parameter(x.view(3, 2))), x
+
+
+def a_view_made_a_leaf_is_trained(torch):
+    found = {}
+    for name, view in VIEWS.items():
+        x = torch.zeros(2, 3)
+        found[name] = trained(torch, view(x).requires_grad_()), x, x._version
+    return found
+
+
+def a_detached_view_made_a_leaf_is_trained(torch):
+    found = {}
+    for name, view in VIEWS.items():
+        x = torch.zeros(2, 3)
+        found[name] = trained(torch, view(x).detach().requires_grad_()), x, x._version
+    return found
+
+
+def an_expanded_leaf_follows_what_it_repeats(torch):
+    x = torch.ones(3)
+    w = x.expand(2, 3).requires_grad_()
+    found = []
+    for _ in range(3):
+        w.sum().backward()
+        with torch.no_grad():
+            x -= 0.5 * w.grad[0]
+        found.append((w, w.is_leaf, w.grad))
+        w.grad = None
+    return found
+
+
+def a_leaf_over_what_is_written(torch):
+    x = torch.zeros(2, 3)
+    t = x.detach().requires_grad_()
+    x.add_(1)
+    (t * 2).sum().backward()
+    return t, t.is_leaf, t.grad, t._version
+
+
+def a_leaf_written_through_detach(torch):
+    a = torch.zeros(3).requires_grad_()
+    found = []
+    for number in range(3):
+        a.detach()[0] = 7.0 + number
+        (a * a).sum().backward()
+        found.append((a, a.grad.clone(), a.is_leaf, a._version))
+    return found
+
+
+def hooks_stay_with_the_leaf(torch):
+    seen = []
+
+    def clamped(grad):
+        seen.append(grad.tolist())
+        return grad.clamp(-1, 1)
+
+    w = torch.ones(3, requires_grad=True)
+    w.register_hook(clamped)
+    w.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.tolist()))
+    for number in range(4):
+        ((w * 10) ** 2).sum().backward()
+        if number % 2:
+            w.data -= 0.5 * w.grad
+        else:
+            w.detach().sub_(0.5 * w.grad)
+        w.grad = None
+    return seen, w
+
+
+def a_hook_registered_before_a_graph_of_old_contents(torch):
+    seen = []
+    w = torch.ones(2, requires_grad=True)
+    y = (w * 3).sum()
+    w.data -= 0.5
+    w.register_hook(lambda grad: seen.append(grad.tolist()))
+    y.backward()
+    return seen, w.grad
+
+
+def a_leaf_that_is_gone_has_its_hook_called_once(torch):
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda grad: seen.append(grad.tolist()))
+    y = (x * 2).sum()
+    with torch.no_grad():
+        x.mul_(3)
+    z = (x * 3).sum()
+    del x
+    (y + z).backward()
+    return seen
+
+
+def data_written_twice_reaches_every_alias(torch):
+    w = torch.zeros(4, requires_grad=True)
+    v, d = w.view(2, 2), w.detach()
+    found = []
+    for _ in range(3):
+        w.data -= 1.0
+        found.append((v.tolist(), d.tolist(), w.tolist(), w._version))
+    return found
+
+
+def data_of_another_tensor_is_shared_with_it(torch):
+    b = torch.arange(6.0)
+    w = torch.zeros(2, 3, requires_grad=True)
+    w.data = b.view(2, 3)
+    b[0] = 100.0
+    (w * w).sum().backward()
+    same = w.data_ptr() == b.data_ptr()
+    w.data = torch.arange(6.0).view(2, 3).t()
+    return w.grad, same, w, w.stride(), w.is_contiguous(), w._version
+
+
+def data_of_an_intermediate_leaves_its_graph(torch):
+    x = torch.ones(2, requires_grad=True)
+    t = x * 2
+    t.data = torch.full((2,), 5.0)
+    (t * t).sum().backward()
+    return t, t.is_leaf, x.grad
+
+
+def gradients_of_an_intermediate_behind_a_freed_view(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    a = x * 1
+    a.retain_grad()
+    seen = []
+    a.register_hook(lambda grad: seen.append(grad.tolist()))
+    v = a.mT
+    v.backward(torch.ones(3, 2))
+    return torch.autograd.grad(v.sum(), a, allow_unused=True), a.grad, seen
+
+
+def gradients_behind_a_view_whose_base_was_written_through_data(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    a = x * 1
+    v = a.mT
+    y = (v * 3).sum()
+    a.data.mul_(2)
+    of_view = torch.autograd.grad(y, v, retain_graph=True)
+    return of_view, torch.autograd.grad(y, a, retain_graph=True), torch.autograd.grad(v.sum(), a), v
+
+
+def a_step_with_hooks_after_a_write_reaches_the_leaf(torch):
+    a = torch.ones(3, 2, requires_grad=True)
+    b = a.tanh()
+    a.data = torch.zeros(3, 2)
+    seen = []
+    b.grad_fn.register_hook(lambda grad_inputs, grad_outputs: seen.append(grad_outputs[0].tolist()))
+    b.sum().backward()
+    return seen, a.grad is not None
+
+
+def what_an_in_place_operation_changed_is_said_after_a_look(torch):
+    x = torch.ones(3, requires_grad=True)
+    z = x * 2
+    y = z * z
+    z.tolist()
+    z.mul_(2)
+    z.tolist()
+    y.sum().backward()
+
+
+def a_saved_leaf_was_written(torch):
+    w = torch.ones(3, requires_grad=True)
+    y = (w * w).sum()
+    with torch.no_grad():
+        w.add_(1)
+    y.backward()
+
+
+def requires_grad_off_and_on_again(torch):
+    found = []
+    for again in (False, True):
+        x = torch.ones(2, requires_grad=True)
+        y = (x * 2).sum()
+        x.requires_grad_(False)
+        if again:
+            x.requires_grad_()
+        y.backward()
+        found.append(x.grad)
+    return found
+
+
+def a_view_without_a_record(torch):
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        v = w[1:]
+    before = v.requires_grad, v.is_leaf, v._is_view(), torch.autograd.grad((v * 2).sum(), w, allow_unused=True)
+    with torch.no_grad():
+        w.mul_(2)
+    return before, v.tolist(), v.requires_grad
+
+
+def a_view_without_a_record_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        v = w[1:]
+        w.mul_(2)
+    return v * 2
+
+
+def a_piece_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    with torch.no_grad():
+        w.mul_(2)
+    assert first.tolist() == [2.0, 2.0]
+    return first * 2
+
+
+def a_leaf_view_of_what_comes_to_be_computed(torch):
+    x = torch.zeros(3)
+    v = x[:2]
+    v.requires_grad_()
+    y = torch.ones(3, requires_grad=True)
+    x.mul_(y)
+    return x.requires_grad, v.is_leaf, v.requires_grad
+
+
+def a_view_of_a_leaf_view_is_not_written(torch):
+    torch.zeros(2, 3).view(3, 2).requires_grad_().t().add_(1)
+
+
+def set_shows_another_storage(torch):
+    x = torch.zeros(3)
+    v, y = x[1:], torch.arange(5.0)
+    x.set_(y)
+    y[0] = 9.0
+    w = torch.zeros(3, requires_grad=True)
+    with torch.no_grad():
+        w.set_(torch.ones(4))
+    return x, v, x._version, v._version, w, w.is_leaf, w._version
+
+
+def set_of_a_leaf_is_refused(torch):
+    torch.zeros(3, requires_grad=True).set_(torch.ones(3))
+
+
+def shapes_changed_in_place(torch):
+    x = torch.zeros(2, 3)
+    v = x.view(3, 2)
+    x.t_()
+    x[0, 1] = 5.0
+    p = torch.arange(6.0).view(2, 3).requires_grad_()
+    i = p * 1
+    j = i.view(3, 2)
+    i.t_()
+    i.mul_(2)
+    j.sum().backward()
+    return v, v._version, x.stride(), x.shape, p.grad, j
+
+
+def resized_within_the_storage(torch):
+    x = torch.arange(6.0)
+    v = x[1:]
+    x.resize_(3)
+    x[1] = 9.0
+    smaller = x.clone()
+    x.resize_(2, 2)
+    return smaller, v, x, x._version, torch.arange(6.0).resize_(8).untyped_storage().nbytes()
+
+
+def deep_copies_share_what_they_shared(torch):
+    whole = torch.arange(6.0)
+    a, b = copy.deepcopy([whole, whole[2:]])
+    a[2] = 50.0
+    turned = copy.deepcopy(torch.arange(6.0).view(2, 3).t().requires_grad_())
+    return b, whole, turned.stride(), turned.requires_grad, turned._is_view(), turned.untyped_storage().nbytes()
+
+
+def layouts(torch):
+    x = torch.arange(96.0).view(2, 3, 4, 4)
+    last = x.contiguous(memory_format=torch.channels_last)
+    turned = torch.arange(6.0).view(2, 3).t()
+    return (
+        (last.stride(), last.is_contiguous(), last.is_contiguous(memory_format=torch.channels_last), last),
+        (x.to(memory_format=torch.channels_last).stride(), last.contiguous().stride()),
+        (turned.clone().stride(), turned.clone(memory_format=torch.contiguous_format).stride()),
+        (x[1, 1].data_ptr() - x.data_ptr(), x[1, 1].untyped_storage().nbytes(), x.nbytes, x.is_set_to(x.view_as(x))),
+    )
+
+
+def a_clone_that_is_not_contiguous_has_no_view(torch):
+    return torch.arange(6.0).view(2, 3).t().clone().view(-1)
+
+
+PROGRAMS = programs_of(globals())
+test_agrees_with_torch = agreement_of(PROGRAMS)
+
+
+def test_detaching_in_a_loop_keeps_nothing():
+    w = jaxvjp.ones(3, requires_grad=True)
+
+    def detached_often():
+        for _ in range(50):
+            w.detach()
+        return live_nodes()
+
+    assert detached_often() == detached_often()
+
+
+def test_a_cycle_through_a_hook_is_collected():
+    def made():
+        x = jaxvjp.ones(3, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda grad: grad * y)
+        x.register_hook(lambda grad: grad * x)
+
+    made()
+    before = live_nodes()
+    for _ in range(20):
+        made()
+    assert live_nodes() <= before
+
+
+def test_a_staged_step_writes_data():
+    def step(torch, w, target):
+        ((w - target) ** 2).sum().backward()
+        w.data -= 0.1 * w.grad
+        w.grad = None
+
+    eager, staged = (jaxvjp.zeros(3, requires_grad=True) for _ in range(2))
+    jitted = jaxvjp.jit(lambda target: step(jaxvjp, staged, target))
+    seen = staged.view(3)
+    for number in range(24):
+        target = jaxvjp.tensor([1.0, 2.0, float(number)])
+        step(jaxvjp, eager, target)
+        jitted(target)
+        assert jaxvjp.allclose(staged, eager)
+        assert jaxvjp.allclose(seen, eager)
+        assert staged.is_leaf
+        assert staged._version == eager._version
+
+
+def test_a_staged_step_trains_a_leaf_that_is_a_view():
+    def step(w):
+        loss = ((w - 1) ** 2).sum()
+        loss.backward()
+        with jaxvjp.no_grad():
+            w -= 0.2 * w.grad
+        w.grad = None
+        return loss.detach()
+
+    x, y = jaxvjp.zeros(2, 3), jaxvjp.zeros(2, 3)
+    eager, staged = x.view(3, 2).requires_grad_(), jaxvjp.nn.Parameter(y.view(3, 2))
+    jitted = jaxvjp.jit(lambda: step(staged))
+    for _ in range(24):
+        assert jaxvjp.allclose(step(eager), jitted())
+        assert jaxvjp.allclose(x, y)
+        assert staged.is_leaf
+        assert staged.requires_grad
