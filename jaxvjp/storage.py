@@ -455,6 +455,8 @@ def _where_strides_allow(steps: Steps) -> bool:
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
     unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
+    if unrecorded:  # of examples and duals, and inside a transform, what is recorded is the transform's affair
+        unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
     if unrecorded and base._node.requires_grad and not node.requires_grad and node.aval.dtype.differentiable:
         node = variable_of(node)  # as its base, it says that it requires a gradient

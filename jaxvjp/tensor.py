@@ -163,9 +163,10 @@ class Tensor(Stored):
 
     @property
     def requires_grad(self) -> bool:
-        if self._unrecorded:  # it says what its base says
-            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable
-        return self._looked_at.requires_grad
+        node = self._looked_at
+        if self._unrecorded and (not node.requires_grad or (node.leaf is not None and node.leaf.lost)):
+            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
+        return node.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -44,6 +44,8 @@ def encoded(value: Any) -> Any:
         _, shape, dtype, requires_grad, elements = value
         array = np.array(elements, _held(name := dtype.removeprefix("torch."))).reshape(shape)
         return _array(name, array) | ({"requires_grad": True} if requires_grad else {})
+    if type(value) is tuple:  # the key of a dict
+        return {"tuple": [encoded(each) for each in value]}
     if type(value) is list:
         if len(value) > PACKED and all(type(each) is float for each in value):
             return {"list": _array("float64", np.array(value))}
@@ -61,6 +63,8 @@ def decoded(value: Any) -> Any:
     ((tag, held), *more) = value.items()
     if tag == "complex":
         return complex(*held)
+    if tag == "tuple":
+        return tuple(decoded(each) for each in held)
     if tag == "dict":
         return {decoded(key): decoded(each) for key, each in held}
     if tag == "list":

@@ -28,8 +28,9 @@ READING_ORDER = """
     core.places core.modes core.observers core.versions core.graph core.record core.program core.compilation
     core.loop core.history core.plan core.rolled core.evaluation core.promotion core.pullback core.engine core.walks
     core.created core.transforms core.transfer core
-    terminal printing size hooks publishing storage tensor trees application algebra conversion cuda levels splitting
-    views strides indexing parts signatures calls functions selection random creation windowing sampling properties
+    terminal printing size hooks publishing steps storage tensor trees application algebra conversion cuda levels
+    splitting views strides indexing parts signatures calls functions selection random creation memory windowing sampling
+    properties
     crossing
     histograms masked signal.windows signal
     autograd.variable linalg lowrank fft special
