@@ -29,8 +29,8 @@ READING_ORDER = """
     core.loop core.history core.plan core.rolled core.evaluation core.promotion core.pullback core.engine core.walks
     core.created core.transforms core.transfer core
     terminal printing size hooks publishing steps storage tensor trees application algebra conversion cuda levels
-    splitting views strides indexing parts signatures calls functions selection random creation memory windowing sampling
-    properties
+    splitting views strides indexing parts signatures calls functions selection random creation memory windowing
+    sampling properties
     crossing
     histograms masked signal.windows signal
     autograd.variable linalg lowrank fft special

@@ -28,6 +28,8 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     # torch's own are exact to but seven digits near their zeros; ours to twelve, as a test against SciPy's tells.
     **{f"special.{name}": {"float64": (1e-5, 2e-6)} for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
     "special.airy_ai": {"float64": (1e-5, 1e-5)},
+    # Sums of hundreds of products up to 81: where they cancel, torch's own are off by 2e-4, measured against float64.
+    "nn.functional.conv_transpose3d": {"float32": (1e-4, 3e-4)},
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
     # Where one weight of the softmax is 1, gradients of hundreds cancel: to nothing or to their last digits, as they
