@@ -178,7 +178,6 @@ CASES: dict[str, tuple[Call, ...]] = {
         call(VECTOR, MATRIX),
         call(VECTOR, [1.0, 2.0]),
     ),
-    "clone": UNARY,
     "mm": (
         call(MATRIX, [[1.0], [0.0], [-2.0]]),
         call(MATRIX, Empty((3, 0))),
