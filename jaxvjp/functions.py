@@ -18,7 +18,6 @@ from jaxvjp.core.promotion import converted
 from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
-from jaxvjp.ops.view import OVERLAPPING
 from jaxvjp.publishing import PUBLISHED, WRITING_OUT, names
 from jaxvjp.signatures import Signature, chosen
 from jaxvjp.tensor import NUMBERS, Tensor, wrap
@@ -217,8 +216,7 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
             f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
             "instead"
         )
-    if target.overlaps_itself():
-        raise RuntimeError(OVERLAPPING)
+    target.check_apart()
     # One that has to grow would run over the rest of its storage.
     grows = target.shape != result.shape
     if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):

@@ -184,9 +184,7 @@ class Stored(Holder):
         with recording(True):
             node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
             if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
-                node = variable_of(node)
-                node.leaf = Leaf(lost=True)
-                node = Step(alias, ()).read(node)
+                node = Step(alias, ()).read(_lost(node))
         node.retaken = len(self._steps)
         if old.special and old.retains:
             node.retains, old.retains = True, False
@@ -459,8 +457,7 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
     if unrecorded and base._node.requires_grad and not node.requires_grad and node.aval.dtype.differentiable:
-        node = variable_of(node)  # as its base, it says that it requires a gradient
-        node.leaf = Leaf(lost=True)
+        node = _lost(node)  # as its base, it says that it requires a gradient
     taken: Stored = holding(node, kind)
     taken._base_tensor = base
     taken._steps = source._steps + steps
@@ -473,6 +470,13 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     taken._storage = source.storage if source._storage is None else source._storage
     taken._seen = taken._storage.version
     return taken
+
+
+def _lost(node: Node) -> Node:
+    """A leaf with the value of `node` that requires a gradient, which reaches nobody."""
+    made = variable_of(node)
+    made.leaf = Leaf(lost=True)
+    return made
 
 
 def made_by(node: Node) -> Node:
