@@ -143,6 +143,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
             made.place(memo[id(self._storage)], self.path)
         made.versions.count = 1  # torch fills it by `set_`
+        made._count_for(made._node)
         made.__class__ = type(self)
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made

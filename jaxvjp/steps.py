@@ -59,8 +59,8 @@ class Step:
         step.signatures = self.signatures
         return step
 
-    def write(self, base: Node, new: Node) -> Node:
-        return record(put, (base, new, *self.operands), (self.operation, self.static))
+    def write(self, base: Node, new: Node, operation: Op = put) -> Node:
+        return record(operation, (base, new, *self.operands), (self.operation, self.static))
 
     def layout(self, array: Array) -> Array:
         """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
@@ -86,15 +86,15 @@ def read(node: Node, steps: Steps) -> Node:
     return node
 
 
-def put_back(whole: Node, steps: Steps, new: Node) -> Node:
-    """`whole` with `new` in the place of what `steps` lead to."""
+def put_back(whole: Node, steps: Steps, new: Node, operation: Op = put) -> Node:
+    """`whole` with `new` in the place of what `steps` lead to, by `put` or a row like it."""
     if any(step.operation is expand for step in steps) and has_layout(steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
         nodes.append(step.read(nodes[-1]))
     for step, outer in zip(reversed(steps), reversed(nodes), strict=True):
-        new = step.write(outer, new)
+        new = step.write(outer, new, operation)
     return new
 
 

@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.evaluation import heavy
-from jaxvjp.core.graph import Holder, Leaf, Node, hold, leaf_of
+from jaxvjp.core.evaluation import evaluate, heavy
+from jaxvjp.core.graph import Holder, Leaf, Node, hold, leaf_of, meant
 from jaxvjp.core.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.observers import Cleared, observers, tell
 from jaxvjp.core.places import Where
-from jaxvjp.core.record import detached, leaf, record, variable_of
+from jaxvjp.core.record import detached, known, leaf, record, variable_of
 from jaxvjp.core.versions import Versions
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
+from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view, placed
 from jaxvjp.steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
 
 UNRECORDED = (
@@ -136,16 +136,16 @@ class Stored(Holder):
         """Shows what another has written to the storage."""
         base, node = self._base_tensor, self._node
         recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
-        if not recorded or base.versions.count == self._counted or base._storage is not storage:
-            self._show(self._with_gradient(self._values()))
-        elif not self._marked:
+        anew = recorded and base.versions.count != self._counted
+        marked = anew and self._marked
+        if marked and grad_mode().enabled:
+            self.check_current()
+        if anew and not marked and base._storage is storage:
             self._take_anew(base)
-        else:  # it may be looked at, now and whenever it is asked for again
-            if grad_mode().enabled:
-                self.check_current()
+        else:
             self._show(self._with_gradient(self._values()))
-            return
-        self._seen = storage.version
+        if not marked:  # which is looked into whenever it is asked for
+            self._seen = storage.version
 
     @property
     def _marked(self) -> bool:
@@ -184,10 +184,12 @@ class Stored(Holder):
         with recording(True):
             node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
             if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
-                node = Step(alias, ()).read(_lost(node))
+                node = variable_of(node)
+                node.leaf = Leaf(lost=True)
+                node = Step(alias, ()).read(node)
         node.retaken = len(self._steps)
-        if old.special and old.retains:
-            node.retains, old.retains = True, False
+        if made_by(old).retains:
+            node.retains, made_by(old).retains = True, False
         self._counted = base.versions.count
         self._show(node)
 
@@ -204,12 +206,30 @@ class Stored(Holder):
 
     def _with_gradient(self, values: Node) -> Node:
         """Contents that were written without a record, with the gradient that this tensor has."""
-        if not self._node.requires_grad:
-            return values
+        if not self._node.requires_grad or self._lost:
+            return self._as_its_base(values)
         if self._node.is_leaf:
             return self._as_leaf(values)
+        before = made_by(self._node)
+        if before.value is None and before.original is not None:  # a freed step, of which nothing but its place is left
+            evaluate((zeros := known(0, before.aval),))
+            before.value = zeros.value
         with recording(True):
-            return record(rebind, (made_by(self._node), values))
+            return record(rebind, (before, values))
+
+    @property
+    def _lost(self) -> bool:
+        """Whether it is a view whose gradient reaches nobody: it requires one while its base does."""
+        return self._node.leaf is not None and self._node.leaf.lost
+
+    def _as_its_base(self, values: Node) -> Node:
+        """Contents of a view that no gradient is recorded of, which says that it requires one where its base does."""
+        base = self._base_tensor
+        if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
+            return values
+        node = variable_of(values)
+        node.leaf = Leaf(lost=True)
+        return node
 
     def _as_leaf(self, contents: Node) -> Node:
         """The leaf that this tensor is, with these contents."""
@@ -259,7 +279,7 @@ class Stored(Holder):
             _check_batched(batch, self, new)
         base = self._base_tensor
         if base is not None and base._storage is self._storage:
-            if new.requires_grad and self._unrecorded:
+            if new.requires_grad and self._marked:
                 self._refuse("is being modified inplace")
             if self._follows_base:
                 whole = put_back(base.node, self._steps, new)
@@ -282,13 +302,14 @@ class Stored(Holder):
         if not self.path:
             return new
         contents = detached(self.storage.contents)
-        return put_back(contents, self.path, new) if new.requires_grad else contents
+        return put_back(contents, self.path, new, placed) if new.requires_grad else contents
 
     def _written(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
         storage = self.storage
         old = self.node  # which catches up first
-        if not new.requires_grad:
+        recorded = new.requires_grad
+        if not recorded:
             new = self._with_gradient(new)
         elif made_by(old).retains:
             new.retains, made_by(old).retains = True, False
@@ -299,9 +320,14 @@ class Stored(Holder):
         self.versions.written(new.where)
         storage.contents = new if contents is None else contents
         storage.version += 1
-        if contents is None or new.requires_grad or not any(step.operation is expand for step in self.path):
-            self._seen = storage.version
-            self._show(new)
+        repeated = any(step.operation is expand for step in self.path)
+        if repeated and contents is not None:  # where one element is written, those that share its place are
+            if not recorded:
+                return
+            with recording(True):
+                new = record(rebind, (new, self._values()))
+        self._seen = storage.version
+        self._show(new)
 
     @property
     def versions(self) -> Versions:
@@ -325,7 +351,7 @@ class Stored(Holder):
         if not grad_mode().enabled:
             return
         tensor: Any = self
-        if tensor.requires_grad and self._marked:
+        if self._base_tensor is not None and self._marked and tensor.requires_grad:
             self._refuse("is being modified inplace")
         for each, what in ((self._base_tensor, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
             if each is not None and tensor.requires_grad and each.is_leaf:
@@ -388,21 +414,24 @@ class Stored(Holder):
 
     def move(self, storage: Storage, path: Steps) -> None:
         """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
-        storage_before, path_before = self.storage, self.path
-        self.place(storage, path)
-        values = self._values()
+        contents = storage.contents
+        with recording(False):
+            values = read(contents, path) if path else detached(contents)
         if values.aval.shape != self._node.aval.shape and self._node.requires_grad and not self._node.is_leaf:
-            self.place(storage_before, path_before)
             raise RuntimeError(
                 f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
                 "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
             )
+        self.versions.leave(self.storage)
+        self.place(storage, path)
         self._show(self._with_gradient(values))
 
     def place(self, storage: Storage, path: Steps) -> None:
-        """Says that its contents are at `path` of `storage`."""
+        """Says that its contents are at `path` of `storage`: elsewhere it is no view of its base any more."""
         if staging().journal is not None:
             staging().journal.moves(self)
+        if storage is not self._storage and self._base_tensor is not None:
+            self._versions, self._base_tensor, self._steps = self.versions, None, ()
         self._storage, self._path = storage, path if path or self._steps else None
         self._seen = storage.version
 
@@ -456,10 +485,11 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     if unrecorded:  # of examples and duals, and inside a transform, what is recorded is the transform's affair
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
-    if unrecorded and base._node.requires_grad and not node.requires_grad and node.aval.dtype.differentiable:
-        node = _lost(node)  # as its base, it says that it requires a gradient
     taken: Stored = holding(node, kind)
     taken._base_tensor = base
+    if unrecorded and not node.requires_grad:
+        taken._node = node = taken._as_its_base(node)
+        hold(node, taken)
     taken._steps = source._steps + steps
     if source._path is not None:
         taken._path = source._path + steps
@@ -472,17 +502,10 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     return taken
 
 
-def _lost(node: Node) -> Node:
-    """A leaf with the value of `node` that requires a gradient, which reaches nobody."""
-    made = variable_of(node)
-    made.leaf = Leaf(lost=True)
-    return made
-
-
 def made_by(node: Node) -> Node:
     """The node that the gradient of what shows `node` arrives at: without what was written past the graph since."""
     while node.operation is rebind and isinstance(node.inputs[0], Node):
-        node = node.inputs[0]
+        node = meant(node.inputs[0])
     return node
 
 

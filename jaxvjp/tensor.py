@@ -164,13 +164,13 @@ class Tensor(Stored):
     @property
     def requires_grad(self) -> bool:
         node = self._looked_at
-        if self._unrecorded and (not node.requires_grad or (node.leaf is not None and node.leaf.lost)):
+        if self._base_tensor is not None and (not node.requires_grad or self._lost):
             return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
         return node.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        if not self.is_leaf:
+        if not self._looked_at.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables."
                 + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -185,6 +185,9 @@ class Tensor(Stored):
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
             self._leaf = self._leaf or (None if value else leaf_of(self._node))  # it is the same one if it comes back
             self._show(self._as_leaf(self._node) if value else detached(self._node))
+            if self._storage is not None:  # views without a gradient say what this says
+                self._storage.version += 1
+                self._seen = self._storage.version
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
@@ -204,7 +207,7 @@ class Tensor(Stored):
                 "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
                 "requires_grad_() outside of a function being transformed instead."
             )
-        if not requires_grad or self.is_leaf:
+        if not requires_grad or self._looked_at.is_leaf:
             self.requires_grad = requires_grad
         return self
 
@@ -334,6 +337,7 @@ class Tensor(Stored):
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
+        self.check_current()
         node = made_by(self._looked_at)
         if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")

@@ -383,7 +383,7 @@ KINDS = (
         {x}.register_hook(lambda grad: grad.clamp(-1., 1.))
         {handle} = {x}.register_hook(lambda grad: note('{x}', grad))""")),
     Kind("hook of grad_fn", 1, inner, nothing, each_of(
-        "{x}.grad_fn.register_hook(lambda to, of: note('{x}', of[0]))")),
+        "{x}.grad_fn.register_hook(lambda to, of: ([note('{x}', grad) for grad in of if grad is not None], None)[1])")),
     Kind("hook after accumulation", 2, a_leaf, nothing, each_of("""
         {x}.register_post_accumulate_grad_hook(lambda leaf: note('{x}', leaf.grad))
         {x}.register_post_accumulate_grad_hook(lambda leaf: (leaf.data.sub_(leaf.grad), None)[1])

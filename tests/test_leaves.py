@@ -247,6 +247,127 @@ def a_piece_is_not_computed_with_after_a_write(torch):
     return first * 2
 
 
+def a_piece_whose_leaf_lost_its_data_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.data = w.data - 0.5
+    with torch.no_grad():
+        w.mul_(2)
+    return first * 2
+
+
+def a_piece_is_no_root_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.detach().mul_(2)
+    first.backward(torch.ones(2), retain_graph=True)
+
+
+def a_piece_retains_nothing_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.detach().mul_(2)
+    first.retain_grad()
+
+
+def views_say_what_their_base_says(torch):
+    x = torch.ones(2, 3)
+    v = x.t()
+    found = [v.requires_grad]
+    for flag in (True, False, True):
+        x.requires_grad_(flag)
+        found += [v.requires_grad, v.is_leaf, (v * 1).requires_grad]
+    (x * 2).sum().backward()
+    (v * v).sum().backward()
+    return found, x.grad, v.grad
+
+
+def a_gradient_is_retained_past_writes_and_backwards(torch):
+    x = torch.arange(3.0, requires_grad=True)
+    found = []
+    for y in (x.sum(), (x * 1)[1:][0]):
+        y.retain_grad()
+        y.detach().copy_(2.0)
+        (y * y).backward(retain_graph=True)
+        found += [y.retains_grad, y.grad]
+        y.data.mul_(3.0)
+        found.append(y.retains_grad)
+        (y * y).backward()
+        y.detach().mul_(2.0)
+        found += [y.retains_grad, y.grad]
+    return found, x.grad
+
+
+def a_write_elsewhere_is_seen_by_who_counts_with_it(torch):
+    w = torch.arange(6.0).view(2, 3).requires_grad_()
+    v, other = w.t(), w.t()
+    other.data = other.detach().clone()
+    with torch.no_grad():
+        other.copy_(2.0)
+    (v * v).sum().backward()
+    return w.grad, v._version, w._version
+
+
+def a_view_with_other_data_comes_to_be_computed(torch):
+    x = torch.ones(1, 3).select(0, 0)
+    x.data = torch.ones(3)
+    y = torch.tensor(2.0, requires_grad=True)
+    x[0] = y
+    (x * x).sum().backward()
+    return x.requires_grad, y.grad
+
+
+def strides_of_a_leaf_view_are_differentiated_twice(torch):
+    x = torch.arange(3.0).unsqueeze(0).squeeze(0).requires_grad_()
+    part = x.as_strided((2,), (2,))
+    for _ in range(2):
+        part.backward(torch.full((2,), 2.0))
+    return x.grad
+
+
+def a_deep_copy_is_not_written_by_writes_to_others(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    copied, y = copy.deepcopy(x), x.clone()
+    y[0] = 0.5
+    (copied * y).sum().backward()
+    return x.grad, copied.grad
+
+
+def a_freed_tensor_written_through_data_is_read(torch):
+    x = torch.arange(3.0, requires_grad=True)
+    y, found = x.relu(), []
+    y.data[0] = 7.0
+    (y * y).sum().backward()
+    y.data.mul_(2.0)
+    found.append(y.tolist())
+    y.data.copy_(x)
+    return found, y, y.requires_grad, x.grad
+
+
+def what_is_repeated_is_written_as_part_of_a_graph(torch):
+    x = torch.ones(3).expand(2, 3)
+    y = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
+    c = x.detach()
+    c[0].mul_(y)
+    leaf = x.detach().requires_grad_()
+    with torch.no_grad():
+        leaf[0] = 0.5 * y
+    return c, c.requires_grad, leaf, leaf.is_leaf
+
+
+def a_piece_of_a_constant_is_not_written_as_part_of_a_graph(torch):
+    torch.ones(3, 2).chunk(2)[0].copy_(torch.tensor(2.0, requires_grad=True))
+
+
+def the_last_use_of_what_was_written_is_told(torch):
+    x = torch.ones(3, requires_grad=True)
+    y = x.tanh()
+    y.unsqueeze_(0)
+    z = y.tanh()
+    z.unsqueeze_(0)
+    (z * z).sum().backward()
+
+
 def a_leaf_view_of_what_comes_to_be_computed(torch):
     x = torch.zeros(3)
     v = x[:2]

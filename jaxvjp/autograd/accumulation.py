@@ -15,7 +15,7 @@ from typing import Any
 from jaxvjp.core.created import differentiable_gradients
 from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Cotangents, Node
+from jaxvjp.core.graph import Cotangents, Node, ends_here
 from jaxvjp.core.modes import recording, staging, transforming
 from jaxvjp.core.observers import Walked, observers, tell
 from jaxvjp.core.record import record
@@ -171,7 +171,7 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
 
 
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
-    if receiver._grad is None or create_graph:
+    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
         receiver._take_grad(holding(gradient, Tensor))
     else:
         receiver._grad.write(gradient)

@@ -206,6 +206,8 @@ def _roots_and_cotangents(
     """The nodes of the roots and, checked and in the roots' dtypes, those of their cotangents; None stands for 1."""
     nodes: list[Node] = []
     cotangents: list[Node | None] = []
+    for root in roots:
+        root.check_current()
     with recording(create_graph):
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
             node = root.node

@@ -114,10 +114,10 @@ def pull_back(
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     operations = _passed_through(nodes, targets)
-    for node in operations:
-        if node.freed:
-            raise freed_error(node)
-    check_unchanged(operations)
+    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
+    check_unchanged(operations[freed + 1 :])  # what was recorded last comes first
+    if freed >= 0:
+        raise freed_error(operations[freed])
     with recording(create_graph):
         given = [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
@@ -148,7 +148,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where one of `operations` saved what was since written in place."""
     node: Node
     if operations and Versions.last_write > min([node.serial for node in operations]):
-        for node in operations:
+        for node in reversed(operations):
             since = grad_mode().mutation
             if since is not None and node.serial > since:
                 continue

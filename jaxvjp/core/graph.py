@@ -308,7 +308,7 @@ class Node:
             if self.freed:
                 self.input_avals = self.avals_read()
                 self.passed = self.passed or Passed(reachable([self], gradient_edges))
-            self.inputs = ()
+            self.inputs = self.inputs[:1] if self.operation is rebind else ()  # a gradient to retain is the first's
             if self.edges is not None:
                 self.edges = ()
 
@@ -482,6 +482,8 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
     copy.passed = passed
     copy.original = ref(node)
     copy.special = True
+    if node.special and node.retains:
+        copy.retains, copy.holder = True, node.holder
     if node.freed:  # what was not gets inputs, stripped ones
         copy.freed = True
         copy.input_avals = node.avals_read()

@@ -6,6 +6,8 @@ In this room one can count a storage's writes as torch does (`Versions`). `modes
 from __future__ import annotations
 
 from itertools import count
+from typing import Any
+from weakref import WeakSet
 
 from jaxvjp.core.places import Where
 
@@ -22,18 +24,28 @@ class Versions:
     Attributes:
         count: the number of writes so far.
         where: the line of the last write.
+        left: storages that one of the tensors has left for another, by `.data =`; the others may show them still.
     """
 
-    __slots__ = ("count", "where")
+    __slots__ = ("count", "left", "where")
     last_write = -1
     """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
 
     def __init__(self) -> None:
         self.count = 0
         self.where: Where = None
+        self.left: WeakSet[Any] | None = None
+
+    def leave(self, storage: Any) -> None:
+        """Notes that one of the tensors is about to show another storage than this one."""
+        if self.left is None:
+            self.left = WeakSet()
+        self.left.add(storage)
 
     def written(self, where: Where) -> None:
         """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
         self.where = where
         self.count += 1
         Versions.last_write = next_serial()
+        for storage in self.left or ():
+            storage.version += 1  # for torch, who shares the count has been written, too

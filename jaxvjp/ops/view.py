@@ -26,6 +26,10 @@ def put(base, new, *operands, operation: Op, static: Any):
     return write(base, new, *operands, **dict(zip(operation.static_names, static, strict=True)))
 
 
+placed = op(name="placed", public="", grad_fn="AliasBackward0")(put.function)
+"""`put` to read what lies beside a tensor in its memory: nothing was written, and it may be differentiated again."""
+
+
 @op(saves="residuals", public="", grad_fn="CopySlices")
 def put_at(base, new, elements, positions):
     """`base` with some `elements` of `new` at some `positions`, both counted through: a part of what was expanded."""

@@ -98,8 +98,8 @@ class Variant:
             for tensor, node in shown.items()
             if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
         ]
-        for each, (storage, path) in journal.places.items():
-            if each._base_tensor is not None or each._path is not None or path is not None:
+        for each, (storage, path, base, _) in journal.places.items():
+            if base is not None or each._path is not None or path is not None:
                 journal.refuse("gives a view other data, or a tensor another shape in place", each._node.where)
             elif each._storage is not storage and journal.older(each.storage.contents):
                 journal.refuse("gives a tensor the data of another that was there before", each._node.where)
