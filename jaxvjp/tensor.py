@@ -337,8 +337,9 @@ class Tensor(Stored):
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
-        self.check_current()
         node = made_by(self._looked_at)
+        if not node.is_leaf:
+            self.check_current()
         if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         node.retains = not node.is_leaf

@@ -164,12 +164,15 @@ WALK = re.compile(r"backward\(|autograd\.grad\(")
 
 
 def left_open(past: list[Statement], sort: str, expected: Any) -> bool:
-    """Whether a difference is one of two that docs/storage.md names: that a gradient which is a constant requires none,
-    and that nothing is called for a leaf which requires none any more."""
+    """Whether a difference is one of those that docs/storage.md names: that a gradient which is a constant requires
+    none; that nothing is called for a leaf which requires none any more; pieces by `as_strided`; hooks of a step whose
+    tensor has another shape by now."""
     text = "\n".join(each.text for each in past)
     if re.search(r"zero_|fill_|copy_|\] = ", text) and "create_graph" in text:
         requires = expected is True or (sort == "grad is there" and expected and expected[1])
         return bool(requires) and sort in ("grad is there", "requires_grad, is_leaf")
+    if "as_strided" in text and isinstance(expected, Failure) or sort == "hooks" and re.search(r"no_grad.*[a-z]_\(", text):
+        return True
     return "post_accumulate" in text and "requires_grad_(False)" in text and sort in ("grad is there", "hooks", "value")
 
 

@@ -260,13 +260,31 @@ class Surroundings:
             return
         this = id(frame.f_code), id(frame.f_globals)
         if event == "c_call":
-            if impure(function) and of_program(frame):
+            if impure(function) and self._of_program(frame):
                 self._refuse(f"calls {told(function)}, which may give something else each time", "")
-        elif this not in self._ran and of_program(frame):
+        elif this not in self._ran and self._of_program(frame):
             self._ran[this] = frame.f_code
             if _package(frame.f_globals) not in LIBRARIES:
                 self._code.append(frame.f_code)
             self._runs(frame.f_code, frame.f_globals)
+
+    def _of_program(self, frame: Any) -> bool:
+        """Whether a function that runs is part of the user's program: the user's, or a library's that the user's called.
+
+        A library's function was called by compiled code of ours, which has no frame, where no name led to it, nor to
+        the object that it is a method of, nor to that one's class.
+        """
+        package, caller = _package(frame.f_globals), frame.f_back
+        if package in OURS:
+            return False
+        if package in LIBRARIES and (caller is None or _package(caller.f_globals) not in LIBRARIES):
+            code = frame.f_code
+            first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+            if self._met.keys().isdisjoint([id(code), id(first), id(type(first))]):
+                return False
+        while caller is not None and _package(caller.f_globals) not in OURS:
+            package, caller = _package(caller.f_globals), caller.f_back
+        return package not in LIBRARIES
 
     def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
         named = named_in(code)
@@ -453,7 +471,7 @@ def told(value: Any) -> str:
 
 def package_of(value: Any) -> str:
     """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
-    if issubclass(type(value), FunctionType):
+    if issubclass(type(value), FunctionType) or type(value).__name__ == "cython_function_or_method":
         variables = value.__globals__
     elif issubclass(type(value), ModuleType):
         variables = vars(value)
@@ -482,15 +500,6 @@ def foreign(value: Any) -> bool:
         or package in OURS
         or (issubclass(type(value), ModuleType) and package in LIBRARIES)
     )
-
-
-def of_program(frame: Any) -> bool:
-    """Whether a function that runs is part of the user's program: the user's, or a library's that the user's called."""
-    if _package(frame.f_globals) in OURS:
-        return False
-    while frame.f_back is not None and _package(frame.f_back.f_globals) not in OURS:
-        frame = frame.f_back
-    return _package(frame.f_globals) not in LIBRARIES
 
 
 def impure(value: Any) -> bool:
