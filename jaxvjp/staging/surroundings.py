@@ -275,16 +275,16 @@ class Surroundings:
         the object that it is a method of, nor to that one's class.
         """
         package, caller = _package(frame.f_globals), frame.f_back
-        if package in OURS:
-            return False
-        if package in LIBRARIES and (caller is None or _package(caller.f_globals) not in LIBRARIES):
+        while package in LIBRARIES and caller is not None and _package(caller.f_globals) in LIBRARIES:
+            frame, caller = caller, caller.f_back
+        if package in LIBRARIES:
             code = frame.f_code
             first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
             if self._met.keys().isdisjoint([id(code), id(first), id(type(first))]):
                 return False
-        while caller is not None and _package(caller.f_globals) not in OURS:
+        while caller is not None and package not in OURS and _package(caller.f_globals) not in OURS:
             package, caller = _package(caller.f_globals), caller.f_back
-        return package not in LIBRARIES
+        return package not in OURS | LIBRARIES
 
     def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
         named = named_in(code)
