@@ -17,7 +17,7 @@ from jaxvjp.core.record import Signature, avals_of, leaf, record, record_as, sig
 from jaxvjp.dtypes import int64
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, zero
-from jaxvjp.ops.view import OVERLAPPING, expand, put, put_at
+from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at
 
 Array = np.ndarray[Any, Any]
 
@@ -59,7 +59,11 @@ class Step:
         step.signatures = self.signatures
         return step
 
-    def write(self, base: Node, new: Node, operation: Op = put) -> Node:
+    def write(self, base: Node, new: Node) -> Node:
+        return self.put(base, new, put)
+
+    def put(self, base: Node, new: Node, operation: Op) -> Node:
+        """`write` by `put`, or by a row like it."""
         return record(operation, (base, new, *self.operands), (self.operation, self.static))
 
     def layout(self, array: Array) -> Array:
@@ -86,15 +90,15 @@ def read(node: Node, steps: Steps) -> Node:
     return node
 
 
-def put_back(whole: Node, steps: Steps, new: Node, operation: Op = put) -> Node:
-    """`whole` with `new` in the place of what `steps` lead to, by `put` or a row like it."""
+def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
+    """`whole` with `new` in the place of what `steps` lead to; `beside` it, to read the rest."""
     if any(step.operation is expand for step in steps) and has_layout(steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
         nodes.append(step.read(nodes[-1]))
     for step, outer in zip(reversed(steps), reversed(nodes), strict=True):
-        new = step.write(outer, new, operation)
+        new = step.put(outer, new, placed) if beside else step.write(outer, new)
     return new
 
 

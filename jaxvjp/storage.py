@@ -27,7 +27,7 @@ from jaxvjp.core.versions import Versions
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view, placed
+from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
 
 UNRECORDED = (
@@ -302,7 +302,7 @@ class Stored(Holder):
         if not self.path:
             return new
         contents = detached(self.storage.contents)
-        return put_back(contents, self.path, new, placed) if new.requires_grad else contents
+        return put_back(contents, self.path, new, beside=self._has_layout) if new.requires_grad else contents
 
     def _written(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""

@@ -269,7 +269,7 @@ class Surroundings:
             self._runs(frame.f_code, frame.f_globals)
 
     def _of_program(self, frame: Any) -> bool:
-        """Whether a function that runs is part of the user's program: the user's, or a library's that the user's called.
+        """Whether a function that runs is part of the user's program: theirs, or a library's that theirs called.
 
         A library's function was called by compiled code of ours, which has no frame, where no name led to it, nor to
         the object that it is a method of, nor to that one's class.
