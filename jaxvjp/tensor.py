@@ -184,10 +184,14 @@ class Tensor(Stored):
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
             self._leaf = self._leaf or (None if value else leaf_of(self._node))  # it is the same one if it comes back
-            self._show(self._as_leaf(self._node) if value else detached(self._node))
-            if self._storage is not None:  # views without a gradient say what this says
-                self._storage.version += 1
-                self._seen = self._storage.version
+            self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
+            self._tell_views()
+
+    def _tell_views(self) -> None:
+        """Has views without a gradient of their own say that they require one where this now does, or no more."""
+        if self._storage is not None:
+            self._storage.version += 1
+            self._seen = self._storage.version
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
@@ -305,6 +309,7 @@ class Tensor(Stored):
             )
         retains = self.retains_grad
         self._show(detached(self.node))
+        self._tell_views()
         if retains:
             self._node.retains = True
         return self

@@ -282,6 +282,18 @@ def views_say_what_their_base_says(torch):
     return found, x.grad, v.grad
 
 
+def a_view_says_what_a_detached_base_says(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        v, w = x.t(), x[0]
+    w.requires_grad_(False)
+    w.register_hook(lambda gradient: gradient)
+    found = [v.requires_grad, w.requires_grad]
+    x.detach_()
+    v[0] = torch.zeros(2)
+    return found, v.requires_grad, w.requires_grad, x, v, w
+
+
 def a_gradient_is_retained_past_writes_and_backwards(torch):
     x = torch.arange(3.0, requires_grad=True)
     found = []
