@@ -184,9 +184,7 @@ class Stored(Holder):
         with recording(True):
             node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
             if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
-                node = variable_of(node)
-                node.leaf = Leaf(lost=True)
-                node = Step(alias, ()).read(node)
+                node = Step(alias, ()).read(reaching_nobody(node))
         node.retaken = len(self._steps)
         if made_by(old).retains:
             node.retains, made_by(old).retains = True, False
@@ -227,9 +225,7 @@ class Stored(Holder):
         base = self._base_tensor
         if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
             return values
-        node = variable_of(values)
-        node.leaf = Leaf(lost=True)
-        return node
+        return reaching_nobody(values)
 
     def _as_leaf(self, contents: Node) -> Node:
         """The leaf that this tensor is, with these contents."""
@@ -500,6 +496,13 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     taken._storage = source.storage if source._storage is None else source._storage
     taken._seen = taken._storage.version
     return taken
+
+
+def reaching_nobody(node: Node) -> Node:
+    """A leaf with the value of `node` that requires a gradient, which nobody accumulates."""
+    made = variable_of(node)
+    made.leaf = Leaf(lost=True)
+    return made
 
 
 def made_by(node: Node) -> Node:
