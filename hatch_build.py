@@ -17,34 +17,34 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOMS = (
-    "core/modes.py",
-    "core/places.py",
-    "core/versions.py",
-    "core/graph.py",
-    "core/record.py",
-    "core/program.py",
-    "core/compilation.py",
-    "core/plan.py",
-    "core/evaluation.py",
-    "core/engine.py",
-    "core/walks.py",
-    "core/created.py",
-    "core/transforms.py",
-    "levels.py",
+    "core/record/modes.py",
+    "core/record/user_lines.py",
+    "core/record/versions.py",
+    "core/record/graph.py",
+    "core/record/record.py",
+    "core/run/program.py",
+    "core/run/compilation.py",
+    "core/run/plan.py",
+    "core/run/evaluation.py",
+    "core/derive/engine.py",
+    "core/derive/remembered_walks.py",
+    "core/derive/remembered_graphs.py",
+    "core/derive/transforms.py",
+    "tensor/levels.py",
     "func/arguments.py",
     "func/reverse.py",
     "func/batching.py",
-    "steps.py",
-    "storage.py",
-    "calls.py",
-    "indexing.py",
+    "tensor/view_steps.py",
+    "tensor/storage.py",
+    "tensor/remembered_calls.py",
+    "library/indexing.py",
     "autograd/accumulation.py",
 )
 """What is compiled."""
 UNTYPED = frozenset(
     [
-        *("core/graph.py", "core/record.py", "core/compilation.py", "indexing.py", "levels.py"),
-        *("func/arguments.py", "func/reverse.py", "func/batching.py"),
+        *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
+        *("tensor/levels.py", "library/indexing.py", "func/arguments.py", "func/reverse.py", "func/batching.py"),
     ]
 )
 """Those of them on whose annotations C must not rely: what they call a tuple may be a `Size`, or a class of theirs has

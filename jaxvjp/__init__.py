@@ -1,9 +1,16 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
 Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else. The rooms in reading order: `devices`, `dtypes`, `ops`, `core`, `storage`,
-`tensor`, `application`, `conversion`, `views`, `indexing`, `functions`, `selection`, `creation`, `crossing`,
-`autograd`, `func`, `nn`, `explain`.
+are the public names and nothing else.
+
+Where things are, from the ground up (imports only point down, which CI checks):
+
+* `types`: dtypes, devices, shapes.  `ops`: every op, a pure JAX function and a row of the registry.
+* `core`: an operation is recorded (`record`), the program is compiled and run (`run`), and derived (`derive`).
+* `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
+* torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `linalg`, `fft`, `special`, `masked` and others.
+* `staging`: whole steps as one compiled function.  `explain`: the functional program shown.
+* `tools`: what the command line runs.
 """
 
 from __future__ import annotations
@@ -25,42 +32,27 @@ gc.disable()
 
 try:
     from jaxvjp import (
-        algebra,  # noqa: F401 - for what it publishes
         autograd,
-        conversion,
-        crossing,
         cuda,
-        dtypes,
         explain,
         fft,
         func,
-        functions,
-        histograms,  # noqa: F401 - for what it publishes
-        indexing,
+        library,
         linalg,
-        lowrank,  # noqa: F401
         masked,
-        memory,
         nn,
-        parts,  # noqa: F401 - publishes its functions, as `sampling` does
-        properties,  # noqa: F401
         random,
-        sampling,  # noqa: F401
-        selection,  # noqa: F401 - for what it publishes
         signal,
         special,
-        splitting,  # noqa: F401
-        strides,  # noqa: F401
         testing,
         utils,
-        views,
-        windowing,  # noqa: F401
     )
     from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
     from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-    from jaxvjp.core.compilation import counters, set_choosing
-    from jaxvjp.core.history import explain_program, recompiles
-    from jaxvjp.creation import (
+    from jaxvjp.core.run.compilation import counters, set_choosing
+    from jaxvjp.core.run.history import explain_program, recompiles
+    from jaxvjp.func import vmap
+    from jaxvjp.library.creation import (
         FloatTensor,
         empty,
         empty_like,
@@ -71,24 +63,20 @@ try:
         zeros,
         zeros_like,
     )
-    from jaxvjp.crossing import from_dlpack, from_torch
-    from jaxvjp.devices import device, get_default_device, set_default_device
-    from jaxvjp.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
-    from jaxvjp.func import vmap
-    from jaxvjp.memory import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
-    from jaxvjp.printing import set_printoptions
-    from jaxvjp.random import Generator, initial_seed, manual_seed
-    from jaxvjp.sampling import rand, rand_like, randn, randn_like
-    from jaxvjp.size import Size
+    from jaxvjp.library.crossing import from_dlpack, from_torch
+    from jaxvjp.library.generator import Generator, initial_seed, manual_seed
+    from jaxvjp.library.memory import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+    from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.staging import UnstageableError, compile, jit
-    from jaxvjp.tensor import Tensor
+    from jaxvjp.tensor import bindings
+    from jaxvjp.tensor.printing import set_printoptions
+    from jaxvjp.tensor.tensor import Tensor
+    from jaxvjp.types import dtypes
+    from jaxvjp.types.devices import device, get_default_device, set_default_device
+    from jaxvjp.types.dtypes import dtype, get_default_dtype, promote_types, set_default_dtype
+    from jaxvjp.types.size import Size
 
-    functions.attach_methods()
-    conversion.attach_methods()
-    indexing.attach_methods()
-    memory.attach_methods()
-    crossing.attach_methods()
-    views.attach_methods()
+    library.attach_methods()
     globals().update({each.name: each for each in dtypes.ALL})
     globals().update(dtypes.ALIASES)
 finally:
@@ -165,11 +153,11 @@ __all__ = [
 ]
 
 
-LATER = {"as_torch": "jaxvjp.scripts", "compare": "jaxvjp.comparison"}
+LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose rooms are imported when they are first used."""
 
 
-_published, __dir__ = functions.published("function", globals())
+_published, __dir__ = bindings.published("function", globals())
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """The command line: `python -m jaxvjp` runs every example and compares four answers.
 
-`python -m jaxvjp NAME` shows one example in full, and `COMMANDS` has what else there is. Every other room comes before.
+`python -m jaxvjp NAME` shows one example in full, and `COMMANDS` has what else there is.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Sequence
 
 import jax
 
-from jaxvjp import terminal
-from jaxvjp.lessons import Answer, Run, lessons
+from jaxvjp.explain import terminal
+from jaxvjp.tools.lessons import Answer, Run, lessons
 
 COMMANDS = {
-    "bench": ("jaxvjp.bench", "measure a warm step"),
-    "ops": ("jaxvjp.opinfo.report", "compare every op with torch's"),
-    "explain": ("jaxvjp.explain.command", "show the functional program that a script was"),
-    "run": ("jaxvjp.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
-    "compare": ("jaxvjp.comparison.command", "run torch scripts under both and compare line by line"),
+    "bench": ("jaxvjp.tools.bench", "measure a warm step"),
+    "ops": ("jaxvjp.tools.opinfo.report", "compare every op with torch's"),
+    "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
+    "run": ("jaxvjp.tools.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
+    "compare": ("jaxvjp.tools.comparison.command", "run torch scripts under both and compare line by line"),
 }
 """Each is a module with a `main` of its own, imported when it is asked for."""
 

@@ -1,10 +1,10 @@
-"""What scripts ask of `torch.cuda` before they choose a device. `devices` comes before this room."""
+"""What scripts ask of `torch.cuda` before they choose a device."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jaxvjp import devices
+from jaxvjp.types import devices
 
 
 def is_available() -> bool:

@@ -1,14 +1,14 @@
-"""torch's `fft`: Fourier transforms, one row of `ops` each, and the frequencies. `creation` comes before this room."""
+"""torch's `fft`: Fourier transforms, one row of `ops` each, and the frequencies."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxvjp.creation import factory
-from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.dtypes import get_default_dtype
-from jaxvjp.functions import published
+from jaxvjp.library.creation import factory
+from jaxvjp.tensor.bindings import published
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import get_default_dtype
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:

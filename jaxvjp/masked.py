@@ -1,4 +1,4 @@
-"""torch's `masked`: reductions and normalisations of those elements that a mask keeps. `functions` comes before this.
+"""torch's `masked`: reductions and normalisations of those elements that a mask keeps.
 
 Each is the ordinary function of a tensor in which what the mask leaves out is replaced by a number that changes
 nothing: 0 for a sum, 1 for a product, infinity for the smallest. `mask` is a tensor of truth values that broadcasts to
@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any
 
-from jaxvjp.application import apply
-from jaxvjp.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
-from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.functions import published
+from jaxvjp.library.properties import iinfo
 from jaxvjp.ops.reduction import linalg_vector_norm
-from jaxvjp.properties import iinfo
-from jaxvjp.publishing import public
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.bindings import published
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 Dims = int | Sequence[int] | None
 Reduce = Callable[[Tensor, tuple[int, ...], bool, Dtype | None], Tensor]

@@ -1,5 +1,5 @@
-"""torch's `special`: special functions, one row of `ops` each. `functions` comes before this room."""
+"""torch's `special`: special functions, one row of `ops` each."""
 
-from jaxvjp.functions import published
+from jaxvjp.tensor.bindings import published
 
 __getattr__, __dir__ = published("special", globals())

@@ -1,4 +1,4 @@
-"""Assertions about tensors. `tensor` comes before this room."""
+"""Assertions about tensors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.dtypes import float16, from_numpy
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import float16, from_numpy
 
 
 def assert_close(actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None) -> None:

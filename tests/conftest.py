@@ -13,7 +13,7 @@ from oracle import live
 from recording import COMMAND, VERSION, session
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.run.compilation import counters
 
 # A quarter of the suite's time is XLA's costlier optimisations of what runs but once.
 jax.config.update("jax_disable_most_optimizations", True)

@@ -19,7 +19,7 @@ import pytest
 from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
-from jaxvjp.core.graph import Node
+from jaxvjp.core.record.graph import Node
 
 try:
     import torch as live

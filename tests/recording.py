@@ -18,7 +18,7 @@ from zlib import compress, decompress
 
 import numpy as np
 
-from jaxvjp.scripts.names import torch_names
+from jaxvjp.tools.scripts.names import torch_names
 
 FOLDER = Path(__file__).parent / "recorded"
 VERSION = torch_names().version

@@ -6,7 +6,7 @@ import numpy as np
 from oracle import agreement_of, theirs
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.run.compilation import counters
 
 PROGRAMS = []
 

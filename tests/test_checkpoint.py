@@ -7,8 +7,8 @@ import pytest
 from oracle import agreement_of
 
 import jaxvjp
-from jaxvjp.core import plan
-from jaxvjp.core.compilation import Executable
+from jaxvjp.core.run import plan
+from jaxvjp.core.run.compilation import Executable
 from jaxvjp.utils.checkpoint import checkpoint, checkpoint_sequential
 
 PROGRAMS = []

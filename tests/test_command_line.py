@@ -8,9 +8,10 @@ import sys
 import pytest
 from oracle import needs_torch
 
-from jaxvjp import lessons, terminal
 from jaxvjp.__main__ import main
-from jaxvjp.opinfo import report
+from jaxvjp.explain import terminal
+from jaxvjp.tools import lessons
+from jaxvjp.tools.opinfo import report
 
 
 def test_the_table_holds_every_answer(capsys):

@@ -15,14 +15,14 @@ import pytest
 from oracle import live, needs_torch
 
 import jaxvjp
-from jaxvjp import terminal
 from jaxvjp.__main__ import main
-from jaxvjp.comparison import Report, process, recorder
-from jaxvjp.comparison.gradients import Call, Values, compare_calls, compare_values
-from jaxvjp.comparison.process import Input, run_side
-from jaxvjp.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
-from jaxvjp.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
-from jaxvjp.scripts.check import names_used
+from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison import Report, process, recorder
+from jaxvjp.tools.comparison.gradients import Call, Values, compare_calls, compare_values
+from jaxvjp.tools.comparison.process import Input, run_side
+from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, RAISED, TIMED_OUT, Side
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
+from jaxvjp.tools.scripts.check import names_used
 
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples" / "torch_scripts").glob("*.py"))
 

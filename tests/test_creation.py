@@ -7,7 +7,7 @@ import itertools
 import pytest
 from oracle import agree
 
-from jaxvjp import dtypes
+from jaxvjp.types import dtypes
 
 MADE = """
 torch.arange(5); torch.arange(1, 4); torch.arange(1, 2, 0.25); torch.arange(5.0); torch.arange(3, 0, -1)

@@ -13,7 +13,7 @@ from oracle import agree, agreement_of, live, needs_torch, programs_of
 
 import jaxvjp
 
-DTYPES = [each.name for each in jaxvjp.dtypes.ALL]
+DTYPES = [each.name for each in jaxvjp.types.dtypes.ALL]
 
 
 def aligned(*shape):

@@ -105,7 +105,7 @@ def test_to_refuses_what_it_does_not_know(arguments):
 TWO_DEVICES = """
 import jax
 import numpy as np
-from jaxvjp import devices
+from jaxvjp.types import devices
 host, other = jax.devices("cpu")  # the second plays the GPU
 devices._all = lambda type: {"cpu": [host], "cuda": [other]}.get(type, [])
 devices.home = lambda: devices._device(HOME, 0 if HOME == "cuda" else None)

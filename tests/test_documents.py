@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxvjp.opinfo.report import document, table, written_into
+from jaxvjp.tools.opinfo.report import document, table, written_into
 
 ROOT = Path(__file__).parent.parent
 SPEED = ROOT / "docs" / "speed.md"
@@ -16,8 +16,8 @@ SPEED = ROOT / "docs" / "speed.md"
 def test_the_names_are_those_of_the_registry():
     page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert page == document(), "python -m jaxvjp.opinfo.report"
-    assert table() in readme, "python -m jaxvjp.opinfo.report"
+    assert page == document(), "python -m jaxvjp.tools.opinfo.report"
+    assert table() in readme, "python -m jaxvjp.tools.opinfo.report"
     assert written_into(readme.replace("| 457 |", "| 3 |", 1)) == readme
 
 

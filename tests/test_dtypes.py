@@ -10,7 +10,7 @@ import pytest
 from oracle import agree
 
 import jaxvjp
-from jaxvjp import dtypes
+from jaxvjp.types import dtypes
 
 NAMES = [each.name for each in dtypes.ALL]
 

@@ -10,8 +10,8 @@ import pytest
 from oracle import agree
 
 import jaxvjp
-from jaxvjp.core.compilation import HOT, counters
-from jaxvjp.lessons import lessons
+from jaxvjp.core.run.compilation import HOT, counters
+from jaxvjp.tools.lessons import lessons
 
 LESSONS = lessons()
 # torch has no `broadcast=True`: these two show what an old one did.

@@ -6,7 +6,7 @@ import pytest
 from oracle import agree
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.run.compilation import counters
 
 PROGRAMS = []
 ERRORS = []

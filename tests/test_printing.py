@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from oracle import agree, needs_torch
 
-from jaxvjp import float64, printing
+from jaxvjp import float64
+from jaxvjp.tensor import printing
 
 EXPRESSIONS = [
     "torch.tensor([2., 4.], requires_grad=True) * 2",

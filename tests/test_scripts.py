@@ -13,9 +13,9 @@ from oracle import live, needs_torch
 
 import jaxvjp
 from jaxvjp.__main__ import main
-from jaxvjp.scripts import names
-from jaxvjp.scripts.check import names_used
-from jaxvjp.scripts.run import run
+from jaxvjp.tools.scripts import names
+from jaxvjp.tools.scripts.check import names_used
+from jaxvjp.tools.scripts.run import run
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = """
@@ -155,7 +155,7 @@ import sys, jaxvjp
 x = jaxvjp.ones(2)
 places = jaxvjp, jaxvjp.linalg, jaxvjp.nn.functional, jaxvjp.nn, jaxvjp.autograd, jaxvjp.Tensor, x
 print([hasattr(each, name) for each in places for name in ("is_sparse", "Storage", "optim", "hash_tensor")].count(True))
-print("jaxvjp.scripts.names" in sys.modules)
+print("jaxvjp.tools.scripts.names" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["0", "False"]

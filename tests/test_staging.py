@@ -11,7 +11,7 @@ import pytest
 from oracle import agreement_of, programs_of
 
 import jaxvjp
-from jaxvjp.core.versions import next_serial
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.staging.warm import cold
 
 

@@ -1,4 +1,4 @@
-"""Writes `jaxvjp/scripts/torch_names.txt`: the public names of the installed torch, one line for each of its modules.
+"""Writes the public names of the installed torch, a line for each of its modules, to `torch_names.txt` of `scripts`.
 
 Run it where torch is installed, when the torch that jaxvjp follows changes: `python tools/list_torch_names.py`
 (`--print` to look first). With the list a name can be told to be torch's where no torch is.
@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-TARGET = Path(__file__).parent.parent / "jaxvjp" / "scripts" / "torch_names.txt"
+TARGET = Path(__file__).parent.parent / "jaxvjp" / "tools" / "scripts" / "torch_names.txt"
 LISTED = [
     "torch",
     "torch.amp",

@@ -1,4 +1,4 @@
-"""The gradients of roots, found and added to the `grad` of tensors. `core.walks` and `levels` come before this room.
+"""The gradients of roots, found and added to the `grad` of tensors.
 
 In this room one can have a graph walked back on nodes (`gradients_of`), and what that gives added to every leaf
 (`accumulated`). A walk that is remembered is one dispatch; any other is `engine.pull_back`, which is then remembered.
@@ -12,19 +12,19 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.created import differentiable_gradients
-from jaxvjp.core.engine import Reached, Walk, calls_python, hooked, pull_back, release
-from jaxvjp.core.evaluation import evaluate, watching
-from jaxvjp.core.graph import Cotangents, Node, ends_here
-from jaxvjp.core.modes import recording, staging, transforming
-from jaxvjp.core.observers import Walked, observers, tell
-from jaxvjp.core.record import record
-from jaxvjp.core.walks import Question
-from jaxvjp.levels import Batch
+from jaxvjp.core.derive.engine import Reached, Walk, calls_python, hooked, pull_back, release
+from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
+from jaxvjp.core.derive.remembered_walks import Question
+from jaxvjp.core.record.graph import Cotangents, Node, ends_here
+from jaxvjp.core.record.modes import recording, staging, transforming
+from jaxvjp.core.record.observers import Walked, observers, tell
+from jaxvjp.core.record.record import record
+from jaxvjp.core.run.evaluation import evaluate, watching
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
-from jaxvjp.storage import Stored, holding, shown
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.storage import Stored, holding, shown
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 accumulation = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""

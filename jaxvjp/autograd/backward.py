@@ -1,4 +1,4 @@
-"""`backward` and `grad`: torch's two ways to ask for a pullback. `accumulation` comes before this room.
+"""`backward` and `grad`: torch's two ways to ask for a pullback.
 
 Underneath both is one walk (`engine.pull_back`), which records `jax.vjp` of the program that led to the roots, and one
 dispatch that computes all it gave. Everything is checked, and everything computed, before any `.grad` changes.
@@ -11,18 +11,18 @@ from typing import Any
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
-from jaxvjp.core.engine import release
-from jaxvjp.core.graph import Node, Number
-from jaxvjp.core.modes import recording, staging, transforming
-from jaxvjp.core.promotion import converted
-from jaxvjp.core.record import known, record
-from jaxvjp.creation import zeros_like
+from jaxvjp.core.derive.engine import release
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.modes import recording, staging, transforming
+from jaxvjp.core.record.promotion import converted
+from jaxvjp.core.record.record import known, record
+from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
-from jaxvjp.size import Size
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.size import Size
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 

@@ -1,4 +1,4 @@
-"""`ctx`: what a custom Function's `forward` leaves for its `backward`. `backward` comes before this room.
+"""`ctx`: what a custom Function's `forward` leaves for its `backward`.
 
 In this room one can save tensors and get them back (`SavedTensor`), with torch's check that nobody wrote into them
 meanwhile, and say how the outputs are to be treated (`FunctionCtx`). Underneath, what is saved here are the residuals
@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, Protocol
 from weakref import ref
 
-from jaxvjp.core.engine import FREED
-from jaxvjp.core.graph import Node, hold
-from jaxvjp.core.modes import grad_mode, recording
-from jaxvjp.core.places import located
-from jaxvjp.core.record import check_savable, record
+from jaxvjp.core.derive.engine import FREED
+from jaxvjp.core.record.graph import Node, hold
+from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.record import check_savable, record
+from jaxvjp.core.record.user_lines import located
 from jaxvjp.ops.identity import rebind
-from jaxvjp.tensor import Tensor, blank, wrap
+from jaxvjp.tensor.tensor import Tensor, blank, wrap
 
 
 class OutputsByPosition(Protocol):

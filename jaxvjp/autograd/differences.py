@@ -1,8 +1,8 @@
 """A Jacobian from both sides: J U column by column, VᵀJ row by row, in real numbers.
 
-`function` comes before this room. In it one can have J U from differences of a function's values (`differences`) or
-from forward mode (`pushed_forward`), and VᵀJ from the backward pass (`pulled_back`). A complex tensor counts as twice
-as many real components, the imaginary parts first.
+In it one can have J U from differences of a function's values (`differences`) or from forward mode (`pushed_forward`),
+and VᵀJ from the backward pass (`pulled_back`). A complex tensor counts as twice as many real components, the imaginary
+parts first.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, grad
 from jaxvjp.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from jaxvjp.creation import tensor, zeros_like
-from jaxvjp.tensor import Tensor
+from jaxvjp.library.creation import tensor, zeros_like
+from jaxvjp.tensor.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
 Direction = Callable[[int], Array]

@@ -1,4 +1,4 @@
-"""Forward mode: tensors with a tangent. `levels` comes before this room.
+"""Forward mode: tensors with a tangent.
 
 Inside a level `make_dual(x, t)` attaches the tangent t to x; what is computed from it has tangents too, which
 `unpack_dual` gives. Underneath: `jax.jvp` of the program that was recorded since `make_dual`, once it is asked for.
@@ -10,9 +10,9 @@ import contextlib
 from typing import NamedTuple
 
 from jaxvjp.autograd.graph import shown
-from jaxvjp.core.modes import transforming
-from jaxvjp.levels import Duals
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.tensor.levels import Duals
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 
 class UnpackedDualTensor(NamedTuple):

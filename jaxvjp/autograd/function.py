@@ -1,4 +1,4 @@
-"""`autograd.Function`: a backward step in the user's own Python. `function_batch` comes before this room.
+"""`autograd.Function`: a backward step in the user's own Python.
 
 Underneath it is what `jax.custom_vjp` is to a JAX function. Its methods work on lazy tensors: a backward that only
 computes with them is recorded like everything else and stays in the one program; one that reads a value
@@ -23,11 +23,11 @@ from jaxvjp.autograd.function_batch import (
     lifted,
 )
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
-from jaxvjp.core.modes import grad_mode, recording, transforming
-from jaxvjp.core.record import detached
+from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.record import detached
 from jaxvjp.ops.view import alias, function_view
-from jaxvjp.steps import Step
-from jaxvjp.tensor import Tensor, view, wrap
+from jaxvjp.tensor.tensor import Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step
 
 __all__ = [
     "BackwardCFunction",

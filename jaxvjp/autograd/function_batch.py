@@ -1,8 +1,8 @@
 """A custom Function under `vmap`: by its own rule, or by one made of its other methods.
 
-`function_step` comes before this room. Either way `lifted` calls the Function on whole batches and shows an example of
-what comes out, so that a gradient from outside of the vmap goes through the rule. A derivative inside of the vmap goes
-through the Function's `backward` or `jvp` of one example, which is batched like everything else.
+Either way `lifted` calls the Function on whole batches and shows an example of what comes out, so that a gradient from
+outside of the vmap goes through the rule. A derivative inside of the vmap goes through the Function's `backward` or
+`jvp` of one example, which is batched like everything else.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.modes import transforming
-from jaxvjp.core.record import record
-from jaxvjp.levels import Batch
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.record import record
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 Axes = tuple[int | None, ...]
 

@@ -1,4 +1,4 @@
-"""The backward step of a custom Function: Python in the place of `jax.vjp`. `context` comes before this room."""
+"""The backward step of a custom Function: Python in the place of `jax.vjp`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction
-from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import grad_mode, recording, transforming
-from jaxvjp.core.promotion import converted
-from jaxvjp.core.record import known, leaf, record
-from jaxvjp.dtypes import float32
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.promotion import converted
+from jaxvjp.core.record.record import known, leaf, record
 from jaxvjp.ops.identity import outcome
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.dtypes import float32
 
 NO_GRADIENT = leaf(None, Aval((), float32))
 

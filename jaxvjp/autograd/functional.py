@@ -1,7 +1,7 @@
 """Derivatives of a function rather than of a graph, as `torch.autograd.functional` has them.
 
 Each takes a function of tensors, and a tensor or a tuple of them to evaluate it at, and returns results in the same
-form. `func` has the same derivatives as functions of functions. `backward` and `levels` come before this room.
+form. `func` has the same derivatives as functions of functions.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors, filled, grad, rows
-from jaxvjp.core.engine import pull_back
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.modes import recording
-from jaxvjp.core.promotion import converted
-from jaxvjp.core.record import detached, known, record, variable_of
-from jaxvjp.core.transforms import between, pushforward
-from jaxvjp.creation import tensor
-from jaxvjp.levels import columns
+from jaxvjp.core.derive.engine import pull_back
+from jaxvjp.core.derive.transforms import between, pushforward
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.promotion import converted
+from jaxvjp.core.record.record import detached, known, record, variable_of
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.levels import columns
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]
 STRATEGIES = ("forward-mode", "reverse-mode")

@@ -1,4 +1,4 @@
-"""Checks of gradients against finite differences. `differences` comes before this room.
+"""Checks of gradients against finite differences.
 
 In this room one can ask whether what `backward` gives is the derivative of what the function computes, which of a
 custom `Function` nobody else can say. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
@@ -32,10 +32,10 @@ from jaxvjp.autograd.differences import (
     stacked,
 )
 from jaxvjp.autograd.function import Function
-from jaxvjp.creation import zeros_like
-from jaxvjp.dtypes import complex128, float64
-from jaxvjp.levels import Batch
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.library.creation import zeros_like
+from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.dtypes import complex128, float64
 
 
 class GradcheckError(RuntimeError):

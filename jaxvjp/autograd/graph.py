@@ -1,7 +1,4 @@
-"""The backward graph, to walk and to hook: `y.grad_fn`, gradient edges, and `torch.autograd.graph`'s other names.
-
-`saving` comes before this room.
-"""
+"""The backward graph, to walk and to hook: `y.grad_fn`, gradient edges, and `torch.autograd.graph`'s other names."""
 
 from __future__ import annotations
 
@@ -17,14 +14,14 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.engine import FREED, walking
-from jaxvjp.core.graph import Cotangents, StepHooks, hook_of_level, leaf_of, meant
-from jaxvjp.core.graph import Node as Recorded
-from jaxvjp.hooks import RemovableHandle
+from jaxvjp.core.derive.engine import FREED, walking
+from jaxvjp.core.record.graph import Cotangents, StepHooks, hook_of_level, leaf_of, meant
+from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import item, rebind
 from jaxvjp.ops.op import KEEP, Aval
-from jaxvjp.tensor import Tensor, blank, checked_replacement, wrap
+from jaxvjp.tensor.tensor import Tensor, blank, checked_replacement, wrap
+from jaxvjp.types.hooks import RemovableHandle
 
 __all__ = [
     "GradientEdge",

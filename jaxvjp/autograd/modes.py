@@ -1,4 +1,4 @@
-"""Whether operations are recorded for gradients. `core.graph` comes before this room."""
+"""Whether operations are recorded for gradients."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from jaxvjp.core.engine import anomaly
-from jaxvjp.core.modes import changed, grad_mode
+from jaxvjp.core.derive.engine import anomaly
+from jaxvjp.core.record.modes import changed, grad_mode
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -1,6 +1,6 @@
 """What is saved for a backward: hooks that keep something else in its place, and writes that leave it be.
 
-`tensor` comes before this room. In torch these are names of `torch.autograd.graph`, and so they are here.
+In torch these are names of `torch.autograd.graph`, and so they are here.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import grad_mode, recording
-from jaxvjp.core.record import record
-from jaxvjp.core.versions import next_serial
-from jaxvjp.creation import tensor
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.record import record
+from jaxvjp.core.record.versions import next_serial
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
-from jaxvjp.tensor import Tensor, blank
+from jaxvjp.tensor.tensor import Tensor, blank
 
 
 class saved_tensors_hooks:  # noqa: N801 - torch's name

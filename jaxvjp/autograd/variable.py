@@ -1,12 +1,12 @@
-"""`Variable`, which a tensor that records was called before torch 0.4. `creation` comes before this room."""
+"""`Variable`, which a tensor that records was called before torch 0.4."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
 
-from jaxvjp.creation import empty
-from jaxvjp.tensor import Tensor
+from jaxvjp.library.creation import empty
+from jaxvjp.tensor.tensor import Tensor
 
 
 class VariableMeta(type):

@@ -1,1 +1,4 @@
-"""The machine, in reading order: places, modes, graph, program, evaluation, promotion, pullback, engine, transforms."""
+"""The machine: operations are recorded (`record`), the program is run (`run`), derivatives are taken of it (`derive`).
+
+Nothing here knows of tensors: it works on nodes of a graph, whose ops are rows of `ops`.
+"""

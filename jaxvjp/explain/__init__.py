@@ -2,8 +2,7 @@
 
 `jaxvjp.explain(y)` (or `y.explain()`) shows how a result was computed and what its backward is;
 `with jaxvjp.explain.recording() as story:` a whole stretch of code, backwards and updates included. Both give an
-`Explanation`, which prints as source text that runs. `autograd` and `func` come before this room, and what it needs is
-imported when something is explained.
+`Explanation`, which prints as source text that runs. What it needs is imported when something is explained.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from jaxvjp.explain.explanation import Explanation, recording

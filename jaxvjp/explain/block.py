@@ -1,7 +1,7 @@
 """Statements from steps: which expressions are folded into one line, which values get a name.
 
 In this room one can turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
-says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX. `names` comes before it.
+says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.core.places import Where
+from jaxvjp.core.record.user_lines import Where
 from jaxvjp.explain.names import safe, statement
 
 DEEP, WIDE = 6, 88

@@ -1,7 +1,7 @@
 """The chain rule in numbers: a backward pass step by step, with the cotangent that arrives and those that leave.
 
-In this room one can have it computed (`cotangents_of`) and shown. `jacobian` comes before it. Every step is `jax.vjp`
-of its operation at the values that it had, taken by itself.
+In this room one can have it computed (`cotangents_of`) and shown. Every step is `jax.vjp` of its operation at the
+values that it had, taken by itself.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp import terminal
-from jaxvjp.core.evaluation import array_of, evaluate
-from jaxvjp.core.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.observers import Walked
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.explain import terminal
 from jaxvjp.explain.jacobian import single
 from jaxvjp.explain.names import statement
 from jaxvjp.explain.notebook import table

@@ -1,7 +1,6 @@
 """Chains of views as one index: `x[0][1:]` is `x[0, 1:]`, and a write through them one `.at[0, 1:].set(...)`.
 
 In this room one can ask for the index of a chain (`chain_of`) and whether a write changes nothing (`writes_back`).
-`wording` comes before it.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from jaxvjp.core.graph import Node, Number
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.explain.wording import cut
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one

@@ -1,4 +1,4 @@
-"""What `jaxvjp.explain(y)` returns: a program that prints, runs and is checked. `source` comes before this room."""
+"""What `jaxvjp.explain(y)` returns: a program that prints, runs and is checked."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, reachable
-from jaxvjp.core.observers import Stepped, Walked
-from jaxvjp.core.record import known
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.observers import Stepped, Walked
+from jaxvjp.core.record.record import known
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
 from jaxvjp.explain.names import variables_of
@@ -25,7 +25,7 @@ from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.source import Program, executed, write
 from jaxvjp.explain.story import Recorder, Story, story_of, user_frame
 from jaxvjp.explain.text import Text
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.testing import assert_close
 
 LONGEST = 400

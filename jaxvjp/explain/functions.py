@@ -1,8 +1,7 @@
 """A custom `autograd.Function` as `jax.custom_vjp`: its forward, and the backward that the user wrote.
 
-In this room one can write a call of one (`custom`). `scope` comes before it. Which tensors the user's `backward`
-computes with is in the graph that it records, so what is written is what it did; where it has not run, it runs once, on
-cotangents without a value.
+In this room one can write a call of one (`custom`). Which tensors the user's `backward` computes with is in the graph
+that it records, so what is written is what it did; where it has not run, it runs once, on cotangents without a value.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import inspect
 from collections.abc import Mapping, Sequence
 
 from jaxvjp.autograd.function_step import FunctionStep
-from jaxvjp.core.graph import Node, reachable
-from jaxvjp.core.modes import recording
-from jaxvjp.core.record import known
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.record import known
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe

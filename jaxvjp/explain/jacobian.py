@@ -1,6 +1,6 @@
 """The Jacobian behind a backward pass, laid out: J with names on its rows and columns, v, and vᵀJ.
 
-In this room one can compute and show it (`jacobian_of`). `source` comes before it.
+In this room one can compute and show it (`jacobian_of`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp import terminal
 from jaxvjp.autograd.backward import jacobian
 from jaxvjp.autograd.function_step import shown_tensor
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node
-from jaxvjp.core.observers import Walked
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain import terminal
 from jaxvjp.explain.notebook import side_by_side, table
 from jaxvjp.explain.source import executed, write
 from jaxvjp.explain.story import Story

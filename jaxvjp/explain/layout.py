@@ -1,6 +1,6 @@
 """The pages of a printed program: imports, inputs, functions, statements, each line with where it comes from.
 
-In this room one can lay a program out (`laid_out`). `text` comes before it.
+In this room one can lay a program out (`laid_out`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Python values as source text. Nothing of jaxvjp but `dtypes` comes before this room."""
+"""Python values as source text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.dtypes import dtype
+from jaxvjp.types.dtypes import dtype
 
 LONGEST, TABLE = 128, 4096
 """A user's array of more elements than this is not written out, and a table of positions of an op's own neither."""

@@ -1,9 +1,9 @@
 """What the user calls a value: the name that the line which recorded it gives it.
 
 In this room one can ask for the statement behind a recorded operation (`statement`), the name that its result was
-assigned to (`assigned`), and the names that a frame has for its tensors (`in_frame`). `core.places` comes before it.
-CPython keeps for every instruction the very columns of the expression that it belongs to, so of `y = x * 2 + 1` it is
-known that the sum, and not the product, is y.
+assigned to (`assigned`), and the names that a frame has for its tensors (`in_frame`). CPython keeps for every
+instruction the very columns of the expression that it belongs to, so of `y = x * 2 + 1` it is known that the sum, and
+not the product, is y.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jaxvjp.core.places import Where
-from jaxvjp.tensor import Tensor
+from jaxvjp.core.record.user_lines import Where
+from jaxvjp.tensor.tensor import Tensor
 
 Span = tuple[int, int, int, int]
 """First line, last line, first column, last column."""

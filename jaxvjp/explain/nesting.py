@@ -1,7 +1,7 @@
 """Functions inside of an op's function, as they are handed to `jax.lax.scan` and its kin: written as functions.
 
-`symbols` comes before this room. What such a function computes is found as what an op computes is: by running it on
-symbols, here on those of the shapes that JAX called it with.
+What such a function computes is found as what an op computes is: by running it on symbols, here on those of the shapes
+that JAX called it with.
 """
 
 from __future__ import annotations

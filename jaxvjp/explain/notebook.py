@@ -1,4 +1,4 @@
-"""What a notebook shows: source text with its words coloured, and tables with heads. `layout` comes before this room.
+"""What a notebook shows: source text with its words coloured, and tables with heads.
 
 Colours and lines are of a middle tone, which can be read on a light page and on a dark one, and are said on the spot:
 a notebook's output brings no style sheet along.

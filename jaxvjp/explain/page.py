@@ -1,4 +1,4 @@
-"""One page to step through: what was written, what it is, the cotangents, the Jacobian. `explanation` comes before it.
+"""One page to step through: what was written, what it is, the cotangents, the Jacobian.
 
 The page is `page.html` with the story as JSON in it; it needs no network and nothing installed.
 """
@@ -10,17 +10,19 @@ import json
 import linecache
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxvjp import terminal
-from jaxvjp.core.observers import Walked
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
-from jaxvjp.explain.explanation import Explanation
 from jaxvjp.explain.jacobian import Jacobian
 from jaxvjp.explain.literals import shortest
 from jaxvjp.explain.names import statement
+
+if TYPE_CHECKING:
+    from jaxvjp.explain.explanation import Explanation
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20

@@ -1,4 +1,4 @@
-"""The recorded graph as a picture: SVG, Mermaid text, or plain text for a terminal. `chain` comes before this room.
+"""The recorded graph as a picture: SVG, Mermaid text, or plain text for a terminal.
 
 Leaves, operations with shapes and small values, the cotangents on the edges that they go back along, and where they do
 not: at cuts (`detach`, `no_grad`), and in what was freed.
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp import terminal
-from jaxvjp.core.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.names import statement
 from jaxvjp.ops.identity import detach, item, outcome

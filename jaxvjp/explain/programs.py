@@ -1,7 +1,7 @@
 """Programs inside a program: `jax.vjp`, `jax.jvp`, `jax.vmap` and `jax.checkpoint` of a function.
 
 A gradient that can be differentiated again, a transform of a function, a checkpoint: each is one node that carries a
-whole program. In this room one can have such a node written (`transformed`). `scope` comes before it.
+whole program. In this room one can have such a node written (`transformed`).
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import ast
 from collections.abc import Sequence
 from typing import Any, cast
 
-from jaxvjp.core.graph import Node, Number, reachable
-from jaxvjp.core.program import Program
-from jaxvjp.core.pullback import pullback
-from jaxvjp.core.record import signature_of
-from jaxvjp.core.transforms import jvp, vmap
+from jaxvjp.core.derive.pullback import pullback
+from jaxvjp.core.derive.transforms import jvp, vmap
+from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.record import signature_of
+from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
 from jaxvjp.explain.names import numbered

@@ -1,15 +1,15 @@
 """An operation whose saved operands a hook has changed, as a `jax.custom_vjp` that keeps those in their stead.
 
-In this room one can write one (`changed`). `scope` comes before it. Its value is that of its operands; its pullback is
-the one that it has at what `unpack_hook` gave back, which is what its residuals then are.
+In this room one can write one (`changed`). Its value is that of its operands; its pullback is the one that it has at
+what `unpack_hook` gave back, which is what its residuals then are.
 """
 
 from __future__ import annotations
 
 import ast
 
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.observers import Walked
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain.block import Block, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe

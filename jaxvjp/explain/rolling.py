@@ -1,7 +1,7 @@
 """Lines that come several times in a row, written once: a `for` over what differs from one round to the next.
 
-In this room one can have lines rolled (`rolled`). `block` comes before it. Rounds may differ in numbers, as those of a
-loop of the user's over `x[i]` or over a list do; where the numbers are not those of a `range` they are written out.
+In this room one can have lines rolled (`rolled`). Rounds may differ in numbers, as those of a loop of the user's over
+`x[i]` or over a list do; where the numbers are not those of a `range` they are written out.
 """
 
 from __future__ import annotations

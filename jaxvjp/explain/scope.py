@@ -1,7 +1,7 @@
 """Steps from nodes: which part of a recorded graph is written inside a function, which outside of it, and how.
 
 In this room one can have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
-reaches out for what does not depend on its parameters. `writing`, `cuts` and `text` come before it.
+reaches out for what does not depend on its parameters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
-from jaxvjp.core.evaluation import array_of
-from jaxvjp.core.graph import Node, Number, reachable
-from jaxvjp.core.program import Program
+from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.run.evaluation import array_of
+from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed

@@ -1,8 +1,8 @@
 """The functional program that a story was, as text that runs: inputs, functions, pullbacks, what was done with them.
 
-In this room one can write a story (`write`). `scope` comes before it. A backward pass becomes `jax.vjp` of a function
-and a call of its pullback. Where something happens between, such as a hook on an intermediate value, there are several
-functions, one for each stage of the way, and their pullbacks are called one after the other.
+In this room one can write a story (`write`). A backward pass becomes `jax.vjp` of a function and a call of its
+pullback. Where something happens between, such as a hook on an intermediate value, there are several functions, one for
+each stage of the way, and their pullbacks are called one after the other.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import jax
 import jaxvjp.explain.functions
 import jaxvjp.explain.programs
 import jaxvjp.explain.residuals  # noqa: F401 - all three say how their nodes are written
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.observers import Cleared, Walked
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name

@@ -1,8 +1,8 @@
 """What happened, as plain data: the events of a stretch of code, on top of the graph that it recorded.
 
-In this room one can record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`).
-`names` comes before it. The operations themselves are in the graph already; events are what a graph does not show:
-backward passes, hooks, gradients set and freed.
+In this room one can record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`). The
+operations themselves are in the graph already; events are what a graph does not show: backward passes, hooks, gradients
+set and freed.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from jaxvjp.core.engine import freed_error
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.modes import transforming
-from jaxvjp.core.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
-from jaxvjp.core.places import Where, user_line
-from jaxvjp.core.versions import next_serial
+from jaxvjp.core.derive.engine import freed_error
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
+from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
 
 
 class Event(NamedTuple):

@@ -2,7 +2,7 @@
 
 In this room one can make symbols (`Symbol`), JAX's functions that take them (`Named`), and note a call (`noted`): what
 it returns is found by tracing the real function, so shapes and dtypes are right, and every case is decided as it would
-be. `block` comes before it.
+be.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
 
 In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
-user does not (`label_of`). `story` comes before it.
+user does not (`label_of`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node, Number
-from jaxvjp.core.program import Program
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.program import Program
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
 from jaxvjp.ops.identity import item, outcome, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
 """The place of a node that no line of the user's recorded."""

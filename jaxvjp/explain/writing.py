@@ -3,7 +3,6 @@
 In this room one can ask for it (`written`), for given static arguments and abstract values. The function of a registry
 row is Python: run on symbols, it leaves what JAX is asked to do at these very shapes, with all its checks and cases
 decided. So no op needs a second description. Where a person would write it more simply `wording` says how.
-`respelling` comes before this room.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Each takes a function of tensors and returns one, or its results; arguments and results may be tuples, lists and dicts
 of tensors, nested. Underneath each runs the function once, which records it, and records a JAX transform of the
 recorded program (`levels`); so they nest in one another, and in `backward`, without tracing the user's Python.
-`levels` comes before this room.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The arguments and results of transforms: which of them are meant, and whether they fit. `levels` comes before."""
+"""The arguments and results of transforms: which of them are meant, and whether they fit."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from jaxvjp.core.graph import Node
-from jaxvjp.core.record import known
-from jaxvjp.tensor import Tensor, wrap
-from jaxvjp.trees import flattened, unflattened
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.record import known
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import flattened, unflattened
 
 Argnums = int | tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Batching: `vmap`. `arguments` comes before this room."""
+"""Batching: `vmap`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.levels import Batch
 from jaxvjp.ops.arguments import wrap as wrapped_dim
-from jaxvjp.tensor import Tensor, wrap
-from jaxvjp.trees import ONE, flattened, in_order, told, unflattened
+from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import ONE, flattened, in_order, told, unflattened
 
 
 def vmap(

@@ -1,4 +1,4 @@
-"""Forward mode: `jvp`, `linearize`, `jacfwd`, and `hessian`, which is forward over reverse. `reverse` comes before."""
+"""Forward mode: `jvp`, `linearize`, `jacfwd`, and `hessian`, which is forward over reverse."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from jaxvjp.func.arguments import (
     zeros_of,
 )
 from jaxvjp.func.reverse import jacrev
-from jaxvjp.levels import Duals, Guard, columns
-from jaxvjp.tensor import Tensor, wrap
-from jaxvjp.trees import flattened, tensors_of, told, unflattened
+from jaxvjp.tensor.levels import Duals, Guard, columns
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import flattened, tensors_of, told, unflattened
 
 JVP = "jvp(f, primals, tangents)"
 

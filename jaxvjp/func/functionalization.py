@@ -1,7 +1,4 @@
-"""What torch needs to look into a transform or to take writes out of a function, and what of that is left here.
-
-`parameters` comes before this room.
-"""
+"""What torch needs to look into a transform or to take writes out of a function, and what of that is left here."""
 
 from __future__ import annotations
 
@@ -9,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.core.modes import transforming
-from jaxvjp.core.record import detached
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.record import detached
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:

@@ -1,13 +1,13 @@
-"""Objects with parameters: `functional_call`, and `stack_module_state` of several. `arguments` comes before."""
+"""Objects with parameters: `functional_call`, and `stack_module_state` of several."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxvjp.core.record import record
+from jaxvjp.core.record.record import record
 from jaxvjp.ops.joining import stack
-from jaxvjp.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap
 
 
 def functional_call(

@@ -1,4 +1,4 @@
-"""Reverse mode: `grad`, `grad_and_value`, `vjp`, `jacrev`. `arguments` comes before this room."""
+"""Reverse mode: `grad`, `grad_and_value`, `vjp`, `jacrev`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.core.created import differentiable_gradients
-from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import grad_mode, recording
+from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -20,9 +20,9 @@ from jaxvjp.func.arguments import (
     with_chosen,
     zeros_of,
 )
-from jaxvjp.levels import Guard, Variables, rows
-from jaxvjp.tensor import Tensor, wrap
-from jaxvjp.trees import flattened, mapped, tensors_of, told, unflattened
+from jaxvjp.tensor.levels import Guard, Variables, rows
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import flattened, mapped, tensors_of, told, unflattened
 
 
 def _results(variables: Variables, tree: Any) -> Any:

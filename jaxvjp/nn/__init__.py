@@ -1,7 +1,4 @@
-"""torch's `nn`, as far as it is functions, and `Parameter`.
-
-`functional`, `init` and `parameter` come before this room.
-"""
+"""torch's `nn`, as far as it is functions, and `Parameter`."""
 
 from jaxvjp.nn import functional, init
 from jaxvjp.nn.parameter import Parameter

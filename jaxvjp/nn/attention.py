@@ -1,15 +1,15 @@
-"""Attention, whose dropout draws. `drawn` comes before this room."""
+"""Attention, whose dropout draws."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from jaxvjp.application import apply
-from jaxvjp.dtypes import bool_
-from jaxvjp.nn.drawn import kept_with
+from jaxvjp.nn.dropout import kept_with
 from jaxvjp.ops.neural import attention
-from jaxvjp.publishing import public
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import bool_
 
 
 @public("nn.functional")

@@ -1,17 +1,17 @@
 """torch's `nn.functional`: what layers compute. Most of it is one row of `ops.neural` each.
 
-`numbered`, `tables`, `drawn`, `attention`, `running`, `native` and `composed` come before this room: those functions
-that are more than a row.
+The rooms imported here have those functions that are more than a row, and publish them.
 """
 
-# For what they publish:
-import jaxvjp.nn.attention
-import jaxvjp.nn.composed
-import jaxvjp.nn.drawn
-import jaxvjp.nn.native
-import jaxvjp.nn.numbered
-import jaxvjp.nn.running
-import jaxvjp.nn.tables  # noqa: F401
-from jaxvjp.functions import published
+from jaxvjp.nn import (  # noqa: F401
+    attention,
+    batch_norm,
+    class_losses,
+    dropout,
+    embedding,
+    losses,
+    torch_kernels,
+)
+from jaxvjp.tensor.bindings import published
 
 __getattr__, __dir__ = published("nn.functional", globals())

@@ -1,6 +1,6 @@
 """torch's `nn.init`: a layer's parameters filled in place, with torch's numbers for the same seed.
 
-Each returns the tensor that it filled, and records no gradient. Every sampler comes before this room.
+Each returns the tensor that it filled, and records no gradient.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.application import apply
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.creation import tensor
-from jaxvjp.dtypes import bfloat16, float16
+from jaxvjp.library.creation import tensor
+from jaxvjp.library.generator import Generator
+from jaxvjp.library.random_tensors import randperm
 from jaxvjp.ops.joining import stack
-from jaxvjp.random import Generator
-from jaxvjp.sampling import randperm
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import bfloat16, float16
 
 GAINS: dict[str, Callable[[float], float]] = {
     **dict.fromkeys(

@@ -1,11 +1,11 @@
-"""`Parameter`: a leaf tensor that says that it is to be trained. `creation` comes before this room."""
+"""`Parameter`: a leaf tensor that says that it is to be trained."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from jaxvjp.creation import empty
-from jaxvjp.tensor import Tensor
+from jaxvjp.library.creation import empty
+from jaxvjp.tensor.tensor import Tensor
 
 
 class Parameter(Tensor):

@@ -1,6 +1,6 @@
 """Arithmetic beyond the basic operators: extremes of two, rounding, signs, sums of products.
 
-`division` comes before this room. Operands arrive promoted, as there.
+Operands arrive promoted, as there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Index, Real, Scalar
 from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
@@ -19,6 +18,7 @@ from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
+from jaxvjp.types.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
 """torch has a signature for a number on either side."""

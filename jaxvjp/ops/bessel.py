@@ -1,4 +1,4 @@
-"""Bessel functions and Airy's, which JAX has not: sums over a few places of an integrand. `elementary` comes before.
+"""Bessel functions and Airy's, which JAX has not: sums over a few places of an integrand.
 
 The trapezoidal rule is exact to the last digit, with a few dozen places, for integrands that are periodic or fall as
 fast as `exp(-u²)`, and these functions are integrals of such. Far from 0, where they oscillate, they have an expansion

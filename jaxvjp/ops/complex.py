@@ -1,4 +1,4 @@
-"""Complex numbers, and the pairs of real ones that they are. `reduction` comes before this room.
+"""Complex numbers, and the pairs of real ones that they are.
 
 The parts of a complex tensor are views of it, as in torch: what is written into `x.real` is in x.
 """
@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _apart(array):

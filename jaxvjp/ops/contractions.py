@@ -1,4 +1,4 @@
-"""Products of more operands or dimensions than two: `einsum`, `cross`. `products` comes before this room."""
+"""Products of more operands or dimensions than two: `einsum`, `cross`."""
 
 from __future__ import annotations
 

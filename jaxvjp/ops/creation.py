@@ -1,4 +1,4 @@
-"""Arrays made from nothing but a shape. `op` comes before this room."""
+"""Arrays made from nothing but a shape."""
 
 from __future__ import annotations
 

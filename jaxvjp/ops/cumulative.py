@@ -1,4 +1,4 @@
-"""Running sums, products and differences along a dimension; softmax. `reduction` comes before this room."""
+"""Running sums, products and differences along a dimension; softmax."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import OPMATH, op
 from jaxvjp.ops.reduction import product, sum_
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
 
 
 def _declare_running(name: str, function: Any, meaning: str) -> None:

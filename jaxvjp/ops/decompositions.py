@@ -1,5 +1,4 @@
-"""Matrices taken apart: Cholesky, QR, LU, singular values, eigenvalues, and determinants. `solving` comes before this
-room.
+"""Matrices taken apart: Cholesky, QR, LU, singular values, eigenvalues, and determinants.
 
 Where torch reads one triangle of a Hermitian matrix alone, so do these; their gradients are nevertheless those of the
 whole matrix, as torch's are.

@@ -1,4 +1,4 @@
-"""Division with a remainder, whose quotient or rest of integers is an integer. `pointwise` comes before this room."""
+"""Division with a remainder, whose quotient or rest of integers is an integer."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy
 from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy
 
 
 def integral(array):

@@ -1,4 +1,4 @@
-"""The functions of one number: exponential, trigonometric, hyperbolic, special. `pointwise` comes before this room.
+"""The functions of one number: exponential, trigonometric, hyperbolic, special.
 
 They are all alike: of integers they make the default floating type, and each is one line of the table below.
 """

@@ -1,4 +1,4 @@
-"""The largest and smallest elements, and where they are. `reduction` comes before this room.
+"""The largest and smallest elements, and where they are.
 
 torch shares the gradient of an extreme evenly among equal elements (`max`, `amax`), or gives it to the one whose index
 it tells (`max(dim)`, `cummax`).

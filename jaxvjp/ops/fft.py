@@ -1,4 +1,4 @@
-"""Fourier transforms: torch's `fft`, declared from one table. `op` comes before this room.
+"""Fourier transforms: torch's `fft`, declared from one table.
 
 A transform over several dimensions is one over each: of a real one the last, which is half as long, first; of one
 back to real numbers that one last.
@@ -11,10 +11,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import FLOATING
 from jaxvjp.ops.arguments import Dims, Index, Text, axes
 from jaxvjp.ops.matrices import legacy
 from jaxvjp.ops.op import FLOAT, op
+from jaxvjp.types.dtypes import FLOATING
 
 NORMS = ("forward", "backward", "ortho")
 

@@ -1,6 +1,6 @@
 """Ops that change no number: they say where gradients start, stop, or are taken out of a tuple.
 
-What is recorded uses them (`core.record`); the user meets `clone` and `detach`. `op` comes before this room.
+What is recorded uses them (`core.record`); the user meets `clone` and `detach`.
 """
 
 from __future__ import annotations

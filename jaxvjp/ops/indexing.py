@@ -1,4 +1,4 @@
-"""Gathering: reading an array at positions that tensors give. `op` comes before this room.
+"""Gathering: reading an array at positions that tensors give.
 
 Positions arrive checked, so JAX need not: `promise_in_bounds`. That is the business of the column `inspects`, which
 looks at their values before the op is recorded. Writing at positions is in `scattering`.
@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Flag, Index, Kind, wrap
 from jaxvjp.ops.op import op
+from jaxvjp.types.dtypes import from_numpy
 
 Pattern = Annotated[tuple[bool, ...], Kind("tuple of bools", tuple)]
 """For each dimension whether positions are given for it; the others are taken whole."""

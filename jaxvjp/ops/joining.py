@@ -1,4 +1,4 @@
-"""Ops that make one array of several. `op` comes before this room."""
+"""Ops that make one array of several."""
 
 from __future__ import annotations
 

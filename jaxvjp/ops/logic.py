@@ -1,4 +1,4 @@
-"""Questions about elements: comparisons, truth values, bits. `arithmetic` comes before this room.
+"""Questions about elements: comparisons, truth values, bits.
 
 The answers are truth values, through which no gradient flows; `where` chooses by them.
 """
@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Flag, Kept, Real
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, Op, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, not_implemented
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, fitted, from_numpy
 
 
 @op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)

@@ -1,4 +1,4 @@
-"""What every op on matrices asks of its operands, in torch's words. `op` comes before this room.
+"""What every op on matrices asks of its operands, in torch's words.
 
 In this room one can demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
 (`floating`), of one type with another (`same_type`), and take transposes of whole batches (`transposed`, `adjoint`).
@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import CTYPES, from_numpy
+from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
 class LinAlgError(RuntimeError):

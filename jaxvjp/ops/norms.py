@@ -1,6 +1,4 @@
-"""Norms of matrices, and what follows from their singular values: condition and rank. `decompositions` comes before
-this room.
-"""
+"""Norms of matrices, and what follows from their singular values: condition and rank."""
 
 from __future__ import annotations
 
@@ -10,7 +8,6 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, axes, number
 from jaxvjp.ops.decompositions import linalg_eigvalsh
 from jaxvjp.ops.matrices import floating, legacy, matrices, square
@@ -18,6 +15,7 @@ from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_
 from jaxvjp.ops.reduction import magnitude, shared, vector_norm
 from jaxvjp.ops.solving import linalg_inv, tolerance
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _order(value: Any) -> float | str:

@@ -1,7 +1,7 @@
 """What an op is: a pure JAX function and one row about it.
 
 In this room one can declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
-would return for given shapes and dtypes (`abstract`) without computing anything. `arguments` comes before it.
+would return for given shapes and dtypes (`abstract`) without computing anything.
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
 torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
@@ -37,9 +37,9 @@ from weakref import WeakValueDictionary
 
 import jax
 
-from jaxvjp.devices import Device, of
-from jaxvjp.dtypes import bfloat16, dtype, float16, from_numpy
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
+from jaxvjp.types.devices import Device, of
+from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;

@@ -1,4 +1,4 @@
-"""Ops that work element by element. `op` comes before this room.
+"""Ops that work element by element.
 
 Operands arrive already promoted to one dtype; what is left to check here is whether their shapes broadcast.
 """
@@ -11,10 +11,10 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from jaxvjp.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
+from jaxvjp.types.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 
 EITHER_OTHER = ((2, 3), (2, 3))
 """torch has one signature for a tensor as `other` and one for a number."""

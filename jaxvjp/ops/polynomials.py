@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, by their recurrences. `elementary` comes before this room.
+"""Orthogonal polynomials, by their recurrences.
 
 The order may be a tensor: the recurrence goes on to the largest order, and each element keeps the value at its own.
 torch has no gradient of these, and neither have these rows.

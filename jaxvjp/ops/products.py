@@ -1,4 +1,4 @@
-"""Products of vectors and matrices. `matrices` comes before this room.
+"""Products of vectors and matrices.
 
 float32 products keep float32's precision on every device, as torch's do by default; in this room one can allow less
 (`set_float32_matmul_precision`).
@@ -16,11 +16,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import forget_calls
 from jaxvjp.ops.arguments import Scalar
 from jaxvjp.ops.matrices import ctype, legacy
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, SHORT, Op, op
 from jaxvjp.ops.pointwise import assigned, broadcast
+from jaxvjp.types.dtypes import forget_calls
 
 PRECISIONS = {
     "highest": jax.lax.Precision.HIGHEST,

@@ -1,6 +1,6 @@
 """Ops that put the elements of an array elsewhere: turned, moved round, repeated, padded, or part of it replaced.
 
-Unlike views (`view`, which comes before this room) what they make has a storage of its own.
+Unlike views (`view`) what they make has a storage of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ops that fold dimensions away. `op` comes before this room."""
+"""Ops that fold dimensions away."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.dtypes import BOOL, INTEGRAL, from_numpy, int64
 from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Kind, Shape, Type, axes, number, wrap
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
 
 
 def _numbered_by_dim(name):

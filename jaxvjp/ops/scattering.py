@@ -1,7 +1,6 @@
 """Scattering: an array with others written, or added, at positions that tensors give.
 
-`indexing`, which reads at positions, comes before this room. Where several elements go to one position and are not
-added up, one of them wins, and the gradient goes to it.
+Where several elements go to one position and are not added up, one of them wins, and the gradient goes to it.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Scalar, Text, wrap
 from jaxvjp.ops.indexing import (
     Pattern,
@@ -31,6 +29,7 @@ from jaxvjp.ops.indexing import (
 )
 from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
+from jaxvjp.types.dtypes import from_numpy
 
 IN_BOUNDS = "promise_in_bounds"
 

@@ -1,4 +1,4 @@
-"""Reductions over stretches of a dimension, and counts of points in cells. `extremes` comes before this room."""
+"""Reductions over stretches of a dimension, and counts of points in cells."""
 
 from __future__ import annotations
 

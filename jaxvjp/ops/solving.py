@@ -1,4 +1,4 @@
-"""Linear equations: inverses, solutions, pseudo-inverses. `matrices` comes before this room.
+"""Linear equations: inverses, solutions, pseudo-inverses.
 
 Whether a matrix is singular shows in its numbers: such an op reads them, and raises, before it returns. Those that end
 in `_ex` do not unless asked to.

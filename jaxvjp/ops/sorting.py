@@ -1,7 +1,7 @@
 """Ops that put elements in order, or find their place in one: sorting, selection by rank, searching.
 
-`indexing` comes before this room. All of them find positions first, through which no gradient flows, and then gather:
-so the gradient of an element goes to where it came from, and JAX's derivative is torch's. NaN is the largest number.
+All of them find positions first, through which no gradient flows, and then gather: so the gradient of an element goes
+to where it came from, and JAX's derivative is torch's. NaN is the largest number.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jax import lax
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Text, wrap
 from jaxvjp.ops.op import op
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _comparable(name, input):

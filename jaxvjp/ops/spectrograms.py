@@ -1,4 +1,4 @@
-"""Spectra of short stretches of a signal, and the signal from them: `stft`, `istft`. `fft` comes before this room."""
+"""Spectra of short stretches of a signal, and the signal from them: `stft`, `istft`."""
 
 from __future__ import annotations
 

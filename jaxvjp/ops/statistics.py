@@ -1,13 +1,13 @@
-"""Covariances, histograms, slopes of sampled functions. `reduction` comes before this room."""
+"""Covariances, histograms, slopes of sampled functions."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Exact, Fixed, Index, Kept, Tensors, wrap
 from jaxvjp.ops.op import op
+from jaxvjp.types.dtypes import from_numpy
 
 
 @op(saves="input", rounds_once=True)

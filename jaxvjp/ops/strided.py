@@ -1,6 +1,6 @@
 """Views that see the memory of an array otherwise: as windows, by any strides, as numbers of another type.
 
-`view` comes before this room. At its end are the copying forms of all views.
+At its end are the copying forms of all views.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxvjp.dtypes import bool_, from_numpy
 from jaxvjp.ops.arguments import Index, Shape, Type, wrap
 from jaxvjp.ops.complex import view_as_complex, view_as_real
 from jaxvjp.ops.op import op
@@ -27,6 +26,7 @@ from jaxvjp.ops.view import (
     unsqueeze,
     view,
 )
+from jaxvjp.types.dtypes import bool_, from_numpy
 
 
 def _windows(shape, dimension, size, step):

@@ -1,4 +1,4 @@
-"""Ops that show part of an array, or the whole of it in another shape. `op` comes before this room.
+"""Ops that show part of an array, or the whole of it in another shape.
 
 In torch each of these shares its memory with what it shows. Here a view is a pair: how to read it (the op's function)
 and how to write it back (`write`: the base with the shown part replaced); `tensor` composes the pairs. `layout` is the
@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Index, Shape, axes, wrap
 from jaxvjp.ops.op import Op, op
+from jaxvjp.types.dtypes import from_numpy
 
 
 @op(saves="residuals", public="", grad_fn="CopySlices")

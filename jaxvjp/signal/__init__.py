@@ -1,3 +1,3 @@
-"""torch's `signal`, which is its windows. `signal.windows` comes before this room."""
+"""torch's `signal`, which is its windows."""
 
 from jaxvjp.signal import windows as windows

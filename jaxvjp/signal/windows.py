@@ -1,4 +1,4 @@
-"""torch's `signal.windows`: what a stretch of a signal is multiplied by, as closed formulas. `windowing` comes before.
+"""torch's `signal.windows`: what a stretch of a signal is multiplied by, as closed formulas.
 
 `sym` asks for a window that reads the same from both ends; without it the window is one period, whose next height
 would be the first again, as a Fourier transform takes it.
@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.creation import factory
-from jaxvjp.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.dtypes import float32, float64, get_default_dtype
-from jaxvjp.functions import published
-from jaxvjp.windowing import Array, cosines
+from jaxvjp.library.creation import factory
+from jaxvjp.library.windows import Array, cosines
+from jaxvjp.tensor.bindings import published
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype
 
 
 def _window(heights: Callable[..., Array]) -> Callable[..., Array]:

@@ -2,7 +2,6 @@
 
 In this room one can stage a function that computes with tensors, calls `backward` and updates parameters in place: it
 runs once, what it records becomes one program, and every later call is that program with no recording at all.
-`autograd` comes before this room.
 
 What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
 leaves; what it returns and what it leaves changed are its outputs, which are put back into the same tensors after each
@@ -17,20 +16,20 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
-from jaxvjp.core.compilation import HOT
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.modes import grad_mode, staging, transforming
-from jaxvjp.core.observers import observers
-from jaxvjp.devices import device
-from jaxvjp.dtypes import dtype, get_default_dtype
+from jaxvjp.core.record.modes import grad_mode, staging, transforming
+from jaxvjp.core.record.observers import observers
+from jaxvjp.core.run.compilation import HOT
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
 from jaxvjp.staging.surroundings import Same, Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold
 from jaxvjp.staging.warm import warm as warm_path
-from jaxvjp.tensor import Tensor
-from jaxvjp.trees import flattened, tensors_of
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.trees import flattened, tensors_of
+from jaxvjp.types.devices import device
+from jaxvjp.types.dtypes import dtype, get_default_dtype
 
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 

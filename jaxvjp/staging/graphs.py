@@ -1,7 +1,7 @@
 """Staged functions whose results can be differentiated: `Graph`.
 
-In this room one can record a whole function as one node, or a few where it is long, of which a backward pass outside
-is `jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`. `func` comes before it.
+In this room one can record a whole function as one node, or a few where it is long, of which a backward pass outside is
+`jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node, Number, gradient_edges, reachable, recording_order
-from jaxvjp.core.program import Program, freeze, read_across, replay, runs
-from jaxvjp.core.record import leaf
-from jaxvjp.core.transforms import severed
+from jaxvjp.core.derive.transforms import severed
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.run.program import Program, freeze, read_across, replay, runs
 from jaxvjp.ops.identity import detach, item
 from jaxvjp.ops.op import op
 

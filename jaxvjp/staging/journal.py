@@ -1,6 +1,6 @@
 """What a step does while it is staged, to tensors that were there before it: `Journal`.
 
-In this room one can have the writes of a step noted and undone, and refuse a step. `graphs` comes before it.
+In this room one can have the writes of a step noted and undone, and refuse a step.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.graph import Node
-from jaxvjp.core.modes import changed, staging
-from jaxvjp.core.places import Where, located, user_line
-from jaxvjp.core.versions import Versions, next_serial
-from jaxvjp.storage import Storage
-from jaxvjp.tensor import Tensor
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import changed, staging
+from jaxvjp.core.record.user_lines import Where, located, user_line
+from jaxvjp.core.record.versions import Versions, next_serial
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.tensor import Tensor
 
 ADVICE = (
     "A staged step runs as one compiled program, and Python looks at nothing on the way. Return such a tensor and read "

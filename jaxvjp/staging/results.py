@@ -1,7 +1,7 @@
 """What a staged step gives back, and what it leaves changed: what that is at each call.
 
 In this room one can say how a leaf of a step's result is made (`Returned`) and give a tensor other contents
-(`rewritten`). `surroundings` comes before it.
+(`rewritten`).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jaxvjp.core.graph import Node, Passed, gradient_edges, reachable
-from jaxvjp.core.modes import changed, recording
-from jaxvjp.core.places import Where
-from jaxvjp.core.record import leaf
+from jaxvjp.core.record.graph import Node, Passed, gradient_edges, reachable
+from jaxvjp.core.record.modes import changed, recording
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.user_lines import Where
 from jaxvjp.ops.op import Aval, Op
-from jaxvjp.tensor import Tensor, view, wrap
+from jaxvjp.tensor.tensor import Tensor, view, wrap
 
 Result = Callable[[int, Where], Node]
 """Gives a new node for a result of a program, as if made by a line."""

@@ -5,11 +5,11 @@ was before: numbers and texts by their value, anything else by identity, and wha
 What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that is not
 ours) is refused: an UnstageableError with the line.
 
-In this room one can watch a step (`with Surroundings(...)`) and see whether what it read is still so (`Seen.same`).
-`journal` comes before it. An example: `def step(x): return x * args.lr` names the variable `args` and the attribute
-`lr`; the dictionary of its module has to give the same `args` for that name, and that an equal `lr`. Which functions
-run, Python's profiler tells, so a property, a hook or an `__add__` of the user's counts as well. Code that computes
-names, as by `getattr(args, name)`, names every attribute there is. A tensor that has come to be another one is used.
+In this room one can watch a step (`with Surroundings(...)`) and see whether what it read is still so (`Seen.same`). An
+example: `def step(x): return x * args.lr` names the variable `args` and the attribute `lr`; the dictionary of its
+module has to give the same `args` for that name, and that an equal `lr`. Which functions run, Python's profiler tells,
+so a property, a hook or an `__add__` of the user's counts as well. Code that computes names, as by `getattr(args,
+name)`, names every attribute there is. A tensor that has come to be another one is used.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.places import HOUSE, in_house
-from jaxvjp.devices import device
-from jaxvjp.dtypes import dtype
+from jaxvjp.core.record.user_lines import HOUSE, in_house
 from jaxvjp.staging.journal import Journal
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import device
+from jaxvjp.types.dtypes import dtype
 
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
 """Types whose values say all there is to know."""

@@ -1,7 +1,7 @@
 """One program of a staged function: `Variant`.
 
 In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
-and run it. `results` comes before it.
+and run it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from weakref import ref
 
 import numpy as np
 
-from jaxvjp.core.evaluation import evaluate, operand_of
-from jaxvjp.core.graph import Node, Number, reachable
-from jaxvjp.core.places import Where
-from jaxvjp.core.plan import Plan, plan_of, survey
-from jaxvjp.core.record import leaf
-from jaxvjp.core.rolled import rolled
+from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.run.evaluation import evaluate, operand_of
+from jaxvjp.core.run.plan import Plan, plan_of, survey
+from jaxvjp.core.run.rolled_loops import rolled
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
 from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, rewritten, unfinished
 from jaxvjp.staging.surroundings import Place, Surroundings
-from jaxvjp.tensor import Tensor, wrap
-from jaxvjp.trees import flattened, unflattened
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import flattened, unflattened
 
 
 class Outside(NamedTuple):

@@ -1,9 +1,9 @@
 """The warm path of a staged step: everything that is known by now, written down as one flat function.
 
 In this room one can turn a `Variant` that has proved hot into a Python function that checks what has to be checked,
-calls the compiled program, and puts its results where they belong: no loops, no look-ups, nothing recorded. `variant`
-comes before it. A tiny step by hand takes 4 µs, so what is told here in five lines of Python for each tensor would in
-general terms cost more than the computation.
+calls the compiled program, and puts its results where they belong: no loops, no look-ups, nothing recorded. A tiny step
+by hand takes 4 µs, so what is told here in five lines of Python for each tensor would in general terms cost more than
+the computation.
 
 Where a step overwrites large arrays that nobody else holds, they are donated: XLA writes the new contents in their
 place.
@@ -20,18 +20,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.compilation import HOT, Apart, counters
-from jaxvjp.core.modes import changed, changes, doing, grad_mode
-from jaxvjp.core.observers import observers
-from jaxvjp.core.record import leaf
-from jaxvjp.dtypes import get_default_dtype
+from jaxvjp.core.record.modes import changed, changes, doing, grad_mode
+from jaxvjp.core.record.observers import observers
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.run.compilation import HOT, Apart, counters
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
 from jaxvjp.staging.variant import Variant
-from jaxvjp.storage import holding_value
-from jaxvjp.tensor import Tensor
-from jaxvjp.trees import flattened
+from jaxvjp.tensor.storage import holding_value
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.trees import flattened
+from jaxvjp.types.dtypes import get_default_dtype
 
 DONATED = 1 << 18
 """Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""

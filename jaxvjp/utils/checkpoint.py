@@ -1,9 +1,9 @@
 """Memory for time: the inside of a function is computed again in the backward pass instead of being kept.
 
-In this room one can checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). `autograd` comes
-before it. A checkpointed call is one op whose static argument is the Program that the function recorded, and whose
-function is `jax.checkpoint` of its replay. Python runs once, so that what is recomputed cannot differ from what was
-computed: random numbers are drawn once, and there is nothing to be checked or restored.
+In this room one can checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
+call is one op whose static argument is the Program that the function recorded, and whose function is `jax.checkpoint`
+of its replay. Python runs once, so that what is recomputed cannot differ from what was computed: random numbers are
+drawn once, and there is nothing to be checked or restored.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 import jax
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.graph import Node, gradient_edges, reachable
-from jaxvjp.core.modes import grad_mode
-from jaxvjp.core.program import Program, freeze, read_across, replay, runs
-from jaxvjp.core.record import items, leaf
-from jaxvjp.dtypes import float32
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.record import items, leaf
+from jaxvjp.core.run.program import Program, freeze, read_across, replay, runs
 from jaxvjp.ops.op import Aval, op
-from jaxvjp.tensor import Tensor
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import float32
 
 DETERMINISM_CHECKS = ("default", "none")
 REENTRANT = (

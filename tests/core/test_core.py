@@ -12,10 +12,12 @@ import pytest
 from oracle import live_nodes
 
 import jaxvjp
-from jaxvjp.application import FLUSH
-from jaxvjp.core import compilation, program, pullback, record, transforms
-from jaxvjp.core.graph import Node, reachable
-from jaxvjp.core.program import freeze, replay, runs
+from jaxvjp.core.derive import pullback, transforms
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.core.record.record import record
+from jaxvjp.core.run import compilation, program
+from jaxvjp.core.run.program import freeze, replay, runs
+from jaxvjp.tensor.apply import FLUSH
 
 
 def frozen(tensor):

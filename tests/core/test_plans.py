@@ -11,12 +11,15 @@ import pytest
 from oracle import agreement_of, live_nodes, programs_of
 
 import jaxvjp
-from jaxvjp import calls, dtypes
 from jaxvjp.autograd import accumulation
-from jaxvjp.core import compilation, created, plan, walks
-from jaxvjp.core.evaluation import evaluate
-from jaxvjp.core.record import known
+from jaxvjp.core.derive import remembered_graphs, remembered_walks
+from jaxvjp.core.record.record import known
+from jaxvjp.core.run import compilation, plan
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval
+from jaxvjp.tensor import remembered_calls
+from jaxvjp.tensor.apply import apply
+from jaxvjp.types import dtypes
 
 
 def leaf(*numbers):
@@ -194,7 +197,7 @@ def test_a_created_graph_is_walked_once(monkeypatch):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(created, "pull_back", refused)
+    monkeypatch.setattr(remembered_graphs, "pull_back", refused)
     monkeypatch.setattr(accumulation, "pull_back", refused)
     assert (step(), transformed()) == expected
     assert step(held=True) == expected[0]
@@ -284,14 +287,14 @@ def calls_under_every_mode(torch):
 
 
 def test_a_front_remembers_and_forgets(monkeypatch):
-    monkeypatch.setattr(calls, "REMEMBERED", 4)
+    monkeypatch.setattr(remembered_calls, "REMEMBERED", 4)
     slow = []
 
     def front(*arguments, **named):
         slow.append(arguments)
-        return jaxvjp.functions.apply(jaxvjp.ops.op.REGISTRY["sum"], arguments[:1], (None, False, None))
+        return apply(jaxvjp.ops.op.REGISTRY["sum"], arguments[:1], (None, False, None))
 
-    remembering = calls.remembering(front, by_value=False)
+    remembering = remembered_calls.remembering(front, by_value=False)
     for _ in range(3):
         for size in range(1, 4):
             assert remembering(jaxvjp.ones(size)).item() == size
@@ -378,7 +381,7 @@ def choosy(monkeypatch):
 
 def choices():
     """How the programs of all remembered walks are compiled."""
-    return [each.executable.choice for one in walks.memory.known.values() for each in one.plan.dispatches]
+    return [each.executable.choice for one in remembered_walks.memory.known.values() for each in one.plan.dispatches]
 
 
 def forced(monkeypatch, way):
@@ -521,7 +524,7 @@ def test_choosing_can_be_switched_off(choosy):
 
 
 def last_walk():
-    return list(walks.memory.known.values())[-1]
+    return list(remembered_walks.memory.known.values())[-1]
 
 
 # Programs that are seen once, and loops that are never the same.
@@ -621,7 +624,7 @@ def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
     for number in (1.5, 2.5):
         step(lambda x, number=number: (x * number).sum())
     before = len(jaxvjp.recompiles())
-    monkeypatch.setattr(jaxvjp.core.history.history, "told", True)
+    monkeypatch.setattr(jaxvjp.core.run.history.history, "told", True)
     step(change)
     made = jaxvjp.recompiles()[before:]
     assert len(made) == 1

@@ -9,9 +9,10 @@ import pytest
 from oracle import agree, agreement_of, plain, programs_of, same
 
 import jaxvjp
-from jaxvjp import application
-from jaxvjp.core import compilation, engine, evaluation, program, walks
-from jaxvjp.core.loop import Loop, looped
+from jaxvjp.core.derive import engine, remembered_walks
+from jaxvjp.core.run import compilation, evaluation, program
+from jaxvjp.core.run.loops import Loop, looped
+from jaxvjp.tensor import apply
 
 PIECE = 12
 """As many operations are a piece here, so that graphs of some hundred operations are long."""
@@ -109,7 +110,7 @@ LOOPS = [
 
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 def test_a_loop_is_few_dispatches_and_what_it_was(loop, monkeypatch, counted):
-    monkeypatch.setattr(application, "_untracked", count(1).__next__)  # no flush falls into it, whatever ran before
+    monkeypatch.setattr(apply, "_untracked", count(1).__next__)  # no flush falls into it, whatever ran before
     agree(lambda torch: again(torch, lambda torch: loop(torch, 48)), rtol=2e-5, atol=1e-5)
     counted()
     given = plain(loop(jaxvjp, 48))
@@ -118,7 +119,7 @@ def test_a_loop_is_few_dispatches_and_what_it_was(loop, monkeypatch, counted):
     assert few <= 12
     monkeypatch.setattr(evaluation, "rolled", lambda plan: plan)
     evaluation.plans.known.clear()
-    walks.memory.known.clear()
+    remembered_walks.memory.known.clear()
     for _ in range(2):
         expected = plain(loop(jaxvjp, 48))
         _, many = counted()
@@ -289,7 +290,7 @@ def test_a_stack_is_let_go_of_with_its_last_reader():
 
 
 def last_plan():
-    return list(walks.memory.known.values())[-1].plan
+    return list(remembered_walks.memory.known.values())[-1].plan
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from test_source import run_lines
 
 import jaxvjp
-from jaxvjp import lessons
-from jaxvjp.core.graph import reachable
-from jaxvjp.core.observers import Walked
-from jaxvjp.core.program import freeze
+from jaxvjp.core.record.graph import reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import variable
+from jaxvjp.tools import lessons
 
 
 class Place:

@@ -8,7 +8,7 @@ from test_source import run_lines
 
 import jaxvjp
 from jaxvjp import explain
-from jaxvjp.core.observers import observers
+from jaxvjp.core.record.observers import observers
 
 
 def test_a_leaf_a_constant_and_a_number():

@@ -1,15 +1,15 @@
 """Every op that torch's database and jaxvjp both have, on torch's sample inputs, under both.
 
 `pytest tests/ops/test_opinfo.py -k "softmax"` runs some; `pytest -m long` runs every sample of every dtype. Tolerances
-and deliberate differences are in `jaxvjp/opinfo/table.py`.
+and deliberate differences are in `jaxvjp/tools/opinfo/table.py`.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from jaxvjp.opinfo.check import EVERY, FLOATING, Missing, counterpart, database, differences, title
-from jaxvjp.opinfo.table import DIFFERS
+from jaxvjp.tools.opinfo.check import EVERY, FLOATING, Missing, counterpart, database, differences, title
+from jaxvjp.tools.opinfo.table import DIFFERS
 
 pytest.importorskip("torch")
 pytest.importorskip("expecttest", reason="torch's database needs it: pip install 'jaxvjp[test]'")

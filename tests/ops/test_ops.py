@@ -8,8 +8,8 @@ from op_cases import CASES, DIFFERS, Empty, Given, Plain
 from oracle import Outcome, agree, compare, theirs
 
 import jaxvjp
-from jaxvjp.functions import OPERATORS
 from jaxvjp.ops.op import REGISTRY
+from jaxvjp.tensor.bindings import OPERATORS
 
 TOLERANCE = {"float32": (1e-5, 1e-6), "float64": (1e-12, 1e-12)}
 IN_PLACE = [name for name in CASES if REGISTRY[name].inplace]

@@ -11,8 +11,8 @@ from oracle import needs_torch
 from test_ops import drawn, operands_of
 
 import jaxvjp
-from jaxvjp.functions import OPERATORS
 from jaxvjp.ops.op import REGISTRY
+from jaxvjp.tensor.bindings import OPERATORS
 
 
 def results_of(name, call):
@@ -58,8 +58,8 @@ PARTS = 20
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_printed_of_every_op_of_torchs_database(part):
     """Some of torch's own sample inputs of each op that is covered: none is left that cannot be written."""
-    from jaxvjp.opinfo import check
-    from jaxvjp.opinfo.conversion import Conversion, leaves
+    from jaxvjp.tools.opinfo import check
+    from jaxvjp.tools.opinfo.conversion import Conversion, leaves
 
     jax.clear_caches()
     failed = {}

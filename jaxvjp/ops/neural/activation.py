@@ -1,4 +1,4 @@
-"""Activations: what a network applies to each number. `pointwise` comes before this room.
+"""Activations: what a network applies to each number.
 
 Where one of them has a kink, the condition says which side the kink belongs to, and so what its derivative is there.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
+from jaxvjp.types.dtypes import from_numpy
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 """The two constants that keep mean 0 and variance 1 through a deep network (Klambauer et al., 2017)."""

@@ -1,4 +1,4 @@
-"""Attention: values averaged by how well their keys fit a query. `convolution` comes before this room."""
+"""Attention: values averaged by how well their keys fit a query."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real
 from jaxvjp.ops.neural.convolution import EXACTLY, linear
 from jaxvjp.ops.op import SHORT, op
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _attention_name(static, avals):

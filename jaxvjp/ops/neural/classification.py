@@ -1,4 +1,4 @@
-"""Losses of classification: scores of classes against the classes' numbers, or their probabilities. After `loss`.
+"""Losses of classification: scores of classes against the classes' numbers, or their probabilities.
 
 The numbers arrive checked, so an index needs no bounds here.
 """
@@ -10,11 +10,11 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text
 from jaxvjp.ops.neural.loss import REDUCTIONS, chosen_reduction, reduced, reduction_name
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.types.dtypes import from_numpy
 
 
 def _class_axis(input):

@@ -1,4 +1,4 @@
-"""Layers that multiply by weights: linear, bilinear, and the convolutions. `windows` comes before this room.
+"""Layers that multiply by weights: linear, bilinear, and the convolutions.
 
 float32 products keep float32's precision on every device, as in `linalg`.
 """
@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import CTYPES
 from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
+from jaxvjp.types.dtypes import CTYPES
 
 EXACTLY = jax.lax.Precision.HIGHEST
 

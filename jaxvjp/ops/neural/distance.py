@@ -1,16 +1,16 @@
-"""Norms of vectors and the distances between them. `op` comes before this room."""
+"""Norms of vectors and the distances between them."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Dims, Flag, Index, Real, axes, wrap
 from jaxvjp.ops.norms import distance
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.reduction import vector_norm
+from jaxvjp.types.dtypes import from_numpy
 
 
 def fractional(array):

@@ -1,4 +1,4 @@
-"""Tables of vectors, looked up by number. `op` comes before this room. The numbers arrive checked."""
+"""Tables of vectors, looked up by number. The numbers arrive checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses between an input and a target of its shape, element by element, and between vectors. `distance` comes before.
+"""Losses between an input and a target of its shape, element by element, and between vectors.
 
 Each ends in `reduction`: "none", "mean" or "sum". `size_average` and `reduce` are torch's two older flags for the same.
 """

@@ -1,4 +1,4 @@
-"""Normalizations: an input with mean 0 and variance 1 over some of its dimensions. `windows` comes before this room.
+"""Normalizations: an input with mean 0 and variance 1 over some of its dimensions.
 
 float16 and bfloat16 are summed up in float32, as in torch.
 """

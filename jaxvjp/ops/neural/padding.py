@@ -1,4 +1,4 @@
-"""Padding, and rearrangements of pixels, channels and windows. `windows` comes before this room."""
+"""Padding, and rearrangements of pixels, channels and windows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import fitted, from_numpy
 from jaxvjp.ops.arguments import Index, Real, Text
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
+from jaxvjp.types.dtypes import fitted, from_numpy
 
 ADDED = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}
 

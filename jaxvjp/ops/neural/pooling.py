@@ -1,4 +1,4 @@
-"""Pooling: what windows of the input are reduced to. `windows` comes before this room.
+"""Pooling: what windows of the input are reduced to.
 
 A window is reduced one dimension after the other, the last one first: of k×k entries that takes 2k steps and not k²,
 and of equal entries the first one in reading order still wins. Each step is elementwise over slices of the input, which

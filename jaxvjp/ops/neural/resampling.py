@@ -1,4 +1,4 @@
-"""Images in other sizes and from other points of view. `pooling` comes before this room.
+"""Images in other sizes and from other points of view.
 
 Interpolation takes one dimension after the other: each output entry is a sum of a few input entries times weights that
 depend on nothing but the sizes, and so are constants of the program.
@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.dtypes import from_numpy
 from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, real
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.op import op
+from jaxvjp.types.dtypes import from_numpy
 
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
 """torch's name for linear interpolation, by the number of the input's dimensions."""

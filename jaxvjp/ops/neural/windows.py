@@ -1,4 +1,4 @@
-"""Windows that slide over the spatial dimensions of an array, for convolutions and pooling. After `op`.
+"""Windows that slide over the spatial dimensions of an array, for convolutions and pooling.
 
 A layer's dimensions are batch, channels, and then the spatial ones; torch also takes them without the batch.
 """

@@ -1,0 +1,487 @@
+"""The backward pass, on nodes: from cotangents of some roots to cotangents of what they were made from.
+
+In this room one can walk a recorded graph backwards (`pull_back`) and give it up (`release`). What a
+Tensor is, it does not know.
+
+The graph's operations, in the order of recording, are cut into **segments**. A segment is one program, and its
+backward step one recorded `pullback`, so the whole walk is again a graph, which `evaluation` runs as one dispatch. It
+is cut where something other than `jax.vjp` has to happen, or has to be able to: around a Python backward (a custom
+`Function`) and a step with hooks, after a node whose own cotangent is asked for or hooked, with `create_graph` after a
+node that the user still holds (and may later differentiate with respect to), and where a segment would grow too long
+to compile. A hook or a Function that reads a value computes what has been recorded so far; one that does not stays
+part of the one dispatch.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.derive.pullback import record_pullback
+from jaxvjp.core.record.graph import (
+    Leaf,
+    Node,
+    Number,
+    Passed,
+    PythonBackward,
+    ends_here,
+    gradient_edges,
+    is_held,
+    meant,
+    reachable,
+    recording_order,
+    stripped_of,
+)
+from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
+from jaxvjp.core.record.record import known, record
+from jaxvjp.core.record.user_lines import located, loop_around, user_line
+from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.program import PIECE, freeze, runs
+from jaxvjp.ops.pointwise import add
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+
+class Anomaly(threading.local):
+    """Whether each backward step is taken by itself and looked at for NaN, per thread."""
+
+    enabled = False
+    check_nan = True
+
+
+anomaly = Anomaly()
+
+
+class Walking(threading.local):
+    """The walk that calls a hook, while it does, per thread."""
+
+    now: Any = None
+
+
+walking = Walking()
+
+
+class Walk(NamedTuple):
+    """What a walk found.
+
+    Attributes:
+        gradients: the cotangent of every leaf that was reached, or of every target that was.
+        retained: the cotangents of intermediate nodes whose tensors retain theirs.
+        values: for each root that was not known yet, a node that gives its value from the same program.
+        operations: those that the walk went through, for `release`.
+        met: those, and all else that the roots lead to.
+    """
+
+    gradients: dict[Node, Node]
+    retained: dict[Node, Node]
+    values: dict[Node, Node]
+    operations: list[Node]
+    met: Iterable[Any] = ()
+
+
+def pull_back(
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    targets: Sequence[Node] | None = None,
+    create_graph: bool = False,
+    batch: tuple[int, ...] = (),
+    unseen: bool = False,
+    leaf_hooks: bool = True,
+) -> Walk:
+    """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`, where
+    None is 1.
+
+    A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
+    before its own, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError,
+    before anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what
+    was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
+    walk must call none (`calls_python`).
+    """
+    reached, now = _reached(roots)
+    nodes = _needed(reached, targets, now)
+    operations = _passed_through(nodes, targets)
+    freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
+    check_unchanged(operations[freed + 1 :])  # what was recorded last comes first
+    if freed >= 0:
+        raise freed_error(operations[freed])
+    with recording(create_graph):
+        given = [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
+    return walk._replace(met=reached)
+
+
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
+    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    if targets is None:
+        return [node for node in nodes if not node.is_leaf]
+    ends, inside = set(targets), set(nodes)
+
+    def goes_on(node: Node) -> bool:
+        behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
+        return behind or any(each in inside for each in gradient_edges(node))
+
+    return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
+
+
+def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
+    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    reached, now = _reached(roots)
+    nodes = _needed(reached, targets, now)
+    return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
+
+
+def check_unchanged(operations: Sequence[Node]) -> None:
+    """RuntimeError where one of `operations` saved what was since written in place."""
+    node: Node
+    if operations and Versions.last_write > min([node.serial for node in operations]):
+        for node in reversed(operations):
+            since = grad_mode().mutation
+            if since is not None and node.serial > since:
+                continue
+            changed = node.changed_in_place()
+            if changed is not None:
+                raise changed_error(node, changed)
+
+
+def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
+    """The nodes that a gradient of `roots` may reach; and for leaves that were written since, the nodes of now.
+
+    There their gradient arrives: `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`.
+    What an earlier walk stripped is again what it was stripped of, where that is still there.
+    """
+
+    def onward(node: Node) -> list[Node]:
+        if any(type(each) is Node and each.original is not None for each in node.inputs):
+            node.inputs = tuple([meant(each) if isinstance(each, Node) else each for each in node.inputs])
+        return gradient_edges(node)
+
+    reached = reachable(roots, onward)
+    now: dict[Node, Node] = {}
+    last: dict[Leaf, Node] = {}
+    for node in reached:
+        if node.leaf is not None and ends_here(node):
+            last[node.leaf] = node
+    for node in reached:
+        if node.stale and node.leaf is not None and ends_here(node):
+            current = None if node.tensor is None else node.tensor.gradient_node
+            if current is None or current.leaf is not node.leaf:
+                current = last[node.leaf]
+            if current is not node:
+                now[node] = current
+    return reached, now
+
+
+def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
+    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
+    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
+    if targets is None:
+        return [node for node in nodes if node.requires_grad]
+    needed = set(targets)
+    for node in nodes:
+        if node not in needed and (
+            now.get(node) in needed
+            or any(each in needed for each in gradient_edges(node))
+            or (node.passed is not None and node.freed and node.passed.leads(node, targets))
+        ):
+            needed.add(node)
+    return [node for node in nodes if node in needed]
+
+
+class Reached:
+    """A walk that is over, as hooks know it that are called with what it gave."""
+
+    def __init__(self, nodes: Iterable[Any]) -> None:
+        self.nodes = nodes
+
+    @cached_property
+    def on_the_way(self) -> set[Node]:
+        """The nodes that it may have passed, which hardly any hook asks for."""
+        return {node for node in self.nodes if node.requires_grad}
+
+
+def _is_there(node: Node | Number) -> bool:
+    return not isinstance(node, Node) or node.operation is None or node.value is not None
+
+
+def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
+    """What the hooks of `node` make of the cotangent that a walk has brought."""
+    outer, walking.now = walking.now, walk
+    try:
+        for hook in list((node.hooks or {}).values()):
+            before = cotangent
+            replaced = hook(cotangent)
+            if replaced is not None:
+                cotangent = replaced
+            if observers.listening:
+                tell(Hooked(node, before, cotangent))
+    finally:
+        walking.now = outer
+    return cotangent
+
+
+class _Sweep:
+    """One walk back over `nodes`, the last recorded first; `arrived` holds the cotangents that have come in."""
+
+    def __init__(
+        self,
+        nodes: list[Node],
+        operations: list[Node],
+        targets: Sequence[Node] | None,
+        now: Mapping[Node, Node],
+        create_graph: bool,
+        batch: tuple[int, ...],
+        unseen: bool,
+        leaf_hooks: bool,
+    ) -> None:
+        self.now = now
+        self.nodes = nodes
+        self.operations = operations
+        self.targets = targets
+        self.create_graph = create_graph
+        self.batch = batch
+        self.unseen = unseen
+        self.leaf_hooks = leaf_hooks
+        self.on_the_way = set(nodes)
+        self.arrived: dict[Node, Node] = {}
+        self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
+
+    def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
+        if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
+            node = self.now.get(node, node)
+            known = self.arrived.get(node)
+            self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
+
+    def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> Walk:
+        for root, cotangent in zip(roots, cotangents, strict=True):
+            self.arrive(root, cotangent)
+        shown = set(roots)
+        values: dict[Node, Node] = {}
+        before_hooks: dict[Node, Node] = {}
+        for segment in reversed(self.segments()):
+            for node in segment:
+                if node in self.arrived:
+                    before_hooks[node] = self.arrived[node]
+                self.call_hooks(node)
+            if segment[0].stands_alone or anomaly.enabled:
+                self.step(segment)
+                continue
+            outputs = [node for node in segment if node in self.arrived]
+            for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
+                if node in shown and node.value is None:
+                    values[node] = primal
+        passed = set(self.operations)
+        for node in self.nodes:
+            if self.leaf_hooks and node not in passed:
+                self.call_hooks(node)
+        wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
+        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
+        gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
+        retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
+        return Walk(gradients, retained, values, self.operations)
+
+    def segments(self) -> list[list[Node]]:
+        """The operations, cut as the module's docstring says."""
+        targets = set(self.targets or ())
+
+        def ends_run(node: Node) -> bool:
+            wanted = node in targets or bool(node.hooks) or node.retains
+            return wanted or anomaly.enabled or (self.create_graph and node.held)
+
+        nodes, inside = self.operations, set(self.operations)
+        if len(nodes) > PIECE and not self.unseen:  # cut where it will be cut to be computed, with what has no gradient
+            nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
+        segments: list[list[Node]] = []
+        steps: set[PythonBackward] = set()
+        for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
+            if not alone:
+                found = runs(group, ends_run, self.unseen)
+                segments += filter(None, [[node for node in each if node in inside] for each in found])
+                continue
+            for node in group:
+                # A Python step with several outputs runs once, where the walk back meets the last of them.
+                if node.python is None or node.python not in steps:
+                    segments.append([node])
+                if node.python is not None:
+                    steps.add(node.python)
+        return segments
+
+    def call_hooks(self, node: Node) -> None:
+        if node.hooks and node in self.arrived:
+            self.arrived[node] = hooked(node, self.arrived[node], self)
+
+    def pull(
+        self,
+        segment: Sequence[Node],
+        outputs: list[Node],
+        cotangents: list[Node],
+        unpacked: Mapping[Any, Node] = MappingProxyType({}),
+    ) -> Iterable[tuple[Node, Node]]:
+        """Takes a segment's backward step as one pullback; pairs each output with a node for its value.
+
+        `unpacked` has what saved-tensor hooks gave in the place of some operands.
+        """
+        if self.stopped:
+            inside = set(segment)
+            segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
+        program, leaves = freeze(segment, outputs)
+        wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
+        if self.create_graph and not wrt:
+            return ()  # it ends at a node whose own cotangent was asked for
+        operands = [unpacked.get(each, each) for each in leaves]
+        primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
+        if observers.listening and self.create_graph:
+            tell(Pulled(outputs, pulled))
+        for position, result in zip(wrt, pulled, strict=True):
+            self.arrive(leaves[position], result)
+        return zip(outputs, primals, strict=True)
+
+    def step(self, segment: list[Node]) -> None:
+        """Takes the backward step of a single node: with its hooks, and looked at for NaN in anomaly mode."""
+        node, step = segment[0], segment[0].python
+        outputs = [each for each in segment if each in self.arrived] if step is None else step.outputs
+        given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
+        hooks = node.step_hooks
+        if hooks is not None:
+            for prehook in list(hooks.before.values()):
+                given = hooks.call(prehook, given, None)
+        if step is not None:
+            inputs: list[Node | Number] = list(step.inputs)
+            results = step(given, self.create_graph)
+            if observers.listening:
+                tell(Stepped(step, given, results))
+        else:
+            inputs = list(node.inputs)
+            settled, self.arrived = self.arrived, {}
+            unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+            if unpacked and observers.listening:
+                tell(Unpacked(node, unpacked))
+            arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
+            if arrived:  # a hook may have put None there, which goes on as None
+                self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
+            results = [
+                self.arrived.get(self.now.get(each, each)) if isinstance(each, Node) else None for each in inputs
+            ]
+            self.arrived = settled
+        if hooks is not None:
+            for hook in list(hooks.after.values()):
+                results = hooks.call(hook, results, given)
+        if anomaly.enabled and anomaly.check_nan:
+            _look_for_nan(node, results)
+        pairs = list(zip(inputs, results, strict=True))
+        if step is not None or hooks is not None:
+            self.stopped |= any(result is None for result in results)
+        if step is None:
+            pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
+        for each, result in pairs:
+            self.arrive(each, result)
+
+
+def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
+    evaluate([each for each in results if each is not None])
+    for place, each in enumerate(results):
+        if each is not None and np.isnan(np.asarray(each.value)).any():
+            raise RuntimeError(
+                f"Function '{node.gradient_name}' returned nan values in its {place}th output.\n"
+                f"Its forward was recorded by {node.location}\n"
+                "The gradient is infinite times zero there, or zero by zero: keep the value away from the edge, "
+                "`x.clamp(min=1e-6)`, before that line and not after it."
+            )
+
+
+def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
+    its roots lead to.
+
+    What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
+    of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
+    """
+    kept: list[Node] = []
+    if observers.listening:
+        tell(Released(list(operations)))
+    passed: Passed | None = None
+    node: Node
+    for node in operations:
+        if node.value is not None:
+            passed = node.passed = passed or Passed(met)
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and is_held(node):
+            kept.append(node)
+    if transforming().forward:
+        return
+    stripped: dict[Node, Node] = {}
+    while kept:
+        node = kept.pop()
+        inputs: list[Node | Number] = []
+        for each in node.inputs:
+            if type(each) is Node:
+                behind: Node = each
+                if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
+                    if behind not in stripped:
+                        stripped[behind] = stripped_of(behind, passed)
+                        if not behind.freed:
+                            kept.append(behind)
+                    each = stripped[behind]
+            inputs.append(each)
+        node = stripped.get(node, node)
+        node.inputs = tuple(inputs)
+
+
+def freed_error(node: Node) -> RuntimeError:
+    """torch's sentence, then the line that recorded the node and what to write instead."""
+    loop = loop_around(user_line(sys._getframe()), node.where)
+    if loop is not None:
+        advice = (
+            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
+            "inside the loop, so that each round records its own graph"
+        )
+    else:
+        advice = "Record the graph anew before each backward, by running that line again"
+    return RuntimeError(
+        f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
+        f"{advice}; or keep the graph with `y.backward(..., retain_graph=True)`."
+    )
+
+
+def changed_error(node: Node, saved: Node) -> RuntimeError:
+    """torch's sentence, then both lines: who saved the tensor and who changed it."""
+    change = saved.shows_overwritten()
+    assert change is not None
+    assert change.versions is not None
+    aval = saved.aval
+    if change is not saved:  # a view of what was changed, which torch takes anew by its strides
+        origin = ", which is output 0 of AsStrided,"
+    else:
+        # torch names a saved operand by what it has become, a saved result by what it was.
+        current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
+        name = current.qualified_name.partition("Backward")[0]
+        origin = "" if current.is_leaf else f", which is output 0 of {name},"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
+        f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
+        f"It was saved for {node.gradient_name} by {node.location}\n"
+        f"and changed in place by {located(change.versions.where)}\n"
+        "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
+    )

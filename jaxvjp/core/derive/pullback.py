@@ -1,0 +1,136 @@
+"""The one derivative: `jax.vjp` of a program, as an op like any other.
+
+In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate it
+again, and ask which results of an op depend on what (`dependences`, `reads`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import items
+from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
+from jaxvjp.ops.op import Op, op
+
+Where = tuple[int, ...]
+
+
+def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
+    """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
+
+    def primal(*differentiated: Any) -> tuple[Any, ...]:
+        arguments = list(leaves)
+        for position, each in zip(wrt, differentiated, strict=True):
+            arguments[position] = each
+        return replay(program, arguments)
+
+    return primal, [leaves[position] for position in wrt]
+
+
+@op(saves="residuals", public="", grad_fn="PullbackBackward0")
+def pullback(*operands: Any, program: Program, wrt: Where, batched: int) -> tuple[Any, ...]:
+    """The outputs of `program`, then the cotangents of its leaves `wrt`.
+
+    The operands are the program's leaves and one cotangent per output: several in each along its first dimensions, of
+    which so many are `batched`, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
+    """
+    leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
+    primal, primals = function_of(program, leaves, wrt)
+    outputs, pull = jax.vjp(primal, *primals)
+    for _ in range(batched):
+        pull = jax.vmap(pull)
+    results = pull(tuple(_conjugated(each) for each in cotangents))
+    return (*outputs, *[_conjugated(each) for each in results])
+
+
+def _conjugated(cotangent: Any) -> Any:
+    return jnp.conj(cotangent) if jnp.iscomplexobj(cotangent) else cotangent
+
+
+def record_pullback(
+    program: Program,
+    leaves: Sequence[Node | Number],
+    wrt: Sequence[int],
+    cotangents: Sequence[Node],
+    create_graph: bool,
+    batch: tuple[int, ...] = (),
+) -> tuple[list[Node], list[Node]]:
+    """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
+
+    With `create_graph` the cotangents can be differentiated again, each through just what it depends on: of
+    y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
+    """
+    operands = (*leaves, *cotangents)
+    primals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
+
+    def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
+        pulled = [leaves[position].aval for position in positions]
+        avals = (*primals, *[each.shaped((*batch, *each.shape)) for each in pulled])
+        static = (program, positions, len(batch))
+        node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
+        node.edges = edges
+        return items(node)
+
+    if not create_graph:
+        results = apply(tuple(wrt), ())
+        return results[: len(primals)], results[len(primals) :]
+    groups: dict[tuple[Node, ...], list[int]] = {}
+    for position, reads in zip(wrt, dependences(program, tuple(wrt)), strict=True):
+        differentiable = [operands[each] for each in reads if operands[each].requires_grad]
+        groups.setdefault(tuple(each for each in differentiable if isinstance(each, Node)), []).append(position)
+    of_leaf: dict[int, Node] = {}
+    outputs: list[Node] = []
+    for edges, positions in groups.items():
+        results = apply(tuple(positions), edges)
+        outputs = results[: len(primals)]
+        of_leaf.update(zip(positions, results[len(primals) :], strict=True))
+    return outputs, [of_leaf[position] for position in wrt]
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
+    """For each cotangent of `wrt`: which operands of the pullback (leaves, then output cotangents) it is made from."""
+    structs = [each.struct for each in program.leaves]
+    with jax.enable_x64(True):
+        outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
+    made_from = reads(pullback, (program, wrt, 0), [*structs, *outputs])[len(outputs) :]
+    # An array without elements JAX makes from nothing, whatever it was computed from.
+    everything = tuple(range(len(structs) + len(outputs)))
+    empty = [0 in program.leaves[position].shape for position in wrt]
+    return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
+
+
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
+    """For each array that `operation` returns: from which of its operands it is computed, by way of floats."""
+    with jax.enable_x64(True):
+        traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
+    found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
+    return tuple(tuple(sorted(each)) for each in found)
+
+
+def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Which of the argument sets reach each output of a jaxpr."""
+    reach: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, arguments, strict=True))
+
+    def of(variable: Any) -> frozenset[int]:
+        # A literal, which has its value with it, cannot be hashed. (Its class is in `jax.extend`: 12 ms to import.)
+        return frozenset() if hasattr(variable, "val") else reach.get(variable, frozenset())
+
+    for equation in jaxpr.eqns:
+        results: list[frozenset[int]]
+        given = [of(each) for each in equation.invars]
+        inner = equation.params.get("jaxpr")
+        if equation.primitive.name == "stop_gradient":
+            results = [frozenset()] * len(equation.outvars)  # a constant: how an op says that no gradient comes from it
+        elif equation.primitive.name in ("jit", "pjit") and inner is not None:
+            results = _reads(inner.jaxpr, given)
+        else:
+            results = [frozenset().union(*given)] * len(equation.outvars)
+        reach.update(zip(equation.outvars, results, strict=True))
+    return [of(each) for each in jaxpr.outvars]

@@ -1,0 +1,12 @@
+# What C knows of gradients that are recorded again.
+from jaxvjp.core.record.graph cimport Node, Number, recorded
+from jaxvjp.core.record.modes cimport GradMode, Staging, grad_mode, staging
+from jaxvjp.core.record.user_lines cimport user_line
+from jaxvjp.core.derive.remembered_walks cimport Question
+
+cdef class Line:
+    cdef public object operation, static, aval, inputs, edges
+    cdef public bint tracked
+
+cdef class Created:
+    cdef public tuple constants, lines, gradients, walked

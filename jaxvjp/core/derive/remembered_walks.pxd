@@ -1,0 +1,20 @@
+# What C knows of walks that are remembered.
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.run.evaluation cimport operand_of
+from jaxvjp.core.record.graph cimport Node, Number
+from jaxvjp.core.record.record cimport leaf
+from jaxvjp.core.record.user_lines cimport user_line
+from jaxvjp.core.run.plan cimport Plan, Survey, survey
+
+cdef class Remembered:
+    cdef public Plan plan
+    cdef public list constants, own
+    cdef public tuple gradients, values, walked
+
+cdef class Answer:
+    cdef public list gradients, walked, met
+
+cdef class Question:
+    cdef public object batch
+    cdef public Survey survey
+    cdef public bint regular

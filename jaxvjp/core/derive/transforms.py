@@ -1,0 +1,207 @@
+"""The pushforward and the batch: `jax.jvp` and `jax.vmap` of a program, each an op like any other.
+
+In this room one can take the part of a graph between given nodes (`between`) and record on it what `jax.jvp`
+(`pushforward`) and `jax.vmap` (`record_vmap`) make of it. The results are nodes, so transforms nest: the gradient of a
+`vmap` of a gradient is a pullback of a vmap of a pullback. A Jacobian is a vmap of a pullback over its rows, as
+`jax.jacrev` has it, or of a pushforward over its columns, as `jax.jacfwd`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.core.derive.pullback import Where, function_of, reads
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.record import items
+from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
+from jaxvjp.ops.identity import entered, item, left
+from jaxvjp.ops.op import Aval, Op, op
+
+Axes = tuple[int | None, ...]
+Onward = Callable[[Node], Iterable[Any]]
+
+
+def _mapped(function: Callable[[Any], Any], arguments: Any, chunk: int | None) -> Any:
+    """`function` over the first axis of `arguments`: all at once, or `chunk` at a time to save memory."""
+    if chunk is None:
+        return jax.vmap(function)(arguments)
+    return jax.lax.map(function, arguments, batch_size=chunk)
+
+
+@op(saves="residuals", public="")
+def jvp(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
+    """The tangents of the outputs of `program`. The operands are its leaves and a tangent for each leaf of `wrt`."""
+    leaves, tangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
+    primal, primals = function_of(program, leaves, wrt)
+    _, pushed = jax.jvp(primal, tuple(primals), tangents)
+    return tuple(pushed)
+
+
+@op(saves="residuals", public="")
+def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: int, chunk: int | None) -> Any:
+    """`jax.vmap` of `program`: of the leaves with an axis in `in_axes` one example each, `chunk` of `size` at once."""
+    batched = {position: axis for position, axis in enumerate(in_axes) if axis is not None}
+
+    def one(examples: tuple[Any, ...]) -> tuple[Any, ...]:
+        arguments = list(leaves)
+        for position, each in zip(batched, examples[1:], strict=True):
+            arguments[position] = each
+        return replay(program, arguments)
+
+    # The numbers from 0 on are one batch more, so that there is one where no leaf is batched.
+    moved = [jnp.moveaxis(leaves[position], axis, 0) for position, axis in batched.items()]
+    results = _mapped(one, (jnp.arange(size), *moved), chunk)
+    return tuple(jnp.moveaxis(each, 0, axis) for each, axis in zip(results, out_axes, strict=True))
+
+
+def transformed(
+    operation: Op, static: tuple[Any, ...], operands: Sequence[Node | Number], avals: tuple[Aval, ...]
+) -> list[Node]:
+    """A node for each array that `operation`, a transform, returns, of which `avals` are known; each passes its
+    cotangent on to those operands alone from which it is computed."""
+    inputs = tuple(operands)
+    tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
+    if not tracked:
+        return items(Node(operation, static, inputs, avals))
+    results: dict[int, Node] = {}
+    groups: dict[tuple[Node, ...], list[int]] = {}
+    for position, sources in enumerate(_sources(operation, static, tuple([each.aval for each in operands]))):
+        differentiable = avals[position].dtype.differentiable
+        edges = [inputs[each] for each in sources if differentiable and inputs[each] in tracked]
+        groups.setdefault(tuple([each for each in edges if isinstance(each, Node)]), []).append(position)
+    for group, positions in groups.items():
+        node = Node(operation, static, inputs, avals, requires_grad=bool(group))
+        node.edges = group
+        given = items(node)
+        results.update((position, given[position]) for position in positions)
+    return [results[position] for position in range(len(avals))]
+
+
+def leads_on(node: Node) -> bool:
+    """Whether a cotangent of `node` arrives somewhere: at a leaf, not only where a transform that is over began."""
+    if not node.requires_grad:
+        return False
+    found = reachable([node], gradient_edges)
+    return any(each.operation is not entered and not any(True for _ in gradient_edges(each)) for each in found)
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Where, ...]:
+    return reads(operation, static, [each.struct for each in avals])
+
+
+def between(outputs: Iterable[Node], starts: Iterable[Node], onward: Onward) -> list[Node]:
+    """The nodes that `outputs` were computed by from `starts`, in the order of recording: neither those themselves
+    nor what does not depend on them. `onward` says what a node depends on."""
+    depend = set(starts)
+    if not depend:
+        return []
+    first = min([node.serial for node in depend])
+
+    def back(node: Node) -> list[Node]:
+        return [] if node in depend else [each for each in onward(node) if type(each) is Node and each.serial >= first]
+
+    found = []
+    for node in reachable(outputs, back):
+        if node not in depend and not depend.isdisjoint(onward(node)):
+            depend.add(node)
+            found.append(node)
+    return found
+
+
+def inputs_of(node: Node) -> tuple[Node | Number, ...]:
+    """What a value is computed from."""
+    return node.inputs
+
+
+def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
+    """RuntimeError where a custom `Function` is among `nodes`: `what` would go past its own derivative unnoticed."""
+    for node in nodes:
+        if node.python is not None:
+            raise RuntimeError(
+                f"{what} cannot go through the custom autograd.Function behind {node.python.name}: it has a backward, "
+                f"but jaxvjp knows no rule of it for {what}.\n"
+                "Reverse mode (backward, autograd.grad, func.grad, func.vjp) uses its backward. Or write the function "
+                "with tensor operations, whose derivatives need no rule."
+            )
+
+
+def severed(node: Node) -> bool:
+    """Whether a gradient would flow to `node`, had it not been computed under `no_grad`.
+
+    A transform of a program that contains such a node would let the gradient through; so it becomes an operand.
+    """
+    if node.requires_grad or type(node.aval) is tuple or not node.aval.dtype.differentiable:
+        return False
+    if node.operation is None or node.operation is left or not node.operation.differentiable:
+        return False
+    source = node.inputs[0] if node.operation is item else node
+    return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
+
+
+def pushforward(
+    outputs: Sequence[Node], starts: Collection[Node], onward: Onward, what: str
+) -> Callable[[Mapping[Node, Node]], list[Node | None]]:
+    """The linear function from the tangents of `starts` to those of `outputs`, None for one that depends on none.
+
+    The program is frozen now; each call records one `jvp` of it.
+    """
+    nodes = between(outputs, starts, onward)
+    depend = {*starts, *nodes}
+    depends = [each in depend for each in outputs]
+    wanted = [each for each in outputs if each in depend]
+    if not wanted:
+        return lambda tangents: [None] * len(outputs)
+    refuse_python_steps(nodes, what)
+    program, leaves = freeze(nodes, wanted)
+    differentiated = {number: each for number, each in enumerate(leaves) if isinstance(each, Node) and each in starts}
+    tracked = not all(severed(each) for each in wanted)
+    avals = tuple([each.aval for each in wanted])
+
+    def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
+        given = [tangents[each] for each in differentiated.values()]
+        with recording(grad_mode().enabled and tracked):
+            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given], avals))
+        return [next(pushed) if each else None for each in depends]
+
+    return push
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def batch_of(example: Aval, axis: int, size: int) -> Aval:
+    """The abstract value of so many examples along an axis."""
+    return example.shaped((*example.shape[:axis], size, *example.shape[axis:]))
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def example_of(batch: Aval, axis: int) -> Aval:
+    """The abstract value of one example of a batch along an axis."""
+    return batch.shaped((*batch.shape[:axis], *batch.shape[axis + 1 :]))
+
+
+def record_vmap(
+    nodes: Sequence[Node],
+    outputs: Sequence[Node],
+    examples: Mapping[Node, tuple[Node, int]],
+    out_axes: Sequence[int],
+    size: int,
+    chunk: int | None,
+) -> list[Node]:
+    """For each output the batch of what it is for every example.
+
+    `examples` are nodes that stand for one example each of the batch, along the axis, that they lead to; `nodes` are
+    those `between` them and the outputs. An output that depends on none is repeated.
+    """
+    steps = [each for each in nodes if each.python is not None and not each.python.lifted]
+    refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")
+    program, leaves = freeze(nodes, outputs)
+    batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
+    static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
+    avals = tuple([batch_of(each.aval, axis, size) for each, axis in zip(outputs, out_axes, strict=True)])
+    return transformed(vmap, static, [each for each, _ in batches], avals)

@@ -1,2 +1,0 @@
-# What C knows of graphs that are frozen: see graph.pxd.
-from jaxvjp.core.graph cimport Node, Number

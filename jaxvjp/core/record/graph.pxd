@@ -1,0 +1,39 @@
+# What C knows of nodes: their attributes, each at its place and not in a dict. It must name all that graph.py sets.
+cimport cython
+
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
+from jaxvjp.core.record.user_lines cimport user_line
+
+cdef extern from "Python.h":
+    object PyWeakref_NewRef(object, object)
+
+@cython.no_gc  # a number and its type are in no cycle
+cdef class Number:
+    cdef object __weakref__
+    cdef public object value, aval
+    @cython.locals(number=Number)
+    cpdef Number again(self)
+
+@cython.freelist(256)
+@cython.trashcan(True)
+cdef class Node:
+    cdef object __weakref__
+    cdef public object operation, static, inputs, aval, value, where, serial
+    cdef public object holder, passed, input_avals, versions, leaf, original
+    cdef public object _edges, _python, _hooks, _packed, _step_hooks
+    cdef public bint requires_grad, special, freed, in_place, inference, stale, _retains
+    cdef public int retaken, version
+
+cdef class Holder:
+    cdef object __weakref__
+    cdef public Node _node
+
+@cython.locals(node=Node)
+cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
+cpdef bint ends_here(Node node)
+@cython.locals(holder=Holder)
+cpdef bint is_held(Node node)
+cpdef list gradient_edges(Node node)
+@cython.locals(copy=Node)
+cpdef Node stripped_of(Node node, object passed)
+cpdef object hold(Node node, Holder holder)

@@ -1,0 +1,130 @@
+"""Operands brought to one dtype, by torch's rules, before an op is recorded.
+
+A Python number becomes a `Number` of the dtype that the op computes in; a tensor of another dtype gets a `cast` node,
+through which gradients flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import record
+from jaxvjp.ops.arguments import KEPT, SCALAR
+from jaxvjp.ops.op import CHECKED, DOUBLE, FLOAT, KEEP, SHORT, Op
+from jaxvjp.ops.pointwise import cast, mul
+from jaxvjp.types.dtypes import (
+    FLOATING,
+    INTEGRAL,
+    bool_,
+    dtype,
+    fitted,
+    float32,
+    float64,
+    get_default_dtype,
+    of_number,
+    promote_types,
+    result_type,
+    wrapped,
+)
+
+
+def converted(node: Node, to: dtype) -> Node:
+    """`node` in the dtype `to`; itself where it has it."""
+    return node if node.aval.dtype is to else record(cast, (node,), (to,))
+
+
+def common_dtype(operands: Sequence[Node | complex]) -> dtype:
+    """The dtype that torch computes a mixture of tensors and Python numbers in."""
+    nodes = [each for each in operands if isinstance(each, Node)]
+    return result_type(
+        [each.aval.dtype for each in nodes if each.aval.shape],
+        [each.aval.dtype for each in nodes if not each.aval.shape],
+        [of_number(each) for each in operands if not isinstance(each, Node)],
+    )
+
+
+def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ...]:
+    """`operands` (nodes and Python numbers) as an op with this promotion wants them."""
+    if (
+        len(operands) == 2 and promotion != DOUBLE
+    ):  # the two cases of every training loop: equal dtypes, and a tensor with a number
+        first, second = operands
+        if type(first) is Node:
+            own = first.aval.dtype
+            if own.category >= FLOATING:
+                if type(second) is Node:
+                    if second.aval.dtype is own:
+                        return first, second
+                elif type(second) is float or type(second) is int:
+                    return first, Number(second, own)
+        elif type(second) is Node and (type(first) is float or type(first) is int):
+            own = second.aval.dtype
+            if own.category >= FLOATING:
+                return Number(first, own), second
+    elif len(operands) == 1 and operands[0].aval.dtype.category >= FLOATING:
+        return tuple(operands)
+    if promotion == KEEP or not operands:
+        first = next((each.aval.dtype for each in operands if type(each) is Node), None)
+        return tuple([each if type(each) is Node else _beside(each, first) for each in operands])
+    common = common_dtype(operands)
+    if promotion == DOUBLE:
+        common = promote_types(common, float64)
+    if promotion == FLOAT and common.category < FLOATING:
+        common = get_default_dtype()
+    if common.category == INTEGRAL:
+        masks = all(each.aval.dtype is bool_ for each in operands if type(each) is Node)
+        operands = [each if type(each) is Node else wrapped(each, common, masks) for each in operands]
+    return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
+
+
+def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:
+    """As `promoted`, where some operands take no part: those that are KEPT, and numbers such as `alpha` (SCALAR)."""
+    taking = [each for each, role in zip(operands, roles, strict=True) if role not in (SCALAR, KEPT)]
+    rest = iter(promoted(promotion, taking))
+    result: list[Any] = [next(rest) if role not in (SCALAR, KEPT) else None for role in roles]
+    common = next(each.aval.dtype for each in (*result, *operands) if each is not None)
+    for place, each in enumerate(operands):
+        if type(each) is Node:
+            result[place] = result[place] or each
+        elif result[place] is None:
+            result[place] = _beside(each, common)
+    return tuple(result)
+
+
+def as_computed(
+    operation: Op, static: tuple[Any, ...], given: Sequence[Any], taken: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The operands `taken`, promoted from those `given`, with numbers as torch's kernel of the op has them.
+
+    Those of an OPMATH op stay in float32 beside operands of 16 bits, and so does a tensor without dimensions, which
+    torch's kernel reads as a number. RuntimeError where a number is CHECKED and too large.
+    """
+    common = taken[0].aval.dtype
+    short = common.numpy in SHORT
+    if not (short or operation.mixed):
+        return taken
+    result = list(taken)
+    places = zip(operation.roles_of(static, len(taken)), operation.numbers_among(static, len(taken)), strict=True)
+    for place, (role, opmath) in enumerate(places):
+        each = taken[place]
+        if short and opmath:
+            if type(each) is Number and (place or operation is mul):  # to torch `2 * x` is `x.mul(2)`
+                result[place] = each = Number(each.value, float32)
+            elif place and type(each) is Node and not each.aval.shape and given[place].aval.dtype is not common:
+                result[place] = each = converted(given[place], float32)
+        checked = role == SCALAR or (short and operation.numbers == CHECKED)
+        if checked and type(each) is Number and each.aval.dtype.category == FLOATING:
+            fitted(each.value, each.aval.dtype)
+    return tuple(result)
+
+
+def _beside(number: complex, common: dtype | None) -> Number:
+    """A number that takes no part in promotion: in the type of the tensors, or in its own where that cannot hold it."""
+    own = of_number(number)
+    if common is None:
+        return Number(number, own)
+    if common.category < own.category:
+        return Number(number, own if own.category < FLOATING else promote_types(own, float64))
+    return Number(fitted(number, common) if common.category == INTEGRAL else number, common)

@@ -1,0 +1,21 @@
+# What C knows of how nodes are made: see graph.pxd.
+cimport cython
+
+from jaxvjp.core.record.graph cimport Node, Number, recorded
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
+from jaxvjp.core.record.user_lines cimport user_line
+
+cdef class Signature:
+    cdef public object aval
+    cdef public bint differentiable, saves
+
+@cython.locals(node=Node)
+cpdef bint tracks(tuple inputs)
+@cython.locals(node=Node, number=Number)
+cpdef tuple avals_of(tuple inputs)
+cpdef Node record(object operation, tuple inputs, tuple static=*)
+@cython.locals(node=Node, mode=GradMode)
+cpdef Node record_as(Signature signature, object operation, tuple inputs, tuple static, object where)
+cpdef object check_savable(object inputs)
+@cython.locals(node=Node)
+cpdef Node leaf(object value, object aval, bint requires_grad=*, object where=*)

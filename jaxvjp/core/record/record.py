@@ -1,0 +1,140 @@
+"""Nodes, made: of an op on nodes, of a value that is given, of another node without its gradient.
+
+In this room one can record an op (`record`): what it gives, or the error of shape or dtype, is found out once per
+signature.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, Number, recorded
+from jaxvjp.core.record.modes import grad_mode, staging, transforming
+from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.ops.creation import full
+from jaxvjp.ops.identity import detach, item, variable
+from jaxvjp.ops.op import Aval, Op, abstract
+
+SIGNATURES = 1 << 16
+"""How many signatures of operations are remembered."""
+
+
+def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
+    """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
+    signature = signature_of(operation, static, avals_of(inputs))
+    return record_as(signature, operation, inputs, static, user_line(sys._getframe()))
+
+
+def record_as(
+    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: Where
+) -> Node:
+    """`record` where the signature and the user's line are known."""
+    mode = grad_mode()
+    tracked = signature.differentiable and mode.enabled and tracks(inputs)
+    if tracked and signature.saves:
+        check_savable(inputs)
+    node = recorded(operation, static, inputs, signature.aval, tracked, where)
+    if tracked and signature.saves and mode.saving is not None:
+        node.packed = mode.saving(node)
+    return node
+
+
+class Signature:
+    """What is known of all calls of an op with the same static arguments and abstract values of the operands.
+
+    Attributes:
+        aval: the abstract value that it gives.
+        differentiable: whether a gradient can flow through it.
+        saves: whether the op keeps anything for that.
+    """
+
+    def __init__(self, operation: Op, aval: Any) -> None:
+        self.aval = aval
+        self.differentiable = operation.differentiable and _differentiable(aval)
+        self.saves = bool(operation.saves)
+
+
+@lru_cache(maxsize=SIGNATURES)
+def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
+    """The signature; an error of shape or dtype rises here."""
+    return Signature(operation, abstract(operation, static, avals))
+
+
+def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
+    """The abstract values of operands."""
+    avals: list[Any] = []
+    for each in inputs:
+        if type(each) is Node:
+            node: Node = each
+            avals.append(node.aval)
+        else:
+            number: Any = each
+            avals.append(number.aval)
+    return tuple(avals)
+
+
+def tracks(inputs: tuple[Node | Number, ...]) -> bool:
+    """Whether one of the operands of a node requires a gradient."""
+    for each in inputs:
+        if type(each) is Node:
+            node: Node = each
+            if node.requires_grad:
+                return True
+    return False
+
+
+def _differentiable(aval: Any) -> bool:
+    return aval.dtype.differentiable if type(aval) is Aval else any(each.dtype.differentiable for each in aval)
+
+
+def check_savable(inputs: Iterable[Node | Number]) -> None:
+    """RuntimeError where one of them was recorded in inference mode."""
+    for each in inputs:
+        if each.inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
+                "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
+                "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            )
+
+
+def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
+    """A node whose value is given; `where` is the user's line, if it is known already."""
+    node = recorded(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
+    node.value = value
+    return node
+
+
+def known(number: complex, aval: Aval) -> Node:
+    """A node filled with one number, computed inside whichever program uses it."""
+    return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
+
+
+def variable_of(node: Node) -> Node:
+    """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
+    if staging().journal is not None:  # at the next call it has another value
+        return Node(variable, (), (node,), node.aval, True, None, node.where)
+    if node.value is not None and not transforming().forward:
+        return leaf(node.value, node.aval, True, node.where)
+    return Node(variable, (), (node,), node.aval, True, node.value, node.where)
+
+
+def detached(node: Node) -> Node:
+    """`node`'s value, cut off from its gradient and its tangent."""
+    if not node.requires_grad and not transforming().forward:
+        return node
+    if node.value is not None and staging().journal is None and not transforming().forward:
+        return leaf(node.value, node.aval)
+    return record(detach, (node,))
+
+
+def items(node: Node) -> list[Node]:
+    """One node for each array that `node`, whose op returns a tuple, gives."""
+    tracked = node.requires_grad
+    return [
+        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
+        for index, aval in enumerate(node.aval)
+    ]

@@ -1,0 +1,2 @@
+# What C knows of graphs that are frozen: see graph.pxd.
+from jaxvjp.core.record.graph cimport Node, Number

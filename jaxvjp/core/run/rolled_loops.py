@@ -1,0 +1,325 @@
+"""The loops of a plan, rolled up again: `rolled`.
+
+In this room one can have the equal dispatches of a plan, one after the other, made as one (`rolled`): a compiled
+`jax.lax.fori_loop` whose body is what they call.
+
+A loop of the user's that a long graph was recorded from is cut into equal pieces. In such a sequence of **rounds** each
+reads what the one before it gave (it is **carried**), the same arrays each time, its own Python numbers, and perhaps
+what each round of an earlier loop read or gave: so the pieces of a backward pass read, the last first, what those
+forward began with. Of that the earlier loop keeps a **stack**. How often a loop goes round is an operand of it: one of
+another length is the same executable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.run.history import history
+from jaxvjp.core.run.loops import Body, looped
+from jaxvjp.core.run.plan import Dispatch, Plan
+from jaxvjp.core.run.program import Program, intern
+from jaxvjp.ops.op import Aval
+
+ROUNDS = 4
+"""Rounds that make a loop, at the least."""
+PERIOD = 6
+"""Dispatches that a round consists of, at the most: of a backward pass two, where a gradient is added up."""
+BODY = 288
+"""Operations of a round, at the most: it is compiled as a whole."""
+ATTEMPTS = 8
+"""How often loops are cut shorter, because what happens within them is wanted outside, before all is left as it is."""
+ROOMY = 1 << 20
+"""Bytes of a stack up to which it may have more room than is used, so that longer loops find it, too."""
+
+
+class Round(NamedTuple):
+    """Some dispatches, one after the other, as if they were one.
+
+    Attributes:
+        shape: equal for rounds that do the same on other places.
+        reads: the places that it reads and does not itself give, in the order in which it first reads them.
+        gives: the places of all that it gives.
+    """
+
+    shape: tuple[Any, ...]
+    reads: tuple[int, ...]
+    gives: tuple[int, ...]
+
+
+def round_of(dispatches: Sequence[Dispatch]) -> Round:
+    """Some dispatches as one round."""
+    given: dict[int, int] = {}
+    number: dict[int, int] = {}
+    shape: list[Any] = []
+    for dispatch in dispatches:
+        shape.append(dispatch.executable)
+        for place in _reads(dispatch):
+            inside = given.get(place)
+            shape.append(-1 - number.setdefault(place, len(number)) if inside is None else inside)
+        for place in dispatch.gives:
+            given[place] = len(given)
+    return Round(tuple(shape), tuple(number), tuple(given))
+
+
+def _reads(dispatch: Dispatch) -> list[int]:
+    """The place of each leaf of what is called."""
+    executable = dispatch.executable
+    places = [0] * len(executable.program.leaves)
+    for position, place in zip(executable.arrays, dispatch.arrays, strict=True):
+        places[position] = place
+    for positions, (_, of) in zip(executable.packs.values(), dispatch.packs, strict=True):
+        for position, place in zip(positions, of, strict=True):
+            places[position] = place
+    return places
+
+
+def program_of(dispatches: Sequence[Dispatch]) -> Program:
+    """What a round computes: its leaves are what it reads, its outputs what it gives, in that order."""
+    number: dict[int, int] = {}
+    leaves: list[Aval] = []
+    equations: list[Any] = []
+    for dispatch in dispatches:
+        program = dispatch.executable.program
+        operands = _reads(dispatch)
+        for place, aval in zip(operands, program.leaves, strict=True):
+            if place not in number:
+                leaves.append(aval)
+                number[place] = -len(leaves)
+        before = len(equations)
+
+        def of(each: int, operands: list[int] = operands, before: int = before) -> int:
+            return each + before if each >= 0 else number[operands[-1 - each]]
+
+        for operation, static, inputs in program.equations:
+            equations.append((operation, static, tuple([of(each) for each in inputs])))
+        results = [of(each) for each in program.outputs]
+        number.update(zip(dispatch.gives, results, strict=True))
+    outputs = tuple([number[place] for dispatch in dispatches for place in dispatch.gives])
+    weight = sum(dispatch.executable.program.weight for dispatch in dispatches)
+    return intern(tuple(leaves), tuple(equations), outputs, weight)
+
+
+class Stack(NamedTuple):
+    """What an output was in all rounds of a loop; loops are numbered."""
+
+    loop: int
+    output: int
+
+
+class Carried(NamedTuple):
+    """A leaf that is an output of the round before."""
+
+    output: int
+
+
+class Stacked(NamedTuple):
+    """A leaf that is an entry of a stack: in the first round that at `start`, and `step` entries further each time. The
+    rounds of a backward pass go back, and may be twice as long as those forward."""
+
+    stack: Stack
+    start: int
+    step: int
+
+
+SAME, NUMBER = "same", "number"
+Role = Carried | Stacked | str
+"""What a leaf is from round to round; it may also be the SAME array, or in each round a NUMBER of its own."""
+
+
+class Found(NamedTuple):
+    """A loop among dispatches: where it begins, how many make a round, its rounds, and the roles of their leaves."""
+
+    start: int
+    period: int
+    rounds: list[Round]
+    roles: list[Role]
+
+    @property
+    def end(self) -> int:
+        """The number of the dispatch after it."""
+        return self.start + self.period * len(self.rounds)
+
+    def carried(self) -> dict[int, int]:
+        """For outputs, the leaf that each is in the next round."""
+        return {role.output: leaf for leaf, role in enumerate(self.roles) if type(role) is Carried}
+
+    def entries(self, output: int) -> list[int]:
+        """The places of what is in a stack of that output, which is itself put at the place that the first round would
+        give it."""
+        first = [self.rounds[0].reads[leaf] for each, leaf in self.carried().items() if each == output]
+        return first + [each.gives[output] for each in self.rounds]
+
+    def reads(self) -> list[int]:
+        """The places of the arrays that it reads as they are."""
+        of_first = zip(self.rounds[0].reads, self.roles, strict=True)
+        return [place for place, role in of_first if role == SAME or type(role) is Carried]
+
+    def inside(self) -> Iterator[tuple[int, int]]:
+        """The places that are given before the last round, each with the dispatch that its round ends before."""
+        for number, each in enumerate(self.rounds[:-1]):
+            for place in each.gives:
+                yield place, self.start + self.period * (number + 1)
+
+
+class Search:
+    """The loops among the dispatches of a plan, none of which goes on beyond a number of `cuts`."""
+
+    def __init__(self, plan: Plan, cuts: set[int]) -> None:
+        self.dispatches = plan.dispatches
+        self.outputs = plan.outputs
+        self.cuts = cuts
+        self.loops: list[Found] = []
+        self.single: list[Dispatch] = []
+        self.entries: dict[int, dict[Stack, int]] = {}
+        place = 0
+        while place < len(self.dispatches):
+            found = next(filter(None, (self._loop(place, period) for period in range(1, PERIOD + 1))), None)
+            if found is None:
+                self.single.append(self.dispatches[place])
+                place += 1
+                continue
+            for output in range(len(found.rounds[0].gives)):
+                for number, each in enumerate(found.entries(output)):
+                    self.entries.setdefault(each, {})[Stack(len(self.loops), output)] = number
+            self.loops.append(found)
+            place = found.end
+
+    def _loop(self, start: int, period: int) -> Found | None:
+        """The loop that begins at a dispatch and has so many in each round; None if there is none."""
+        first = self.dispatches[start : start + ROUNDS * period]
+        called = [each.executable for each in first]
+        if len(called) < ROUNDS * period or called[period:] != called[:-period]:
+            return None
+        if sum(each.program.weight for each in called[:period]) > BODY:
+            return None
+        numbers = {place for each in first[:period] for _, of in each.packs for place in of}
+        found = Found(start, period, [round_of(first[:period])], [])
+        while found.end + period <= len(self.dispatches) and self.cuts.isdisjoint(range(found.end, found.end + period)):
+            another = round_of(self.dispatches[found.end : found.end + period])
+            if another.shape != found.rounds[0].shape:
+                break
+            if len(found.rounds) == 1:
+                found.roles.extend(self._roles(found.rounds[0], another, numbers))
+            if not self._goes_on(found, another):
+                break
+            found.rounds.append(another)
+        return found if len(found.rounds) >= ROUNDS and self.cuts.isdisjoint(range(start + 1, start + period)) else None
+
+    def _roles(self, first: Round, second: Round, numbers: set[int]) -> list[Role]:
+        """What the leaves of two rounds can be; what is none of the others is taken for the SAME."""
+        given = {place: output for output, place in enumerate(first.gives)}
+        roles: list[Role] = []
+        for before, after in zip(first.reads, second.reads, strict=True):
+            if before in numbers:
+                roles.append(NUMBER)
+            elif after in given:
+                roles.append(Carried(given[after]))
+            else:
+                entries, further = self.entries.get(before, {}), self.entries.get(after, {})
+                steps = [(each, at, further[each] - at) for each, at in entries.items() if each in further]
+                roles.append(next((Stacked(*each) for each in steps if each[2]), SAME))
+        return roles
+
+    def _goes_on(self, found: Found, another: Round) -> bool:
+        """Whether the leaves of one more round are what their roles say."""
+        for place, first, role in zip(another.reads, found.rounds[0].reads, found.roles, strict=True):
+            if type(role) is Carried:
+                fits = place == found.rounds[-1].gives[role.output]
+            elif type(role) is Stacked:
+                fits = self.entries.get(place, {}).get(role.stack) == role.start + role.step * len(found.rounds)
+            else:
+                fits = role == NUMBER or place == first
+            if not fits:
+                return False
+        return True
+
+    def read(self) -> set[int]:
+        """The places of what is wanted as it is, and not from a stack."""
+        places = {place for each in self.single for place in _reads(each)}
+        return places.union(self.outputs, *[each.reads() for each in self.loops])
+
+    def too_long(self) -> set[int]:
+        """The dispatches before which a loop has to end, because what is given there is wanted as it is."""
+        read = self.read()
+        return {end for each in self.loops for place, end in each.inside() if place in read}
+
+    def plan(self) -> Plan:
+        """The plan with its loops rolled up."""
+        programs = [program_of(self.dispatches[each.start : each.start + each.period]) for each in self.loops]
+        stacks: list[dict[int, Aval]] = [{} for _ in self.loops]
+        for found, program in zip(self.loops, programs, strict=True):
+            for role, aval in zip(found.roles, program.leaves, strict=True):
+                if type(role) is Stacked:
+                    stacks[role.stack.loop][role.stack.output] = aval
+        read = self.read()
+        dispatches: list[Dispatch] = []
+        place = 0
+        for found, program, kept in zip(self.loops, programs, stacks, strict=True):
+            dispatches += self.dispatches[place : found.start]
+            dispatches.append(self._dispatch(found, program, kept, read))
+            place = found.end
+        return Plan(_freeing([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
+
+    def _dispatch(self, found: Found, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
+        """The one dispatch of a loop."""
+        rounds, roles = found.rounds, found.roles
+        stacked = {leaf: role for leaf, role in enumerate(roles) if type(role) is Stacked}
+        last = [output for output, place in enumerate(rounds[-1].gives) if place in read]
+        room = 0
+        if kept or NUMBER in roles:
+            room = 1 << len(rounds).bit_length()
+            if room * sum(each.nbytes for each in kept.values()) > ROOMY:
+                room = len(rounds) + 1
+        body = Body(
+            program,
+            tuple(found.carried().items()),
+            tuple([(leaf, role.step) for leaf, role in stacked.items()]),
+            tuple(last),
+            tuple(kept.items()),
+            room,
+        )
+        called = looped(body)
+        called.where = self.dispatches[found.start].executable.where
+        places = list(rounds[0].reads)
+        for leaf, role in stacked.items():
+            places[leaf] = self.loops[role.stack.loop].rounds[0].gives[role.stack.output]
+        rows = [each.reads for each in rounds] + [rounds[-1].reads] * (room - len(rounds))
+        return Dispatch(
+            called,
+            tuple([places[leaf] for leaf in called.arrays]),
+            tuple([(own.numpy, tuple([row[each] for row in rows for each in of])) for own, of in called.packs.items()]),
+            tuple([rounds[-1].gives[output] for output in last] + [rounds[0].gives[output] for output in kept]),
+            (),
+            np.array([len(rounds), *[role.start for role in stacked.values()]], np.int32),
+        )
+
+
+def _freeing(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Dispatch, ...]:
+    """The dispatches, with each place let go of where it is read last."""
+    dying = {place for each in dispatches for place in each.gives}.difference(outputs)
+    result = []
+    for each in reversed(dispatches):
+        last = dying.intersection(each.arrays)
+        dying -= last
+        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.turns))
+    return tuple(reversed(result))
+
+
+def rolled(plan: Plan) -> Plan:
+    """The plan with its loops rolled up: of fewer dispatches, and the same results."""
+    cuts: set[int] = set()
+    for _ in range(ATTEMPTS):
+        search = Search(plan, cuts)
+        too_long = search.too_long()
+        if not too_long:
+            plan = search.plan() if search.loops else plan
+            break
+        cuts |= too_long
+    for each in plan.dispatches:
+        if not each.executable.known:
+            each.executable.known = True
+            history.compiled(each.executable.where, each.executable)
+    return plan

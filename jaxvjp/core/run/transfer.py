@@ -1,0 +1,67 @@
+"""From one device to another: a step that is no op, for no compiled program spans two devices.
+
+What is to be moved is computed first, then moved by `jax.device_put`; its cotangent comes back the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode, staging, transforming
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.ops.identity import outcome
+from jaxvjp.types.devices import device, put
+
+
+class Transfer:
+    """The step behind a tensor that was moved (`core.graph.PythonBackward`)."""
+
+    name = "ToCopyBackward0"
+    lifted = False
+
+    def __init__(self, source: Node) -> None:
+        self.place = source.device
+        self.inputs: Sequence[Node] = [source] if source.requires_grad else []
+        self.operands: list[Node | None] = [source] if transforming().forward else []
+        self.output: ref[Node] | None = None
+
+    @property
+    def outputs(self) -> Sequence[Node | None]:
+        return [None if self.output is None else self.output()]
+
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]:
+        moved_to = self.outputs[0]
+        return [None if each is None or moved_to is None else moved(each, moved_to.device) for each in tangents]
+
+    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
+        return [None if each is None else moved(each, self.place) for each in cotangents]
+
+    def free(self) -> None:
+        """It saved nothing."""
+
+
+def moved(node: Node, place: device | None) -> Node:
+    """`node`'s value on another device, through which gradients and tangents flow; itself where it is there."""
+    if node.device is place:
+        return node
+    if staging().journal is not None:
+        staging().journal.refuse("moves a tensor to another device")
+    evaluate((node,))
+    value = leaf(put(node.value, place), node.aval.on(place))
+    tracked = grad_mode().enabled and node.requires_grad
+    if not (tracked or transforming().forward):
+        return value
+    step = Transfer(node)
+    shown = Node(outcome, (), (value,), value.aval, tracked, value.value)
+    shown.python, shown.edges = step, (node,)
+    step.output = ref(shown)
+    return shown
+
+
+def beside(operands: Sequence[Any], place: device | None) -> list[Any]:
+    """`operands` with every node among them on one device."""
+    return [moved(each, place) if isinstance(each, Node) else each for each in operands]

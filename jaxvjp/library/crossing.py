@@ -1,0 +1,163 @@
+"""Tensors from elsewhere and for elsewhere: torch, NumPy, anything that speaks DLPack, copies and pickles.
+
+A value crosses without its graph, and without a copy where the device and the memory layout allow.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.core.record.graph import hold
+from jaxvjp.core.record.record import detached, leaf
+from jaxvjp.library import creation
+from jaxvjp.ops.op import Aval
+from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.tensor import Tensor, blank, wrap
+from jaxvjp.types.devices import place_of
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import from_numpy as dtype_of
+
+
+def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
+    """The value of a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it.
+
+    The memory is shared, by DLPack, where JAX can read it as it is, and copied where it cannot (strided tensors, memory
+    that is not aligned). A write by torch to shared memory goes behind the back of what was recorded here: where torch
+    goes on writing, ask for a `copy`.
+
+    Raises:
+        TypeError: for something else than a torch tensor.
+        RuntimeError: for a tensor that was computed from one that requires a gradient: its graph cannot cross.
+
+    Counterpart of `torch.utils.dlpack.from_dlpack`.
+    """
+    if not any((base.__module__, base.__name__) == ("torch", "Tensor") for base in type(tensor).__mro__):
+        raise TypeError(
+            f"expected torch.Tensor (got {type(tensor).__name__})\n`jaxvjp.tensor(data)` takes numbers and arrays."
+        )
+    _check_leaf(tensor)
+    crossed = from_dlpack(tensor.detach(), copy=copy).requires_grad_(tensor.requires_grad)
+    if tensor.is_leaf and tensor.grad is not None:
+        crossed.grad = from_torch(tensor.grad.detach(), copy=copy)
+    return crossed
+
+
+def to_torch(self: Tensor, *, copy: bool = False) -> Any:
+    """The value as a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it.
+
+    The memory is shared, by DLPack, where torch can read it; JAX's arrays never change, so torch must not write to it:
+    where it shall, ask for a `copy`. RuntimeError for a tensor whose graph would be lost (`detach` it), ImportError
+    where torch is not installed.
+    """
+    try:
+        torch: Any = importlib.import_module("torch")
+    except ImportError as error:
+        raise ImportError("to_torch needs torch: pip install 'jaxvjp[compare]'") from error
+    _check_leaf(self)
+    crossed = torch.from_dlpack(self.value)
+    crossed = (crossed.clone() if copy else crossed).requires_grad_(self.requires_grad)
+    if self.is_leaf and self.grad is not None:
+        crossed.grad = to_torch(self.grad.detach(), copy=copy)
+    return crossed
+
+
+def _check_leaf(tensor: Any) -> None:
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Only a leaf can cross: this tensor was computed from one that requires a gradient, and its graph stays "
+            f"behind.\nIts value crosses as `x.detach()`; its shape is {list(tensor.shape)}."
+        )
+
+
+def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
+    """A leaf over the memory of whatever has `__dlpack__`, shared where JAX can read it; see `from_torch`.
+
+    TypeError where it has not, or holds a type that torch does not have. Counterpart of `torch.from_dlpack`.
+    """
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise TypeError(f"from_dlpack takes an object with __dlpack__, not {type(ext_tensor).__name__}")
+    with jax.enable_x64(True):
+        try:
+            value = jax.dlpack.from_dlpack(ext_tensor)
+        except (RuntimeError, ValueError):  # strides that JAX has no layout for
+            torch_has_it = hasattr(ext_tensor, "contiguous")  # NumPy cannot read bfloat16
+            value = jax.dlpack.from_dlpack(
+                ext_tensor.contiguous() if torch_has_it else np.array(np.from_dlpack(ext_tensor))
+            )
+        if copy:
+            value = jnp.copy(value)
+    return wrap(leaf(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
+
+
+def _dlpack(self: Tensor, **arguments: Any) -> Any:
+    """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self.value.__dlpack__(**arguments)
+
+
+def _dlpack_device(self: Tensor) -> Any:
+    """Where the value is, as DLPack says it."""
+    value: Any = self.value
+    return value.__dlpack_device__()
+
+
+def _rebuilt(array: Any, own: Dtype, requires_grad: bool, kind: type[Tensor] | None = None) -> Tensor:
+    tensor = creation.tensor(array, dtype=own, requires_grad=requires_grad)
+    tensor.__class__ = kind or Tensor
+    return tensor
+
+
+def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
+    """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
+    kind = () if type(self) is Tensor else (type(self),)
+    return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *kind)
+
+
+def _copied(self: Tensor) -> Tensor:
+    """What `copy.copy` gives: another tensor on the same storage."""
+    alias = self.detach().requires_grad_(self.requires_grad)
+    alias.__class__ = type(self)
+    return alias
+
+
+def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """What `copy.deepcopy` gives: a leaf of its own with the same value, and the same `.grad`."""
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, "
+            "see https://github.com/pytorch/pytorch/pull/103001\n"
+            "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
+        )
+    if id(self) not in memo:
+        made = blank(leaf(self.value, self.node.aval, self.requires_grad))
+        hold(made.node, made)
+        if self._storage is not None:
+            memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
+            made.place(memo[id(self._storage)], self.path)
+        made.versions.count = 1  # torch fills it by `set_`
+        made._count_for(made._node)
+        made.__class__ = type(self)
+        made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
+        memo[id(self)] = made
+    copied: Tensor = memo[id(self)]
+    return copied
+
+
+def attach_methods() -> None:
+    """Hangs the ways out on `Tensor`."""
+    for name, method in {
+        "to_torch": to_torch,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
+        "__reduce_ex__": _reduced,
+        "__copy__": _copied,
+        "__deepcopy__": _deeply_copied,
+    }.items():
+        setattr(Tensor, name, method)

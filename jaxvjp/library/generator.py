@@ -1,0 +1,259 @@
+"""Random numbers: torch's own, for the same seed.
+
+torch draws on the CPU from an MT19937, and so does NumPy's legacy generator, seeded in the same way; what is left is
+how torch turns 32-bit draws into floats. Numbers are drawn on the host, whichever device they then go to.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.modes import staging
+from jaxvjp.types.dtypes import dtype, float32, float64
+
+Array = np.ndarray[Any, Any]
+DEFAULT_SEED = 67280421310721
+"""torch's seed before anybody calls `manual_seed`."""
+CHUNK = 16
+"""From this many normal draws on, torch makes them 16 at a time."""
+
+
+class Generator:
+    """A source of random numbers, as `torch.Generator` on the CPU."""
+
+    def __init__(self) -> None:
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Starts over from `seed`; torch's generator takes its lowest 32 bits."""
+        self._seed = seed
+        self._draws = np.random.RandomState(seed & 0xFFFFFFFF)
+        self._spare: float | None = None
+        return self
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def _bits32(self, count: int) -> Array:
+        if staging().journal is not None and not staging().journal.drawing:
+            staging().journal.refuse("draws random numbers, which would be the same at each call")
+        return self._draws.randint(0, 1 << 32, size=count, dtype=np.uint32)
+
+    def _bits64(self, count: int) -> Array:
+        pairs = self._bits32(2 * count).astype(np.uint64).reshape(count, 2)
+        return (pairs[:, 0] << np.uint64(32)) | pairs[:, 1]
+
+    def _doubles(self, count: int) -> Array:
+        return (self._bits64(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
+
+    def uniform(self, count: int, own: dtype) -> Array:
+        """`count` draws from [0, 1), bit for bit those of `torch.rand`."""
+        if own.is_complex:
+            part = float64 if own.itemsize == 16 else float32
+            return self.uniform(2 * count, part).view(own.numpy)
+        if own is float64:
+            return self._doubles(count)
+        drawn = ((self._bits32(count) & np.uint32((1 << 24) - 1)) * 2.0**-24).astype(own.numpy)
+        return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # which a narrow type may round up to
+
+    def between(self, count: int, own: dtype, low: float, high: float) -> Array:
+        """`count` draws from `low` on, below `high`, as `uniform_` gives them."""
+        if own is float64:
+            return _fused64(self._doubles(count), high - low, low)
+        drawn = _fused(self.uniform(count, float32), np.float32(high) - np.float32(low), np.float32(low))
+        narrow = drawn.astype(own.numpy)
+        return np.where(narrow == own.numpy.type(high), own.numpy.type(low), narrow)
+
+    def doubles(self, count: int) -> Array:
+        """`count` draws from [0, 1) of 53 bits, of which torch makes most other distributions."""
+        return self._doubles(count)
+
+    def integers(self, count: int, low: int, high: int) -> Array:
+        """`count` draws from `low` on, below `high`: remainders of 32 bits, from a range of 2**28 on of 64."""
+        span = high - low
+        bits = self._bits32(count).astype(np.uint64) if span < 1 << 28 else self._bits64(count)
+        return (bits % np.uint64(span)).astype(np.int64) + low
+
+    def remainders(self, count: int, span: int) -> Array:
+        """`count` draws below `span`, each of 32 bits."""
+        return (self._bits32(count) % np.uint64(span)).astype(np.int64)
+
+    def permutation(self, count: int) -> Array:
+        """The numbers below `count`, shuffled: each changes places with one of those after it."""
+        order = np.arange(count)
+        for place, draw in enumerate(self._bits32(max(count - 1, 0))):
+            other = place + int(draw) % (count - place)
+            order[place], order[other] = order[other], order[place]
+        return order
+
+    def normal(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+        """`count` draws from a normal distribution, as `torch.randn` and `normal_` give them.
+
+        Of fewer than 16, and of float32, they are torch's bit for bit; the others are within 2 ulp.
+        """
+        if own.is_complex:
+            part = float64 if own.itemsize == 16 else float32
+            return self.normal(2 * count, part, mean, std * math.sqrt(0.5)).view(own.numpy)
+        if count < CHUNK:
+            return np.array([self._one_normal() * std + mean for _ in range(count)], own.numpy)
+        narrow = own.itemsize < 4
+        full = count - count % CHUNK
+        uniform = self.uniform(full if narrow else count, float32 if narrow else own)
+        drawn = np.empty(count, uniform.dtype)
+        drawn[:full] = _box_muller(uniform[:full], mean, std)
+        if full < count:  # torch fills the last 16 anew, from fresh draws
+            drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
+        return drawn.astype(own.numpy)
+
+    def normals_one_by_one(self, count: int) -> Array:
+        """`count` standard normal draws as torch makes them for another distribution, whatever their number."""
+        return np.array([self._one_normal() for _ in range(count)])
+
+    def _one_normal(self) -> float:
+        if self._spare is not None:
+            drawn, self._spare = self._spare, None
+            return drawn
+        angle, distance = (float(each) for each in self._doubles(2))
+        radius = math.sqrt(-2.0 * math.log1p(-distance))
+        self._spare = radius * math.sin(2.0 * math.pi * angle)
+        return radius * math.cos(2.0 * math.pi * angle)
+
+    def poisson(self, rates: Array) -> Array:
+        """A count for each rate, drawn from the Poisson distribution."""
+        return np.array([self._few(rate) if rate < 10 else self._many(rate) for rate in rates.tolist()], np.float64)
+
+    def _few(self, rate: float) -> int:
+        """As many uniform draws as it takes for their product to fall to `exp(-rate)`, less one; of 0 none is drawn."""
+        count, product = 0, float(self._doubles(1)[0]) if rate else 0.0
+        while product > math.exp(-rate):
+            product *= float(self._doubles(1)[0])
+            count += 1
+        return count
+
+    def _many(self, rate: float) -> int:
+        """By the transformed rejection of W. Hörmann (1993)."""
+        b = 0.931 + 2.53 * math.sqrt(rate)
+        a = -0.059 + 0.02483 * b
+        while True:
+            u, v = (float(each) for each in self._doubles(2))
+            u -= 0.5
+            edge = 0.5 - abs(u)
+            count = math.floor((2 * a / edge + b) * u + rate + 0.43)
+            if edge >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+                return count
+            if count < 0 or (edge < 0.013 and v > edge):
+                continue
+            hat = math.log(v) + math.log(1.1239 + 1.1328 / (b - 3.4)) - math.log(a / (edge * edge) + b)
+            if hat <= -rate + count * math.log(rate) - math.lgamma(count + 1.0):
+                return count
+
+    def state(self) -> Array:
+        """All that decides about the draws to come, as bytes."""
+        state: Any = self._draws.get_state(legacy=False)["state"]
+        key, position = state["key"], state["pos"]
+        spare = math.nan if self._spare is None else self._spare
+        parts: list[Array] = [np.asarray(key, np.uint32), np.array([position, self._seed & (1 << 64) - 1], np.uint64)]
+        return np.frombuffer(b"".join([each.tobytes() for each in parts]) + np.float64(spare).tobytes(), np.uint8)
+
+    def restore(self, state: Array) -> None:
+        """Goes back to a state."""
+        data = np.asarray(state, np.uint8).tobytes()
+        if len(data) != STATE_BYTES:
+            raise RuntimeError("RNG state is wrong size")
+        position, seed = np.frombuffer(data, np.uint64, 2, 624 * 4)
+        self._draws.set_state(("MT19937", np.frombuffer(data, np.uint32, 624), int(position), 0, 0.0))
+        self._seed = int(seed)
+        spare = float(np.frombuffer(data, np.float64, 1, 624 * 4 + 16)[0])
+        self._spare = None if math.isnan(spare) else spare
+
+
+STATE_BYTES = 624 * 4 + 24
+
+
+def _box_muller(uniform: Array, mean: float, std: float) -> Array:
+    """Normal draws of uniform ones, sixteen by sixteen: the first eight give the radii, the others the angles."""
+    near, far = uniform.reshape(-1, 2, CHUNK // 2).swapaxes(0, 1)
+    kind = uniform.dtype.type
+    logarithm, waves = (_log32, _waves32) if uniform.dtype == np.float32 else (np.log, lambda x: (np.sin(x), np.cos(x)))
+    radius = np.sqrt(kind(-2) * logarithm(kind(1) - near))
+    sine, cosine = waves(far * kind(2 * math.pi))
+    drawn = np.stack([radius * cosine, radius * sine], 1).reshape(-1)
+    if uniform.dtype == np.float32:
+        return _fused(drawn, np.float32(std), np.float32(mean))
+    return drawn * std + mean
+
+
+# float32 logarithms, sines and cosines as torch's vectorized loops compute them, to the last bit: by the polynomials of
+# the Cephes library (S. Moshier, 1989), whose products and sums are fused where x86 processors fuse them.
+
+LOG = (-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1)
+LOG_REST = (-2.4999993993e-1, 3.3333331174e-1)
+LN2 = (-2.12194440e-4, 0.693359375)
+QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
+"""Minus a quarter of π in three parts, so that multiples of it can be taken off without a loss."""
+
+
+def _fused(a: Array, b: Any, c: Any) -> Array:
+    """`a * b + c` in float32, rounded once."""
+    return (np.asarray(a, np.float64) * np.asarray(b, np.float64) + np.asarray(c, np.float64)).astype(np.float32)
+
+
+def _fused64(a: Array, b: float, c: float) -> Array:
+    """`a * b + c` in float64, rounded once: of the product and of the sum also what rounding leaves."""
+    product, total = a * b, a * b + c
+    split = float((1 << 27) + 1)
+    high, factor = a * split - (a * split - a), b * split - (b * split - b)
+    low, rest = a - high, b - factor
+    left = ((high * factor - product) + high * rest + low * factor) + low * rest
+    other = total - product
+    return total + ((product - (total - other)) + (c - other) + left)
+
+
+def _log32(number: Array) -> Array:
+    bits = number.view(np.int32)
+    exponent = ((bits >> 23) - 126).astype(np.float32)
+    fraction = ((bits & np.int32(0x007FFFFF)) | np.int32(0x3F000000)).view(np.float32)
+    low = fraction < np.float32(math.sqrt(0.5))
+    exponent = exponent - low.astype(np.float32)
+    x = fraction - np.float32(1) + np.where(low, fraction, np.float32(0))
+    square = x * x
+    y = np.full_like(x, 7.0376836292e-2)
+    for coefficient in (*LOG, *LOG_REST):
+        y = _fused(y, x, np.float32(coefficient))
+    y = _fused(y * x, square, exponent * np.float32(LN2[0]))
+    y = _fused(square, np.float32(-0.5), y)
+    return _fused(exponent, np.float32(LN2[1]), x + y)
+
+
+def _waves32(angle: Array) -> tuple[Array, Array]:
+    """Sine and cosine of angles that are not negative."""
+    octant = (angle * np.float32(4 / math.pi)).astype(np.int32)
+    octant = (octant + 1) & ~1
+    x = angle
+    for part in QUARTER:
+        x = _fused(octant.astype(np.float32), np.float32(part), x)
+    square = x * x
+    cosine = _fused(np.full_like(x, 2.443315711809948e-5), square, np.float32(-1.388731625493765e-3))
+    cosine = _fused(cosine, square, np.float32(4.166664568298827e-2)) * square
+    cosine = _fused(cosine, square, -(square * np.float32(0.5))) + np.float32(1)
+    sine = _fused(np.full_like(x, -1.9515295891e-4), square, np.float32(8.3321608736e-3))
+    sine = _fused(_fused(sine, square, np.float32(-1.6666654611e-1)) * square, x, x)
+    straight = (octant & 2) == 0
+    turned = np.where(straight, sine, cosine), np.where(straight, cosine, sine)
+    return np.where(octant & 4, -turned[0], turned[0]), np.where((octant + 2) & 4, -turned[1], turned[1])
+
+
+default_generator = Generator()
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seeds the default generator and returns it; counterpart of `torch.manual_seed`."""
+    return default_generator.manual_seed(seed)
+
+
+def initial_seed() -> int:
+    """The seed of the default generator."""
+    return default_generator.initial_seed()

@@ -1,0 +1,340 @@
+"""`x[key]` and `x[key] = value`.
+
+A key of integers, slices, `None` and `...` is a chain of view ops, one per part, as torch records it: `x[0, 1:]` is
+`select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
+program for every i. Tensors and masks among the parts gather (`index`) from that view, or scatter into it
+(`index_put`); a mask is read to know how many elements it picks, and positions are read to refuse those out of range.
+Where the same is written wherever a mask is true (`x[mask] = 0`) nobody reads the mask: that is a `where`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from itertools import dropwhile
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import leaf, record
+from jaxvjp.core.run.transfer import beside
+from jaxvjp.library.splits import cut, unbind
+from jaxvjp.ops.indexing import index
+from jaxvjp.ops.op import SHORT, Aval, Op
+from jaxvjp.ops.pointwise import assigned
+from jaxvjp.ops.scattering import index_put, masked_put
+from jaxvjp.ops.view import alias, select, slice_, unsqueeze
+from jaxvjp.tensor.apply import apply, apply_in_place, inspect
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import shown
+from jaxvjp.tensor.storage import view as view_of
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, blank, view, wrap
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.dtypes import LEAST, bool_, fitted, int32, int64, uint8
+
+SCALAR = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+    "tensor to a number"
+)
+
+
+class Key(NamedTuple):
+    """What an index means: the view steps that its plain parts are, and the tensors that pick elements of that view.
+
+    `picks` has each tensor by the first dimension of the view that it is about; a mask is about as many as it has.
+    """
+
+    steps: list[Step]
+    picks: dict[int, Tensor]
+
+    def positions(self, ndim: int) -> tuple[tuple[Node, ...], tuple[bool, ...]]:
+        """The positions that the tensors give, and in which of the view's dimensions; masks are read for that."""
+        found: dict[int, Node] = {}
+        for dim, tensor in self.picks.items():
+            if _is_mask(tensor):
+                for place, each in enumerate(np.nonzero(np.asarray(tensor.value)), dim):
+                    found[place] = leaf(each.astype(np.int64), Aval(each.shape, int64))
+            else:
+                found[dim] = tensor.node
+        shapes = [each.aval.shape for each in found.values()]
+        try:
+            np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise IndexError(
+                "shape mismatch: indexing tensors could not be broadcast together with shapes "
+                + ", ".join(str(list(each)) for each in shapes)
+            ) from None
+        return tuple(found.values()), tuple(dim in found for dim in range(ndim))
+
+    def mask_of(self, shape: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, Tensor] | None:
+        """The mask, by its dimension, under which a value of shape `own` is written into a view of `shape` without a
+        look at how many elements the mask picks; None where there is no such."""
+        if len(self.picks) != 1:
+            return None
+        ((dim, mask),) = self.picks.items()
+        written = [*shape[:dim], 1, *shape[dim + mask.ndim :]]  # the 1 is how many the mask picks
+        fits = len(own) <= len(written) and all(a in (1, b) for a, b in zip(own[::-1], written[::-1], strict=False))
+        return (dim, mask) if _is_mask(mask) and (fits or math.prod(own) == 1) else None
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """The part of the tensor that `key` names; IndexError where there is no such part.
+
+    A view for a key of integers, slices, None and `...`; a copy, through which gradients flow, where tensors or masks
+    pick the elements. Underneath: `jax.lax` slices, or a gather.
+    """
+    steps: tuple[Step, ...]
+    if type(key) is int:  # as in a loop over many, none of which need be remembered
+        shape = shown(self).aval.shape
+        if shape and -shape[0] <= key < shape[0]:
+            step = _steps(shape, FIRST)[0].anew()
+            step.operands[0].value = key if key >= 0 else key + shape[0]
+            return taken(self, (step,))
+    marks = _marks(key if type(key) is tuple else (key,))
+    if marks is not None:
+        steps = tuple([step.anew() for step in _steps(shown(self).aval.shape, marks)])
+    else:
+        parsed = _parse(self.shape, key)
+        steps = tuple(parsed.steps)
+        if parsed.picks:
+            plain = view(self, *steps) if steps else self
+            positions, pattern = parsed.positions(plain.ndim)
+            return wrap(record(index, (plain.node, *beside(positions, plain.node.device)), (pattern,)))
+    if isinstance(key, slice) and all(step.operation is alias for step in steps):
+        return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
+    return taken(self, steps)
+
+
+def taken(source: Tensor, steps: tuple[Step, ...]) -> Tensor:
+    """The view of `source` by `steps`."""
+    part: Tensor = view_of(source, steps, Tensor)
+    return part
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """Writes `value`, a number or a tensor that is expanded, into the part of the tensor that `key` names.
+
+    ValueError for an integer that takes more than 64 bits, RuntimeError for another number that the tensor cannot hold.
+    """
+    if key is False:
+        return  # to torch not even a write of nothing
+    own = self.dtype
+    if not isinstance(value, Tensor):
+        if not isinstance(value, (*NUMBERS, np.integer)):
+            raise TypeError(f"can't assign a {repr(type(value))[8:-2]} to a torch.{own.legacy}Tensor")
+        if type(value) is int and not LEAST <= value < -LEAST:
+            raise ValueError(f"Overflow when unpacking long long\nThat was {value}; write a float.")
+        if own is not bool_ and own.numpy not in SHORT:
+            value = fitted(value, own)
+    parsed = _parse(self.shape, key)
+    whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
+    part = self if whole else view(self, *parsed.steps)
+    if not parsed.picks:
+        apply_in_place(assigned, part, (value,))
+        return
+    if isinstance(value, Tensor):
+        sizes = tuple(dropwhile(lambda size: size == 1, value.shape))  # torch does without those that lead
+        value = value if len(sizes) == value.ndim else value.reshape(sizes)
+    _put(part, parsed, value)
+
+
+@public("method function")
+def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+    """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
+    _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
+    return self
+
+
+@public("method function", name="index_put")
+def index_put_method(
+    input: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False
+) -> Tensor:
+    """A copy with `values` written, or added, at `indices`. Counterpart of `torch.index_put`."""
+    parsed = _parse(input.shape, tuple(slice(None) if each is None else each for each in indices))
+    operation, operands, static = _putting(input, parsed, values, accumulate)
+    copy: Tensor = apply(operation, (input, *operands), static)
+    return copy
+
+
+def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
+    operation, operands, static = _putting(part, key, value, accumulate)
+    if isinstance(value, Tensor) and value.numel() != 1:  # a single number torch reads before it writes
+        part.check_overlap(value)
+    apply_in_place(operation, part, operands, static)
+
+
+def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, tuple[Any, ...], tuple[Any, ...]]:
+    """The op that writes `value` where `key` picks, its operands beside `part`, and its static arguments."""
+    shape = value.shape if isinstance(value, Tensor) else ()
+    masked = None if accumulate else key.mask_of(part.shape, shape)
+    tensors: tuple[Node, ...]
+    static: tuple[Any, ...]
+    if masked is not None:
+        operation, tensors, static = masked_put, (masked[1].node,), (masked[0],)
+    else:
+        tensors, pattern = key.positions(part.ndim)
+        operation, static = index_put, (pattern, accumulate)
+    number = not isinstance(value, Tensor)
+    placed = [blank(each) for each in beside(tensors if number else (value.node, *tensors), part.node.device)]
+    return operation, (value, *placed) if number else tuple(placed), static
+
+
+def _parse(shape: tuple[int, ...], key: Any) -> Key:
+    parts = _spread([_as_index(part) for part in (key if isinstance(key, tuple) else (key,))], shape)
+    steps: list[Step] = []
+    picks: dict[int, Tensor] = {}
+    sizes: list[int] = []  # of the view as it stands
+    rest = list(shape)
+    for part in parts:
+        dim = len(sizes)
+        if isinstance(part, Tensor) and part.ndim == 0 and _is_mask(part):
+            steps.append(Step(unsqueeze, (dim,)))
+            sizes.append(1)
+            picks[dim] = part.bool().reshape(1)
+        elif part is None:
+            steps.append(Step(unsqueeze, (dim,)))
+            sizes.append(1)
+        elif isinstance(part, slice):
+            size = rest.pop(0)
+            steps += (taken := _range(part, dim, size))
+            sizes.append(taken[0].static[1] if taken else size)
+        elif isinstance(part, Tensor):
+            picks[dim] = part
+            count = part.ndim if _is_mask(part) else 1
+            sizes += rest[:count]
+            del rest[:count]
+        else:
+            size = rest.pop(0)
+            if not -size <= part < size:
+                raise IndexError(
+                    f"index {part} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
+                )
+            steps.append(Step(select, (dim,), (Number(part % size, int32),)))
+    for dim, tensor in picks.items():
+        _check_pick(tensor, dim, sizes)
+    if not steps and not picks:
+        steps.append(Step(alias, ()))
+    return Key(steps, picks)
+
+
+def _is_mask(tensor: Tensor) -> bool:
+    return tensor.dtype is bool_ or tensor.dtype is uint8
+
+
+def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The parts of a key that has integers, slices of them, None and `...` only, with three numbers for a slice."""
+    marks: list[Any] = []
+    for part in parts:
+        kind = type(part)
+        if kind is int or part is None or part is ...:
+            marks.append(part)
+        elif kind is slice:
+            first, last, step = part.start, part.stop, part.step
+            if not (
+                (first is None or type(first) is int)
+                and (last is None or type(last) is int)
+                and (step is None or type(step) is int)
+            ):
+                return None
+            marks.append((first, last, step))
+        else:
+            return None
+    return tuple(marks)
+
+
+FIRST = (0,)
+
+
+@lru_cache(maxsize=1024)
+def _steps(shape: tuple[int, ...], marks: tuple[Any, ...]) -> tuple[Step, ...]:
+    """The steps for such a key, found out once."""
+    return tuple(_parse(shape, tuple([slice(*each) if type(each) is tuple else each for each in marks])).steps)
+
+
+def _as_index(part: Any) -> Any:
+    """A part of a key as an int, a slice, None, `...` or a tensor of positions or of truth values."""
+    if part is None or part is ... or isinstance(part, slice):
+        return part
+    if isinstance(part, Tensor):
+        if _is_mask(part) or part.dtype.category == int64.category:
+            return part.item() if part.ndim == 0 and not _is_mask(part) else part
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors\n"
+            f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
+        )
+    if isinstance(part, bool | list | tuple | range | np.ndarray | np.bool_):
+        array = np.asarray(part)
+        own = bool_ if array.dtype == np.bool_ else int64
+        return wrap(leaf(array.astype(own.numpy), Aval(array.shape, own)))
+    if hasattr(part, "__index__"):
+        return part.__index__()
+    raise TypeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+        f"{type(part).__name__})"
+    )
+
+
+def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The parts with `...` written out as as many whole dimensions as it stands for."""
+    consumed = 0
+    for part in parts:
+        if isinstance(part, Tensor) and _is_mask(part):
+            consumed += part.ndim
+        elif part is not None and part is not ...:
+            consumed += 1
+    if consumed > len(shape):
+        if not shape and any(isinstance(part, slice) for part in parts):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.\n`x[None][:1]` gives it a dimension first.")
+        if not shape:
+            raise IndexError(SCALAR)
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(shape)}\n"
+            f"The index names {consumed} dimensions of a tensor of shape {list(shape)}."
+        )
+    whole = [slice(None)] * (len(shape) - consumed)
+    for place, part in enumerate(parts):
+        if part is ...:
+            return [*parts[:place], *whole, *[each for each in parts[place + 1 :] if each is not ...]]
+    return [*parts, *whole]
+
+
+def _range(part: slice, dim: int, size: int) -> list[Step]:
+    if part.step is not None and part.step <= 0:
+        raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
+    start, stop, step = part.indices(size)
+    length = max(0, -(-(stop - start) // step))
+    return [] if length == size else [Step(slice_, (dim, length, step), (Number(start, int32),))]
+
+
+def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
+    """IndexError where a tensor in a key does not fit a view of `sizes` from `dim` on."""
+    if not _is_mask(tensor):
+        inspect(tensor.node, partial(_check_positions, size=sizes[dim], dim=dim))
+        return
+    for place, size in enumerate(tensor.shape):
+        if size != sizes[dim + place]:
+            raise IndexError(
+                f"The shape of the mask {list(tensor.shape)} at index {place} does not match the shape of the indexed "
+                f"tensor {sizes} at index {dim + place}"
+            )
+
+
+def _check_positions(positions: Any, size: int, dim: int) -> None:
+    for extreme in (positions.min(initial=0), positions.max(initial=0)):
+        if positions.size and not -size <= extreme < size:
+            raise IndexError(f"index {extreme} is out of bounds for dimension {dim} with size {size}")
+
+
+def iterate(self: Tensor) -> Any:
+    """The elements of the first dimension, as views."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(unbind(self))
+
+
+def attach_methods() -> None:
+    """Hangs indexing and iteration on `Tensor`."""
+    for name, method in {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate}.items():
+        setattr(Tensor, name, method)

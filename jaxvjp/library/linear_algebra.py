@@ -1,0 +1,118 @@
+"""torch's linear algebra that is no row by itself: `einsum` as it is called, `lstsq`, `stft`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_lowercase, ascii_uppercase
+from typing import Any
+
+from jaxvjp.ops import products
+from jaxvjp.ops.complex import view_as_real
+from jaxvjp.ops.contractions import einsum as einsum_row
+from jaxvjp.ops.decompositions import linalg_lu_factor_ex
+from jaxvjp.ops.solving import lstsq as lstsq_row
+from jaxvjp.ops.spectrograms import short_time_spectra
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+
+public("function")(products.set_float32_matmul_precision)
+public("function")(products.get_float32_matmul_precision)
+
+LETTERS = ascii_uppercase + ascii_lowercase
+"""What the subscripts 0 to 51 of `einsum`'s form without an equation stand for."""
+
+
+@public("function")
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation.
+
+    The operands follow it, spread out or as one sequence. Instead of an equation each operand may be followed by the
+    list of its subscripts, numbers from 0 to 51, and all of them by that of the result.
+    RuntimeError where the equation does not fit the operands or their sizes each other.
+
+    Counterpart of `torch.einsum`; underneath: `jnp.einsum`, which finds a good order of contraction.
+    """
+    if not isinstance(equation, str):
+        equation, operands = _written(equation, *operands)
+    if len(operands) == 1 and isinstance(operands[0], Sequence):
+        operands = tuple(operands[0])
+    if not operands:
+        raise RuntimeError("einsum(): must provide at least one operand")
+    result: Tensor = apply(einsum_row, (tuple(operands),), (equation,))
+    return result
+
+
+def _written(*given: Any) -> tuple[str, tuple[Any, ...]]:
+    """The equation, and the operands, of the form `x, [0, 1], y, [1, 2], [0, 2]`."""
+    if len(given) < 2:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    parts = [_letters(each) for each in given[1::2]]
+    result = "->" + _letters(given[-1]) if len(given) % 2 else ""
+    return ",".join(parts) + result, tuple(given[: 2 * len(parts) : 2])
+
+
+def _letters(subscripts: Sequence[Any]) -> str:
+    found = []
+    for each in subscripts:
+        if each is not Ellipsis and not 0 <= each < len(LETTERS):
+            raise ValueError("einsum(): expected subscript to be an integer within range [0, 52)")
+        found.append("..." if each is Ellipsis else LETTERS[each])
+    return "".join(found)
+
+
+@public("linalg")
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
+    """The X for which `A @ X` comes closest to B, of several the shortest.
+
+    A is (*, m, n), B (*, m, k) or (*, m). The named tuple has also the residuals, the ranks and the singular values,
+    as far as torch's `driver` computes them, or empty tensors.
+
+    Counterpart of `torch.linalg.lstsq`; underneath: `jnp.linalg.pinv`, whatever the driver.
+    """
+    driver = "gelsy" if driver is None else driver
+    found = apply(lstsq_row, (A, B, rcond), (driver,))
+    found = found._replace(singular_values=found.singular_values.detach())
+    if found.residuals.numel() and driver != "gels" and bool((found.rank < A.shape[-1]).any()):
+        return found._replace(residuals=found.residuals.new_zeros((0,)))  # as LAPACK tells none then
+    return found
+
+
+@public()
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple[Tensor, ...]:
+    """torch's older `linalg.lu_factor`, with `get_infos` its `linalg.lu_factor_ex`. Counterpart of `torch.lu`."""
+    found: tuple[Tensor, ...] = apply(linalg_lu_factor_ex, (A,), (pivot, not get_infos))
+    return tuple(found) if get_infos else tuple(found[:2])
+
+
+@public()
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+) -> Tensor:
+    """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames).
+
+    RuntimeError where `return_complex` is left out for real numbers; if it is False the last dimension is that of real
+    and imaginary part. Counterpart of `torch.stft`; underneath: `jnp.fft.rfft` of the frames times the window.
+    """
+    if return_complex is None:
+        if not (input.is_complex() or (window is not None and window.is_complex())):
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will further require that "
+                "return_complex=True in a future PyTorch release."
+            )
+        return_complex = True
+    static = (n_fft, hop_length, win_length, center, pad_mode, normalized, onesided)
+    found: Tensor = apply(short_time_spectra, (input, window), static)
+    return found if return_complex else apply(view_as_real, (found,))

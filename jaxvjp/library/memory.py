@@ -1,0 +1,206 @@
+"""What torch tells of the memory that a tensor lies in, its formats, and `set_`.
+
+JAX has no memory to show: an address here is a number that says which tensors share a storage, and where in it they
+begin, as torch's does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import count
+
+from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.record import detached, record
+from jaxvjp.library.creation import empty
+from jaxvjp.library.strides import contiguous_strides
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.identity import clone
+from jaxvjp.ops.strided import strided
+from jaxvjp.ops.view import permute
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import device
+
+APART = 1 << 44
+"""How far apart the addresses of two storages are: no storage is longer."""
+_next_address = count(APART, APART).__next__
+
+
+class UntypedStorage:
+    """The memory that tensors share, as bytes; counterpart of `torch.UntypedStorage`, without its contents."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._storage = tensor.storage
+        self.device: device = tensor.device
+
+    def data_ptr(self) -> int:
+        """The address: equal for the same storage only, and 0 for one of no bytes."""
+        if not self._storage.address:
+            self._storage.address = _next_address()
+        address: int = self._storage.address if self.nbytes() else 0
+        return address
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        aval = self._storage.contents.aval
+        count: int = math.prod(aval.shape) * aval.dtype.itemsize
+        return count
+
+    size = __len__ = nbytes
+
+    def element_size(self) -> int:
+        """1, for it is bytes."""
+        return 1
+
+
+class memory_format:  # noqa: N801 - torch's name
+    """An order of dimensions in memory; counterpart of `torch.memory_format`.
+
+    Attributes:
+        order: which dimension comes first there, which second, and so on; None for that in which they are.
+    """
+
+    def __init__(self, name: str, order: tuple[int, ...] | None = None) -> None:
+        self.name = name
+        self.order = order
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last", (0, 2, 3, 1))
+channels_last_3d = memory_format("channels_last_3d", (0, 2, 3, 4, 1))
+
+
+def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
+    """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
+    if memory_format.order is None:
+        return bool(self._layout().flags.c_contiguous)
+    same_rank = self.ndim == len(memory_format.order)
+    return same_rank and bool(self._layout().transpose(memory_format.order).flags.c_contiguous)
+
+
+def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
+    """This tensor, or a copy of it that is contiguous, or laid out by a format. As `torch.Tensor.contiguous`.
+
+    RuntimeError for a format of tensors of another number of dimensions.
+    """
+    order = memory_format.order
+    if order is not None and self.ndim != len(order):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format.name} format")
+    if is_contiguous(self, memory_format):
+        return self
+    copy = wrap(record(clone, (self.node,)))
+    return copy if order is None else _laid_out(copy, order)
+
+
+@public("method function", name="clone")
+def copy_of(input: Tensor, *, memory_format: memory_format = preserve_format) -> Tensor:
+    """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`.
+
+    It is laid out as the tensor is, where that leaves no gaps, or by another `memory_format`.
+    """
+    copy = wrap(record(clone, (input.node,)))
+    order = memory_format.order
+    if memory_format is preserve_format and input.path:
+        order = _dense_order(input)
+    return copy if order is None else _laid_out(copy, order)
+
+
+def _dense_order(tensor: Tensor) -> tuple[int, ...] | None:
+    """In which order its dimensions lie in memory; None if in their own, or with gaps or overlaps."""
+    layout = tensor._layout()
+    order = tuple(sorted(range(tensor.ndim), key=lambda dim: (-layout.strides[dim], dim)))
+    plain = order == tuple(range(tensor.ndim)) or layout.flags.c_contiguous
+    return None if plain or not layout.transpose(order).flags.c_contiguous else order
+
+
+def _laid_out(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
+    """A tensor of its own, with its dimensions in another order in memory."""
+    contents = record(permute, (detached(tensor.node),), (order,))
+    tensor.place(Storage(contents), (Step(permute, (_inverse(order),)),))
+    return tensor
+
+
+def _inverse(order: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+@public("method")
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor shares with its views. Counterpart of `torch.Tensor.untyped_storage`."""
+    return UntypedStorage(self)
+
+
+@public("method")
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element, as a number to compare. Counterpart of `torch.Tensor.data_ptr`."""
+    if not self.numel():
+        return 0
+    return UntypedStorage(self).data_ptr() + self.storage_offset() * int(self.dtype.itemsize)
+
+
+@public("method")
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether both show the same part of a storage in the same way. Counterpart of `torch.Tensor.is_set_to`."""
+    ours, theirs = [(each.storage_offset(), each.shape, each.stride()) for each in (self, tensor)]
+    return self.storage is tensor.storage and ours == theirs
+
+
+@public("method")
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] | None = None,
+) -> Tensor:
+    """In place: shows another tensor's part of a storage, or the part named. Counterpart of `torch.Tensor.set_`.
+
+    Args:
+        source: whose storage; none for an empty one.
+        storage_offset, size, stride: which part of it; without a size that which `source` shows.
+
+    RuntimeError for a leaf that requires a gradient, outside of `no_grad`, and for what was computed from one.
+    """
+    self.check_writable()
+    if grad_mode().enabled and self.requires_grad:
+        raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
+    given = empty(0, dtype=self.dtype) if source is None else source
+    storage = given._storage if isinstance(given, UntypedStorage) else given.storage
+    dtype = storage.contents.aval.dtype
+    if dtype is not self.dtype:
+        raise RuntimeError(
+            f"Could not set tensor of type {dtype} to a tensor of type {self.dtype}\n"
+            "Both have to be of one dtype; `source.to(x.dtype)` converts."
+        )
+    if isinstance(given, Tensor) and size is None:
+        path = given.path
+    else:
+        shape = (math.prod(storage.contents.aval.shape),) if size is None else size_argument(size)
+        strides = contiguous_strides(shape) if stride is None else size_argument(stride)
+        path = (Step(strided, (shape, strides, storage_offset)),)
+    self.versions.written(given.node.where if isinstance(given, Tensor) else None)
+    self.storage.version += 1  # for views of it, that is a write
+    self.move(storage, path)
+    return self
+
+
+def _nbytes(self: Tensor) -> int:
+    """How many bytes its elements take."""
+    return self.numel() * int(self.dtype.itemsize)
+
+
+def attach_methods() -> None:
+    """Hangs `nbytes` and what takes a memory format on `Tensor`."""
+    for name, attribute in {
+        "nbytes": property(_nbytes),
+        "is_contiguous": is_contiguous,
+        "contiguous": contiguous,
+    }.items():
+        setattr(Tensor, name, attribute)

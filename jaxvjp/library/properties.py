@@ -1,0 +1,246 @@
+"""Questions about tensors and dtypes, answered by Python values: `equal`, `is_complex`, `can_cast`, `finfo`.
+
+What reads values computes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxvjp.core.record.promotion import common_dtype
+from jaxvjp.library.creation import new_leaf
+from jaxvjp.ops.arguments import axes
+from jaxvjp.ops.logic import eq, isclose
+from jaxvjp.ops.statistics import slopes
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.conversion import converted_to
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import NUMBERS, Tensor
+from jaxvjp.types.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64, within_64_bits
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+
+def _tensor(name: str, argument: str, position: int, value: Any) -> Tensor:
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}"
+        )
+    return value
+
+
+@public()
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether both have the same shape and elements; counterpart of `torch.equal`."""
+    _tensor("equal", "other", 2, other)
+    return input.shape == other.shape and bool(apply(eq, (input, other)).all())
+
+
+@public()
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements are close, as `isclose` says; counterpart of `torch.allclose`."""
+    _tensor("allclose", "other", 2, other)
+    return bool(apply(isclose, (input, other), (float(rtol), float(atol), equal_nan)).all())
+
+
+@public("function")
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor; counterpart of `torch.is_tensor`."""
+    return isinstance(obj, Tensor)
+
+
+@public()
+def is_floating_point(input: Tensor) -> bool:
+    """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+    return _tensor("is_floating_point", "input", 1, input).dtype.is_floating_point
+
+
+@public()
+def is_complex(input: Tensor) -> bool:
+    """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+    return _tensor("is_complex", "input", 1, input).dtype.is_complex
+
+
+@public()
+def is_signed(input: Tensor) -> bool:
+    """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+    return _tensor("is_signed", "input", 1, input).dtype.is_signed
+
+
+@public()
+def is_nonzero(input: Tensor) -> bool:
+    """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+    return bool(input)
+
+
+@public("function")
+def numel(input: Tensor) -> int:
+    """The number of elements; counterpart of `torch.numel`."""
+    return _tensor("numel", "input", 1, input).numel()
+
+
+@public("method")
+def element_size(self: Tensor) -> int:
+    """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
+    return int(self.dtype.itemsize)
+
+
+@public("method", aliases="method.ndimension")
+def nelement(self: Tensor) -> int:
+    """The number of elements; counterpart of `torch.Tensor.nelement`."""
+    return self.numel()
+
+
+@public("function")
+def result_type(tensor1: Any, tensor2: Any) -> Dtype:
+    """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
+    operands = []
+    for each in (tensor1, tensor2):
+        if not isinstance(each, (Tensor, *NUMBERS)):
+            got = ", ".join(type(value).__name__ for value in (tensor1, tensor2))
+            raise TypeError(
+                f"result_type() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                "two tensors, two numbers, or one of each"
+            )
+        operands.append(each.node if isinstance(each, Tensor) else within_64_bits(each))
+    return common_dtype(operands)
+
+
+@public("function")
+def can_cast(from_: Dtype, to: Dtype) -> bool:
+    """Whether a result of one dtype may be stored as another; counterpart of `torch.can_cast`."""
+    for position, (name, each) in enumerate((("from_", from_), ("to", to)), 1):
+        if not isinstance(each, Dtype):
+            raise TypeError(
+                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(each).__name__}"
+            )
+    return from_.category <= to.category
+
+
+@public("method", "type")
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
+    names = {f"torch.{each.legacy}Tensor": each for each in ALL}
+    if dtype is None:
+        return next(name for name, each in names.items() if each is self.dtype)
+    if isinstance(dtype, str):
+        if dtype not in names:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = names[dtype]
+    if not isinstance(dtype, Dtype):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    return converted_to(self, dtype, None)
+
+
+@public("method")
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype and on the device of another; counterpart of `torch.Tensor.type_as`."""
+    return converted_to(self, other.dtype, other.device)
+
+
+class _Limits:
+    def __init__(self, own: Dtype, fields: dict[str, Any]) -> None:
+        self.bits = own.itemsize * 8
+        self.dtype = own.name
+        self.__dict__.update(fields)
+        self._fields = fields
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in self]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __iter__(self) -> Any:
+        return iter({**self._fields, "dtype": self.dtype}.items())
+
+
+class finfo(_Limits):  # noqa: N801 - torch's own spelling
+    """The limits of a floating dtype: `min`, `max`, `eps`, `tiny`, `resolution`; counterpart of `torch.finfo`."""
+
+    def __init__(self, type: Dtype | None = None) -> None:
+        own = type or get_default_dtype()
+        if own.category < FLOATING:
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
+        limits: Any = jnp.finfo(np.zeros((), own.numpy).real.dtype)  # type: ignore[no-untyped-call]
+        tiny = float(limits.tiny)
+        names = {"resolution": "resolution", "min": "min", "max": "max", "eps": "eps"}
+        fields = {name: float(getattr(limits, each)) for name, each in names.items()}
+        super().__init__(own, {**fields, "smallest_normal": tiny, "tiny": tiny})
+        if own.is_complex:
+            self.bits //= 2
+            self.dtype = "float64" if own.itemsize == 16 else "float32"
+
+
+class iinfo(_Limits):  # noqa: N801 - torch's own spelling
+    """The limits of an integer dtype: `min` and `max`; counterpart of `torch.iinfo`."""
+
+    def __init__(self, type: Dtype) -> None:
+        if type.category != INTEGRAL:
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        limits = np.iinfo(type.numpy)
+        super().__init__(type, {"min": int(limits.min), "max": int(limits.max)})
+
+
+public("function")(finfo)
+public("function")(iinfo)
+
+
+# What depends on values, or on how it is called.
+
+
+@public()
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
+    if input.dtype.category > INTEGRAL or input.dtype.category == BOOL:
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.legacy}'")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    numbers = np.asarray(input.value)
+    if numbers.ndim != 1 or (numbers < 0).any():
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None:
+        return new_leaf(np.bincount(numbers, minlength=minlength), int64)
+    if weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    own = weights.dtype if weights.dtype.is_floating_point and weights.dtype.itemsize == 4 else float64
+    return new_leaf(np.bincount(numbers, np.asarray(weights.detach().value), minlength), own)
+
+
+@public("function")
+def gradient(
+    input: Tensor, *, spacing: Any = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
+) -> list[Tensor]:
+    """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates.
+
+    Counterpart of `torch.gradient`; underneath, differences of neighbours.
+    """
+    dims = axes(tuple(dim) if isinstance(dim, Sequence) else dim, input.ndim)
+    alone = spacing is None or isinstance(spacing, (*NUMBERS, Tensor))
+    given = (
+        [1.0 if spacing is None else spacing] * (1 if isinstance(spacing, Tensor) else len(dims)) if alone else spacing
+    )
+    if len(given) != len(dims):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the "
+            f"same length, but got a spacing argument of length {len(given)} and a dim argument of length {len(dims)}."
+            if dim is not None
+            else "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to "
+            f"'self.dim() = {input.ndim}', since dim argument was not given, but got a list of length {len(given)}"
+        )
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    for each in dims:
+        if input.shape[each] < edge_order + 1:
+            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    if input.dtype.category == INTEGRAL:
+        input = input.to(get_default_dtype())
+    given = [
+        each.to(input.dtype) if isinstance(each, Tensor) and each.dtype.category == INTEGRAL else each for each in given
+    ]
+    coordinates = tuple(each for each in given if isinstance(each, Tensor))
+    numbers = tuple(float(each) for each in given if not isinstance(each, Tensor))
+    return list(apply(slopes, (input, coordinates), (("dims", tuple(dims)), ("spacing", numbers), edge_order)))

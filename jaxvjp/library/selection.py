@@ -1,0 +1,219 @@
+"""torch's functions that pick elements and are more than one op; most of them have a shape that depends on values.
+
+In this room one can find elements (`nonzero`, `masked_select`, `quantile`), tell them apart (`unique`), and repeat them
+(`repeat_interleave`). The positions are worked out with NumPy on the values; what is picked at them is picked by an op,
+through which gradients flow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.record import leaf
+from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.indexing import index_select
+from jaxvjp.ops.indexing import masked_select as select_positions
+from jaxvjp.ops.logic import where
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.rearrangement import repeat_interleave_evenly
+from jaxvjp.ops.sorting import nanquantile, quantile
+from jaxvjp.tensor.apply import apply, inspect
+from jaxvjp.tensor.bindings import function_of
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import put
+from jaxvjp.types.dtypes import bool_, dtype, int32, int64
+
+Array = np.ndarray[Any, Any]
+
+
+def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
+    """A leaf with the numbers of `array` on the device of `input`."""
+    place = input.node.device
+    with jax.enable_x64(True):
+        return wrap(leaf(put(np.ascontiguousarray(array, own.numpy), place), Aval(array.shape, own, place=place)))
+
+
+def _values(input: Tensor) -> Array:
+    return np.asarray(input.value)
+
+
+@public(out=True)
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
+    values = _values(input)
+    if as_tuple:
+        return tuple(_beside(input, each) for each in np.nonzero(np.atleast_1d(values)))
+    return _beside(input, np.argwhere(values))
+
+
+@public("function", "where")
+def where_function(*arguments: Any, **named: Any) -> Any:
+    """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero.
+
+    Counterpart of `torch.where`.
+    """
+    if len(arguments) + len(named) == 1:
+        return nonzero(*(*arguments, *named.values()), as_tuple=True)
+    return _where(*arguments, **named)
+
+
+_where = function_of([where], "where")
+
+
+@public()
+def argwhere(input: Tensor) -> Tensor:
+    """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
+    return _beside(input, np.argwhere(_values(input)))
+
+
+@public()
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer\nIt was {size}.")
+    rows = np.full((size, input.ndim), fill_value)
+    found = np.argwhere(_values(input))[:size]
+    rows[: len(found)] = found
+    return _beside(input, rows)
+
+
+@public(out=True)
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where `mask` is true, in one dimension. Counterpart of `torch.masked_select`."""
+    if mask.dtype is not bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    shape = np.broadcast_shapes(input.shape, mask.shape)
+    positions = np.flatnonzero(np.broadcast_to(_values(mask), shape))
+    picked: Tensor = apply(select_positions, (input.expand(shape), _beside(input, positions)))
+    return picked
+
+
+@public("method function", "repeat_interleave")
+def repeat_interleave_method(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`.
+
+    `repeats` may be a tensor with a number for each; without it, `input` is that, and positions are repeated.
+    """
+    if repeats is None:
+        counts = _counts(input)
+        return _beside(input, np.repeat(np.arange(len(counts)), counts), input.dtype)
+    if not isinstance(repeats, Tensor):
+        repeated: Tensor = apply(repeat_interleave_evenly, (input,), (repeats, dim, output_size))
+        return repeated
+    source = input.flatten() if dim is None else input
+    along = wrap_dim(dim or 0, source.ndim)
+    counts, size = _counts(repeats), source.shape[along] if source.ndim else 1
+    if len(counts) not in (1, size):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {len(counts)} and "
+            f"input.size({along}) = {size}"
+        )
+    positions = np.repeat(np.arange(size), counts if len(counts) == size else counts[0])
+    selected: Tensor = apply(index_select, (source, _beside(input, positions)), (along,))
+    return selected
+
+
+def _counts(repeats: Tensor) -> Array:
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if repeats.dtype not in (int32, int64):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    counts = np.atleast_1d(_values(repeats))
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return counts
+
+
+@public()
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The different elements in order, or the different slices along `dim`. Counterpart of `torch.unique`.
+
+    With `return_inverse` also which of them each element is, and with `return_counts` how often each occurs. No
+    gradient flows through it.
+    """
+    values = _values(input)
+    if dim is not None:
+        dim = wrap_dim(dim, input.ndim)
+    found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    if dim is None:
+        inverse = inverse.reshape(values.shape)
+    return _told(input, found, inverse, counts, return_inverse, return_counts)
+
+
+def _told(input: Tensor, found: Array, inverse: Array, counts: Array, return_inverse: bool, return_counts: bool) -> Any:
+    results = [_beside(input, found, input.dtype)]
+    if return_inverse:
+        results.append(_beside(input, inverse))
+    if return_counts:
+        results.append(_beside(input, counts))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+@public()
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The elements, or slices along `dim`, without those equal to the one before. As `torch.unique_consecutive`."""
+    values = _values(input)
+    rows = values.reshape(-1) if dim is None else np.moveaxis(values, wrap_dim(dim, input.ndim), 0)
+    starts = np.ones(len(rows), bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
+    number = np.cumsum(starts) - 1
+    counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
+    found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+    inverse = number.reshape(values.shape) if dim is None else number
+    return _told(input, found, inverse, counts, return_inverse, return_counts)
+
+
+@public("function")
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The indices in each dimension of positions in a flattened tensor. Counterpart of `torch.unravel_index`."""
+    sizes = [int(each) for each in (shape if hasattr(shape, "__iter__") else (shape,))]
+    if indices.dtype.differentiable or indices.dtype is bool_:
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if min(sizes, default=0) < 0:
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    values = _values(indices).astype(np.int64)
+    results = []
+    for size in reversed(sizes):
+        values, rest = np.divmod(values, size)
+        results.append(_beside(indices, rest))
+    return tuple(reversed(results))
+
+
+def _quantile(name: str, row: Op) -> None:
+    def check(ranks: Any) -> None:
+        if not ((ranks >= 0) & (ranks <= 1)).all():
+            raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
+
+    def function(
+        input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    ) -> Tensor:
+        if isinstance(q, Tensor):
+            inspect(q.node, check)
+            if interpolation != "linear":
+                q = q.detach()  # a step function of q: torch gives it no gradient, not one of zeros
+        elif not 0 <= q <= 1:
+            raise RuntimeError(f"{name}() q must be in the range [0, 1] but got {q}")
+        result: Tensor = apply(row, (input, q), (dim, keepdim, interpolation))
+        return result
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{row.function.__doc__} Counterpart of `torch.{name}`."
+    public(out=True)(function)
+
+
+_quantile("quantile", quantile)
+_quantile("nanquantile", nanquantile)

@@ -1,0 +1,224 @@
+"""torch's functions that cut a tensor up along one dimension: `select`, `narrow`, `unbind`, `split` and their like.
+
+Each hands out views; the copying forms of them, copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from jaxvjp.core.record.graph import Number
+from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.op import Op
+from jaxvjp.ops.view import (
+    select,
+    slice_,
+    split_one,
+    split_with_sizes_one,
+    unbind_one,
+)
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.dtypes import INTEGRAL, int32, int64
+
+
+@public(name="select")
+def select_method(self: Tensor, dim: int, index: int) -> Tensor:
+    """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
+    if not self.ndim:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    dim = wrap_dim(dim, self.ndim)
+    if not -self.shape[dim] <= index < self.shape[dim]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
+        )
+    return view(self, Step(select, (dim,), (Number(index % self.shape[dim], int32),)))
+
+
+@public()
+def narrow(self: Tensor, dim: int, start: int | Tensor, length: int) -> Tensor:
+    """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
+    if not self.ndim:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor):
+        if start.ndim or start.dtype.category != INTEGRAL:
+            raise RuntimeError("start must be an 0-dim integral Tensor.")
+        start = int(start)
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    start = start + size if start < 0 else start
+    if start + length > size:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return cut(self, slice_, dim, start, length)
+
+
+@public()
+def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
+    if not self.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    dim = wrap_dim(dim, self.ndim)
+    return tuple(view(self, Step(unbind_one, (dim,), (Number(each, int32),))) for each in range(self.shape[dim]))
+
+
+@public()
+def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if not isinstance(split_size, int):
+        return split_with_sizes(self, split_size, dim)
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if split_size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    if split_size == 0 and size:
+        raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}")
+    starts = range(0, max(size, 1), max(split_size, 1))
+    return tuple(cut(self, split_one, dim, start, min(split_size, size - start)) for start in starts)
+
+
+@public()
+def split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
+    if not self.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, self.ndim)
+    lengths = list(split_sizes)
+    for length in lengths:
+        if length < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={lengths}"
+            )
+    if sum(lengths) != self.shape[dim]:
+        raise RuntimeError(
+            f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+            f"dimension {dim}), but got split_sizes={lengths}"
+        )
+    starts = [sum(lengths[:place]) for place in range(len(lengths))]
+    return tuple(
+        cut(self, split_with_sizes_one, dim, start, length) for start, length in zip(starts, lengths, strict=True)
+    )
+
+
+@public()
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = input.shape[wrap_dim(dim, input.ndim)]
+    return split(input, max(-(-size // chunks), 1), dim)
+
+
+def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
+    """The view by `operation` (`slice`, or as one of several) of `length` indices of `dim` from `start` on."""
+    return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
+
+
+@public()
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`.
+
+    Views. The indices, or their number, may be a tensor, which is read.
+    """
+    if not input.ndim:
+        raise RuntimeError(
+            f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {input.ndim} dims"
+        )
+    dim = wrap_dim(dim, input.ndim)
+    if isinstance(indices_or_sections, Tensor):
+        if indices_or_sections.dtype is not int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{indices_or_sections.dtype.legacy}"
+            )
+        if indices_or_sections.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+                f"but got a tensor with {indices_or_sections.ndim} dims"
+            )
+        indices_or_sections = indices_or_sections.tolist()
+    size = input.shape[dim]
+    if isinstance(indices_or_sections, int):
+        sections = indices_or_sections
+        if sections <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+        shortest, longer = divmod(size, sections)
+        bounds = [place * shortest + min(place, longer) for place in range(sections + 1)]
+    else:
+        bounds = [0, *indices_or_sections, size]
+    spans = [range(size)[start:stop] for start, stop in pairwise(bounds)]
+    return tuple(cut(input, slice_, dim, min(each.start, size), len(each)) for each in spans)
+
+
+def _splitting(name: str, least: int, dim: Callable[[int], int]) -> None:
+    def function(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        if input.ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                f"with {input.ndim} dimensions!"
+            )
+        if isinstance(indices_or_sections, str | float):
+            raise TypeError(
+                f"{name}() received an invalid combination of arguments - got (Tensor, "
+                f"{type(indices_or_sections).__name__}), but expected one of:\n * (Tensor input, int sections)\n"
+                " * (Tensor input, tuple of ints indices)"
+            )
+        along = dim(input.ndim)
+        if isinstance(indices_or_sections, int):
+            size, sections = input.shape[along], indices_or_sections
+            if sections == 0 or size % sections:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {size} is "
+                    f"not divisible by the split_size {sections}!"
+                )
+        return tensor_split(input, indices_or_sections, along)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.{name}`."
+    public()(function)
+
+
+_splitting("hsplit", 1, lambda ndim: 0 if ndim == 1 else 1)
+_splitting("vsplit", 2, lambda ndim: 0)
+_splitting("dsplit", 3, lambda ndim: 2)
+
+
+# The same as copies.
+
+
+def _copying(name: str, function: Callable[..., Any], places: str = "function") -> None:
+    def copied(*arguments: Any, **named: Any) -> Any:
+        result = function(*arguments, **named)
+        return wrap(result.node) if isinstance(result, Tensor) else tuple(wrap(each.node) for each in result)
+
+    copied.__name__ = copied.__qualname__ = name
+    copied.__doc__ = f"As `{function.__name__}`, each with a storage of its own. Counterpart of `torch.{name}`."
+    public(places)(copied)
+
+
+_copying("unbind_copy", unbind)
+_copying("split_copy", split)
+_copying("split_with_sizes_copy", split_with_sizes)
+_copying("select_copy", select_method)
+_copying("unsafe_split", split, "method function")
+_copying("unsafe_split_with_sizes", split_with_sizes, "method function")
+_copying("unsafe_chunk", chunk, "method function")
+
+
+@public("method function")
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
+    if length < 0:
+        size = self.shape[wrap_dim(dim, self.ndim)]
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    return wrap(narrow(self, dim, start, length).node)

@@ -1,0 +1,206 @@
+"""torch's functions that give a tensor any shape and strides on its storage, or change its own shape in place.
+
+Here are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.record import detached, record
+from jaxvjp.library.splits import narrow
+from jaxvjp.ops.arguments import dims
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.rearrangement import constant_pad_nd
+from jaxvjp.ops.reduction import expandable, sum_to
+from jaxvjp.ops.strided import strided
+from jaxvjp.ops.view import (
+    reshaped_copy,
+    squeeze,
+    t,
+    transpose,
+    unsqueeze,
+)
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import view_by
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.view_steps import Step, read
+
+# Any place in the storage.
+
+
+@public()
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view with any shape, strides and offset on the tensor's storage. Counterpart of `torch.as_strided`.
+
+    Of a view the storage is that of its base; the gradient goes to what is part of the view.
+    """
+    step = _strided(input, size, stride, storage_offset)
+    return _restrided(view_by(step.read(input.whole(input.node)), input, (step,), Tensor), step)
+
+
+def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    return Step(strided, (size_argument(size), size_argument(stride), offset))
+
+
+def _restrided(tensor: Tensor, step: Step) -> Tensor:
+    """Says that `step` leads from the whole storage to a view, whatever it is a view of."""
+    tensor._steps = (step,)
+    tensor._path = (step,) if tensor._base is None or tensor._base.path else None
+    return tensor
+
+
+@public("function")
+def as_strided_copy(
+    input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
+    return wrap(_strided(input, size, stride, storage_offset).read(input.whole(input.node)))
+
+
+@public()
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy with `src` in the place of what `as_strided` shows. Counterpart of `torch.as_strided_scatter`."""
+    step = _strided(input, size, stride, storage_offset)
+    if tuple(src.shape) != step.static[0]:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(step.static[0])}"
+        )
+    node = step.write(input.whole(input.node), src.node)
+    for own in input.path:
+        node = own.read(node)
+    return wrap(node)
+
+
+# A tensor's own shape, changed in place.
+
+
+def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
+    """Makes the tensor show what `steps` show of it; views of it stay as they are."""
+    self.check_writable()
+    with recording(self.requires_grad and not self.is_leaf):  # its gradient has to have the new shape, too
+        return _reshaped(self, read(self.node, steps), self.path + steps)
+
+
+def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
+    """The tensor itself, at another `path` of its storage, where `node` is shown."""
+    self.versions.written(node.where)
+    leaf = self.requires_grad and self.is_leaf
+    if self.retains_grad:
+        self.gradient_node.retains, node.retains = False, True
+    self.storage.version += 1  # views of it are views of another shape by now
+    self.place(self.storage, path)
+    if self._base is not None and not self._base.path:
+        self._steps, self._path = path, None
+    self._show(self._as_leaf(node) if leaf else node)
+    return self
+
+
+@public("method")
+def t_(self: Tensor) -> Tensor:
+    """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
+    if self.ndim > 2:
+        raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
+    return _reshape_self(self, Step(t, ()))
+
+
+@public("method", aliases="method.swapdims_")
+def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
+    return _reshape_self(self, Step(transpose, (dim0, dim1)))
+
+
+@public("method")
+def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """In place: two dimensions exchanged. Counterpart of `torch.Tensor.swapaxes_`."""
+    return _reshape_self(self, Step(transpose, (axis0, axis1)))
+
+
+@public("method")
+def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
+    """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
+    return _reshape_self(self, Step(squeeze, (dims(dim),)))
+
+
+@public("method")
+def unsqueeze_(self: Tensor, dim: int) -> Tensor:
+    """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
+    return _reshape_self(self, Step(unsqueeze, (dim,)))
+
+
+@public("method function")
+def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
+    self.check_writable()
+    step = _strided(self, size, stride, storage_offset)
+    with recording(self.requires_grad and not self.is_leaf):
+        return _reshaped(self, step.read(self.whole(self.node)), (step,))
+
+
+@public("method")
+def fill_diagonal_(self: Tensor, fill_value: complex | Tensor, wrap: bool = False) -> Tensor:
+    """In place: a number on the main diagonal, in a tall matrix with `wrap` on those below as well. As in torch."""
+    shape = self.shape
+    if self.ndim < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.ndim > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    step = sum(self.stride())
+    self.as_strided((min(shape),), (step,)).fill_(fill_value)
+    if wrap and self.ndim == 2 and shape[0] > shape[1] + 1:
+        narrow(self, 0, shape[1] + 1, shape[0] - shape[1] - 1).fill_diagonal_(fill_value, wrap=True)
+    return self
+
+
+@public("method")
+def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+    """Summed over what expanding `size` to the shape would repeat. Counterpart of `torch.Tensor.sum_to_size`."""
+    shape = size_argument(size[0] if len(size) == 1 else size)
+    if not expandable(shape, self.shape):
+        raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(self.shape)}}}.")
+    summed: Tensor = apply(sum_to, (self,), (shape,))
+    return summed
+
+
+@public("method")
+def resize_(self: Tensor, *sizes: Any, memory_format: None = None) -> Tensor:
+    """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
+
+    Where the storage is too small the tensor gets one of its own, in which new elements are zeros.
+    """
+    shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    if shape == tuple(self.shape):
+        return self
+    whole = self.storage.contents.aval.shape
+    begins, count = self.storage_offset(), math.prod(shape)
+    if begins + count <= math.prod(whole):
+        return as_strided_(self, shape, contiguous_strides(shape), begins)
+    missing = begins + count - math.prod(whole)
+    flat = record(reshaped_copy, (detached(self.storage.contents),), ((math.prod(whole),),))
+    grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, missing),))
+    self.versions.written(grown.node.where)
+    self.move(grown.storage, (Step(strided, (shape, contiguous_strides(shape), begins)),))
+    return self
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a tensor whose elements lie in their order."""
+    return tuple(math.prod(max(each, 1) for each in shape[dim + 1 :]) for dim in range(len(shape)))
+
+
+@public("method function")
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
+    """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
+    resized: Tensor = self.resize_(the_template.shape)
+    return resized

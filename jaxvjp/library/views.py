@@ -1,0 +1,225 @@
+"""torch's functions that show the same elements in another shape, by one view or by several.
+
+A chain of the view ops of `ops.view` each, which `tensor.view` makes: `flatten`, `movedim`, `meshgrid`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.pointwise import broadcast
+from jaxvjp.ops.view import (
+    permute,
+    transpose,
+    unsqueeze,
+)
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor, view
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.size import Size
+
+public("function", "reshape")(Tensor.reshape)
+
+
+@public("method")
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
+    return self.reshape(other.shape)
+
+
+@public("method")
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view in the shape of another tensor. Counterpart of `torch.Tensor.view_as`."""
+    viewed: Tensor = self.view(other.shape)
+    return viewed
+
+
+@public("method")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
+    viewed: Tensor = self.expand(other.shape)
+    return viewed
+
+
+@public()
+def ravel(input: Tensor) -> Tensor:
+    """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
+    return input.contiguous().reshape(-1)
+
+
+@public()
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Dimensions from `start_dim` to `end_dim` made one. Counterpart of `torch.flatten`."""
+    first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last and input.ndim:
+        return input
+    shape = input.shape
+    return input.reshape(*shape[:first], math.prod(shape[first : last + 1]), *shape[last + 1 :])
+
+
+@public()
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
+    dim = wrap_dim(dim, input.ndim)
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    size = input.shape[dim]
+    known = math.prod(each for each in sizes if each != -1)
+    if (known != size and -1 not in sizes) or (-1 in sizes and (known == 0 or size % known)):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({size}) in the input "
+            "tensor"
+        )
+    filled = [size // known if each == -1 else each for each in sizes]
+    viewed: Tensor = input.view(*input.shape[:dim], *filled, *input.shape[dim + 1 :])
+    return viewed
+
+
+@public(aliases="moveaxis")
+def movedim(input: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Dimensions moved to other places, the others keeping their order: a view. Counterpart of `torch.movedim`."""
+    moved, places = size_argument(source), size_argument(destination)
+    if len(moved) != len(places):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(moved)} dims) should contain the same number "
+            f"of dims as destination ({list(places)} dims)"
+        )
+    for name, given in (("source", moved), ("destination", places)):
+        wrapped = [wrap_dim(each, input.ndim) for each in given]
+        if len(set(wrapped)) < len(wrapped):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    taken = [wrap_dim(each, input.ndim) for each in moved]
+    rest = iter([each for each in range(input.ndim) if each not in taken])
+    put = {wrap_dim(place, input.ndim): each for place, each in zip(places, taken, strict=True)}
+    return view(input, Step(permute, (tuple(put[each] if each in put else next(rest) for each in range(input.ndim)),)))
+
+
+@public()
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Two dimensions exchanged: a view. Counterpart of `torch.swapaxes`."""
+    return view(input, Step(transpose, (axis0, axis1)))
+
+
+@public()
+def adjoint(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, and of complex numbers the conjugates. Counterpart of `torch.adjoint`."""
+    return _turned("adjoint()", self, conjugate=True)
+
+
+def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
+    if self.ndim < 2:
+        raise RuntimeError(
+            f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+        )
+    turned = view(self, Step(transpose, (-2, -1)))
+    return turned.conj() if conjugate and self.dtype.is_complex else turned
+
+
+def _hermitian(self: Tensor) -> Tensor:
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            + " For batches of matrices, consider using tensor.mH" * (self.ndim > 2)
+        )
+    turned: Tensor = view(self, Step(transpose, (0, 1)))
+    return turned.conj() if self.dtype.is_complex else turned
+
+
+PROPERTIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "mT": lambda self: _turned("mT", self, conjugate=False),
+    "mH": lambda self: _turned("mH", self, conjugate=True),
+    "H": _hermitian,
+}
+
+
+def _raised(name: str, least: int, places: Callable[[int], Sequence[int]]) -> None:
+    """`atleast_2d` and its like: missing dimensions are put in at the places that `places` names for an ndim."""
+
+    def function(*tensors: Any) -> Any:
+        if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
+            tensors = tuple(tensors[0])
+        raised = []
+        for each in tensors:
+            steps = [Step(unsqueeze, (place,)) for place in places(each.ndim)] if each.ndim < least else []
+            raised.append(view(each, *steps) if steps else each)
+        return raised[0] if len(tensors) == 1 else tuple(raised)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Tensors as views with {least} dimensions or more. Counterpart of `torch.{name}`."
+    public("function")(function)
+
+
+_raised("atleast_1d", 1, lambda ndim: (0,))
+_raised("atleast_2d", 2, lambda ndim: (0,) * (2 - ndim))
+_raised("atleast_3d", 3, lambda ndim: ((0, 0, 0), (0, 2), (2,))[ndim])
+
+
+@public("function")
+def broadcast_shapes(*shapes: Any) -> Any:
+    """The shape that tensors of these shapes broadcast to; RuntimeError where there is none. As in torch."""
+    sizes = [size_argument(each) for each in shapes]
+    for each in sizes:
+        if min(each, default=0) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(each)}): ({min(each)})")
+    common = [1] * max(map(len, sizes), default=0)
+    for number, shape in enumerate(sizes):
+        for dim in range(-1, -len(shape) - 1, -1):
+            if shape[dim] in (1, common[dim]):
+                continue
+            if common[dim] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
+                    f"index {number} had {shape}; but expected shape should be broadcastable to {common}"
+                )
+            common[dim] = shape[dim]
+    return Size(common)
+
+
+@public("function")
+def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+    """Tensors expanded to the shape that they broadcast to: views. Counterpart of `torch.broadcast_tensors`."""
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    shape: tuple[int, ...] = ()
+    check: Any = broadcast
+    for each in given:
+        check(np.broadcast_to(0, shape), each)
+        shape = np.broadcast_shapes(shape, each.shape)
+    return tuple(each if each.shape == shape else each.expand(shape) for each in given)
+
+
+@public("function")
+def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+    """Vectors expanded along a dimension of its own each: views. Counterpart of `torch.meshgrid`.
+
+    With `indexing="xy"` the first two dimensions change places.
+    """
+    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    if not given:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for each in given:
+        if each.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {each}")
+        if each.dtype is not given[0].dtype:
+            raise RuntimeError("torch.meshgrid: Expected all tensors to have the same dtype")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if indexing == "xy" and len(given) > 1:
+        first, second, *others = meshgrid(given[1], given[0], *given[2:])
+        return second, first, *others
+    shape = [each.numel() for each in given]
+    rows = [each.view(*(-1 if place == own else 1 for place in range(len(given)))) for own, each in enumerate(given)]
+    return tuple(each.expand(shape) for each in rows)
+
+
+def attach_methods() -> None:
+    """Hangs `mT`, `mH` and `H` on `Tensor`."""
+    for name, function in PROPERTIES.items():
+        setattr(Tensor, name, property(function))

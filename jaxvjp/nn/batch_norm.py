@@ -1,0 +1,99 @@
+"""Normalizations with running statistics, which change in place."""
+
+from __future__ import annotations
+
+import math
+
+from jaxvjp.ops.neural.normalization import (
+    moved_towards,
+    normalized_batch,
+    standardized_batch,
+    standardized_instances,
+)
+from jaxvjp.tensor.apply import apply, apply_in_place
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+
+
+def _move(running: Tensor | None, statistic: Tensor, momentum: float, correction: float) -> None:
+    if running is not None:
+        apply_in_place(moved_towards, running, (statistic, momentum, correction))
+
+
+@public("nn.functional")
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """`input` (batch, channels, ...) with mean 0 and variance 1 in each channel; times `weight`, plus `bias`.
+
+    Args:
+        running_mean: one per channel; what is subtracted, or when training a step of `momentum` nearer to the batch's.
+        running_var: the same of the variance, which is estimated without bias.
+        training: whether to normalize by the batch's own statistics.
+        momentum: how much of the running statistics a batch replaces.
+        eps: what is added to the variance.
+
+    Counterpart of `torch.nn.functional.batch_norm`.
+    """
+    if training and math.prod(input.shape[:1] + tuple(input.shape[2:])) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if training and eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    if input.ndim < 2 and not input.numel():
+        nothing: Tensor = input.clone()
+        return nothing
+    if training:
+        result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
+        update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    else:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        result = apply(normalized_batch, (input, running_mean, running_var, weight, bias), (float(eps),))
+    normalized: Tensor = result
+    return normalized
+
+
+def update(
+    running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
+) -> None:
+    """Moves running statistics a step nearer to those of a batch of `count` numbers per channel."""
+    _move(running_mean, mean, momentum, 1.0)
+    _move(running_var, variance, momentum, count / max(count - 1, 1))
+
+
+@public("nn.functional")
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """`batch_norm` of each example for itself. Running statistics move towards the mean of the batch's.
+
+    Counterpart of `torch.nn.functional.instance_norm`.
+    """
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+        fixed: Tensor = apply(normalized_batch, (input, running_mean, running_var, weight, bias), (float(eps),))
+        return fixed
+    count = math.prod(input.shape[2:])
+    if count == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    result, mean, variance = apply(standardized_instances, (input, weight, bias), (float(eps),))
+    update(running_mean, running_var, mean, variance, count, momentum)
+    normalized: Tensor = result
+    return normalized

@@ -1,0 +1,255 @@
+"""Functions of layers that draw random numbers.
+
+The numbers are torch's for the same seed (see `Generator.bernoulli`), drawn on the host when the function is called.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.record import leaf
+from jaxvjp.library.generator import default_generator
+from jaxvjp.library.random_tensors import drawn_anew, rand
+from jaxvjp.ops.neural import activation
+from jaxvjp.ops.op import REGISTRY, Aval
+from jaxvjp.ops.pointwise import add, mul
+from jaxvjp.tensor.apply import apply, apply_in_place
+from jaxvjp.tensor.levels import Batch, per_example
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.dtypes import dtype
+
+Shape = Callable[[Tensor], tuple[int, ...]]
+SELU_FLOOR = activation.SELU_ALPHA * activation.SELU_SCALE
+"""What `selu` comes down to, less its sign: the value that `alpha_dropout` puts in the place of what it drops."""
+
+
+def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Tensor:
+    """A tensor of random numbers that nothing else needs; inside `vmap` as its `randomness` says."""
+
+    def make(shape: tuple[int, ...]) -> Tensor:
+        numbers = np.asarray(draw(math.prod(shape))).reshape(shape).astype(own.numpy)
+        return wrap(leaf(numbers, Aval(shape, own)))
+
+    return per_example(tuple(shape), drawn_anew(make), Batch.random_differs)
+
+
+def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
+    """Ones, and zeros with probability `p`."""
+    return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
+    result: Tensor = apply_in_place(row, input, operands) if inplace else apply(row, (input, *operands))
+    return result
+
+
+def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
+    """`input` times a random mask, whose shape is `shape` of the input's, divided by the probability to stay."""
+    if p == 0 or not training or not input.numel():
+        return input
+    if p == 1:
+        return _result(mul, inplace, input, _zeros(input.dtype))
+    own = input.dtype
+    scaled = _drawn(shape(input), lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
+    return _result(mul, inplace, input, scaled)
+
+
+def _scaled(kept: Any, p: float, own: dtype) -> Any:
+    return kept.astype(own.numpy) / own.numpy.type(1 - p)
+
+
+def _zeros(own: dtype) -> Tensor:
+    return wrap(leaf(np.zeros((), own.numpy), Aval((), own)))
+
+
+def _whole(input: Tensor) -> tuple[int, ...]:
+    return tuple(input.shape)
+
+
+def _first(input: Tensor) -> tuple[int, ...]:
+    """The shape of one number for each channel of an example alone."""
+    return (*input.shape[:1], *[1] * (input.ndim - 1))
+
+
+def _channels(input: Tensor) -> tuple[int, ...]:
+    """The shape of one number for each channel of each example."""
+    if input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return (*input.shape[:2], *[1] * (input.ndim - 2))
+
+
+@public("nn.functional")
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`input` with each number set to 0 with probability `p`, the others divided by `1 - p`.
+
+    Counterpart of `torch.nn.functional.dropout`.
+    """
+    _check_probability(p)
+    return _dropped(input, _whole, p, training, inplace)
+
+
+@public("nn.functional")
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels of (batch, channels, length) or (channels, length).
+
+    Counterpart of `torch.nn.functional.dropout1d`.
+    """
+    _check_probability(p)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
+            "provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional "
+            "batch dimension (i.e. 2D or 3D inputs)."
+        )
+    return _dropped(input, lambda each: (*each.shape[:-1], 1), p, training, inplace)
+
+
+@public("nn.functional")
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout2d`."""
+    _check_probability(p)
+    _warn_of_dims("dropout2d", input, 2)
+    if input.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired "
+            "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
+            "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+            "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+            stacklevel=2,
+        )
+    return _dropped(input, _channels, p, training, inplace)
+
+
+@public("nn.functional")
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
+    _check_probability(p)
+    _warn_of_dims("dropout3d", input, 3)
+    alone = input.ndim == 4  # without a batch
+    return _dropped(input, _first if alone else _channels, p, training, inplace)
+
+
+def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
+    if input.ndim not in (dims + 1, dims + 2):
+        warnings.warn(
+            f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in a "
+            "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {dims} spatial dimensions, a channel "
+            f"dimension, and an optional batch dimension (i.e. {dims + 1}D or {dims + 2}D inputs).",
+            stacklevel=3,
+        )
+
+
+def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
+    """`input` with what is dropped set to the floor of `selu`, and then brought back to its mean and variance."""
+    if p == 0 or not training or not input.numel():
+        return input
+    if p == 1:
+        return _result(mul, inplace, input, _zeros(input.dtype))
+    scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
+    kept = kept_with(shape(input), p, input.dtype)
+    shift = (kept - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
+    return _result(add, inplace, _result(mul, inplace, input, kept * scale), shift)
+
+
+@public("nn.functional")
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`dropout` that keeps mean and variance of what `selu` gives.
+
+    Counterpart of `torch.nn.functional.alpha_dropout`.
+    """
+    _check_probability(p)
+    return _alpha_dropped(input, _whole, p, training, inplace)
+
+
+@public("nn.functional")
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """`alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`."""
+    _check_probability(p)
+    return _alpha_dropped(input, _channels, p, training, inplace)
+
+
+@public("nn.functional")
+def rrelu(
+    input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds.
+
+    torch draws only for numbers that are not positive, so `input` is computed to know which these are. Counterpart of
+    `torch.nn.functional.rrelu`.
+    """
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        static = ((lower + upper) / 2,)
+        row = activation.leaky_relu
+        result: Tensor = apply_in_place(row, input, (), static) if inplace else apply(row, (input,), static)
+        return result
+    below = np.asarray(input.value) <= 0
+    slopes = np.ones(below.shape)
+    slopes[below] = default_generator.doubles(int(below.sum())) * (upper - lower) + lower
+    noise = wrap(leaf(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
+    return _result(activation.rrelu_with_noise, inplace, input, noise)
+
+
+@public("nn.functional")
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of one-hot vectors made soft, and so differentiable; with `hard` rounded, with the soft one's gradient.
+
+    Counterpart of `torch.nn.functional.gumbel_softmax`.
+    """
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    own = logits.dtype
+    noise = _drawn(
+        logits.shape,
+        lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),
+        own,
+    )
+    sample: Tensor = apply(activation.perturbed_softmax, (logits, noise), (float(tau), hard, dim))
+    return sample
+
+
+def _fractional(dims: int) -> None:
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(
+        input: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> Any:
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            ratios: Any = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * dims
+            output_size = [int(length * each) for length, each in zip(input.shape[-dims:], ratios, strict=True)]
+        if _random_samples is None:
+            batch = input.shape[0] if input.ndim == dims + 2 else 1
+            _random_samples = rand(batch, input.shape[-dims - 1], dims, dtype=input.dtype)
+        sizes = [(each,) if isinstance(each, int) else tuple(each) for each in (kernel_size, output_size)]
+        return apply(REGISTRY[name], (input, _random_samples), (*sizes, return_indices))
+
+    pool.__name__ = pool.__qualname__ = name
+    pool.__doc__ = f"""The largest entries of windows of `kernel_size` whose places are drawn, `output_size` of them.
+
+    `output_ratio` gives their number as a part of the input's size. Counterpart of `torch.nn.functional.{name}`.
+    """
+    public("nn.functional")(pool)
+
+
+for _dims in (2, 3):
+    _fractional(_dims)

@@ -1,0 +1,247 @@
+"""Functions that take numbers of rows or places: tables of vectors, and pooling undone.
+
+As there, the numbers are looked at, so that one out of range raises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxvjp.core.record.modes import recording, transforming
+from jaxvjp.nn.class_losses import Numbers, inspect_numbers, number_leaf
+from jaxvjp.ops.indexing import refuse_outside
+from jaxvjp.ops.neural import embedding as tables
+from jaxvjp.ops.neural.windows import each_dim
+from jaxvjp.ops.op import REGISTRY
+from jaxvjp.tensor.apply import apply, apply_in_place, inspect
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import int32, int64
+
+
+@public("nn.functional")
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` that `input` names: its shape, and one dimension more.
+
+    Args:
+        padding_idx: a row that gets no gradient.
+        max_norm: what rows that are looked up and longer are brought down to first, in place in `weight`.
+        norm_type: the p of that norm.
+        scale_grad_by_freq: whether a row's gradient is divided by how often it was looked up.
+        sparse: refused: there are no sparse gradients here.
+
+    IndexError for a number that is no row. Counterpart of `torch.nn.functional.embedding`.
+    """
+    _refuse_sparse("embedding", sparse)
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= weight.shape[0]
+    _check_rows("embedding", weight, input)
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    result: Tensor = apply(tables.embedding, (input, weight), (padding_idx, scale_grad_by_freq))
+    return result
+
+
+def _refuse_sparse(name: str, sparse: bool) -> None:
+    if sparse:
+        raise NotImplementedError(f"{name}: jaxvjp has no sparse gradients\nLeave out `sparse=True`.")
+
+
+def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
+    if numbers.dtype not in (int64, int32):
+        raise RuntimeError(
+            f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"torch.{numbers.dtype.legacy}Tensor instead (while checking arguments for {name})"
+        )
+    if weight.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    rows = weight.shape[0]
+
+    def check(given: Numbers) -> None:
+        def error(wrong: int) -> Exception:
+            if name == "embedding":
+                return IndexError(f"index out of range in self\nRow {wrong} of {rows}.")
+            place = int(np.flatnonzero(given == wrong)[0])
+            told = f"takes value {wrong} which is not in the valid range [0, {rows})"
+            return RuntimeError(f"Index {place} of input {told}")
+
+        refuse_outside(given, rows, error)
+
+    inspect(numbers.node, check)
+
+
+def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
+    with recording(False):
+        apply_in_place(tables.renormalized, weight, (numbers,), (float(max_norm), float(norm_type)))
+
+
+@public("nn.functional")
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of `weight` in each bag of numbers.
+
+    Args:
+        input: (bags, numbers), or all numbers one after the other.
+        offsets: where each bag begins, if `input` has one dimension.
+        per_sample_weights: a factor for each number, for `mode="sum"`.
+        include_last_offset: whether `offsets` ends with where the last bag ends.
+        padding_idx: a number that does not count.
+
+    The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.
+    """
+    _refuse_sparse("embedding_bag", sparse)
+    if per_sample_weights is not None and input.shape != per_sample_weights.shape:
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    if weight.ndim != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.ndim}")
+    if input.ndim == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        offsets = number_leaf(np.arange(input.shape[0]) * input.shape[1])
+        include_last_offset = False
+        input = input.reshape(-1)
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    elif input.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
+    elif offsets is None:
+        raise ValueError("offsets has to be a 1D Tensor but got None")
+    elif offsets.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor")
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    _check_rows("embedding_bag", weight, input)
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    if padding_idx is not None:
+        padding_idx %= weight.shape[0]
+    if include_last_offset:
+        offsets = offsets.narrow(0, 0, offsets.shape[0] - 1)
+    operands = (input, weight, offsets, per_sample_weights)
+    result: Tensor = apply(tables.embedding_bag, operands, (mode, scale_grad_by_freq, padding_idx))
+    return result
+
+
+@public("nn.functional")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Vectors of zeros with a one at the place that `tensor` says; as many places as it needs by default.
+
+    Counterpart of `torch.nn.functional.one_hot`.
+    """
+    if tensor.dtype is not int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not tensor.numel() and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+
+    def check(numbers: Numbers) -> None:
+        if numbers.size and numbers.min() < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if num_classes != -1 and num_classes < 1:
+            raise RuntimeError("num_classes should be positive")
+        if num_classes != -1 and numbers.size and numbers.max() >= num_classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+
+    inspect(tensor.node, check)
+    classes = num_classes
+    if num_classes == -1:
+        if any(batch.holds(tensor.node) for batch in transforming().batches):
+            raise RuntimeError("one_hot: inside vmap num_classes has to be given.")
+        classes = int(np.asarray(tensor.value).max()) + 1
+    result: Tensor = apply(tables.one_hot_rows, (tensor,), (classes,))
+    return result
+
+
+def _unpool(dims: int) -> None:
+    name = f"max_unpool{dims}d"
+
+    def max_unpool(
+        input: Tensor,
+        indices: Tensor,
+        kernel_size: int | Sequence[int],
+        stride: int | Sequence[int] | None = None,
+        padding: int | Sequence[int] = 0,
+        output_size: Sequence[int] | None = None,
+    ) -> Tensor:
+        given = (kernel_size, kernel_size if stride is None else stride, padding)
+        kernel, step, edge = (each_dim((each,) if isinstance(each, int) else tuple(each), dims) for each in given)
+        lengths = [
+            (length - 1) * by + size - 2 * less
+            for length, size, by, less in zip(input.shape[-dims:], kernel, step, edge, strict=True)
+        ]
+        if output_size is not None:
+            wanted = list(output_size)[-dims:] if len(output_size) == dims + 2 else list(output_size)
+            if len(wanted) != dims:
+                raise ValueError(
+                    f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a length "
+                    f"of '{len(output_size)}'"
+                )
+            for dim, (length, by, size) in enumerate(zip(lengths, step, wanted, strict=True)):
+                if not length - by < size < length + by:
+                    raise ValueError(
+                        f'invalid output_size "{wanted}" (dim {dim} must be between {length - by} and {length + by})'
+                    )
+            lengths = wanted
+        _check_unpool(dims, input, indices, lengths)
+        result: Tensor = apply(REGISTRY[name], (input, indices), (tuple(lengths),))
+        return result
+
+    max_unpool.__name__ = max_unpool.__qualname__ = name
+    max_unpool.__doc__ = f"""Zeros with `input` where `max_pool{dims}d(..., return_indices=True)` found it.
+
+    `output_size` tells apart the sizes that pool to the same one. Counterpart of `torch.nn.functional.{name}`.
+    """
+    public("nn.functional")(max_unpool)
+
+
+def _check_unpool(dims: int, input: Tensor, indices: Tensor, lengths: list[int]) -> None:
+    if indices.dtype is not int64:
+        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.legacy}")
+    if input.shape != indices.shape:
+        own, given = ([*each.shape, *[1] * (dims == 1)] for each in (input, indices))
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({own}) but got indices tensor with "
+            f"shape: {given}"
+        )
+    volume = "x".join(map(str, lengths))
+    told = "Found an invalid max index: {} (output volumes are of size {})"
+    inspect_numbers(indices, math.prod(lengths), lambda wrong: RuntimeError(told.format(wrong, volume)))
+
+
+for _dims in (1, 2, 3):
+    _unpool(_dims)

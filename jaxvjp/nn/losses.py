@@ -1,0 +1,120 @@
+"""Losses that are more than a row, and the in-place activations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from jaxvjp.ops.neural import loss as losses
+from jaxvjp.ops.neural.distance import pairwise_distance
+from jaxvjp.ops.op import REGISTRY
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.bindings import in_place_of
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+
+
+@public("nn.functional")
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """How much `negative` falls short of being `margin` further from the anchor than `positive` is.
+
+    `distance_function` is `pairwise_distance` by default. Counterpart of
+    `torch.nn.functional.triplet_margin_with_distance_loss`.
+    """
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
+        )
+
+    def euclidean(x: Tensor, y: Tensor) -> Tensor:
+        distance: Tensor = apply(pairwise_distance, (x, y), (2.0, 1e-6, False))
+        return distance
+
+    distance = distance_function or euclidean
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    loss: Tensor = near.sub(far).add(margin).clamp_min(0)
+    return loss.sum() if reduction == "sum" else loss.mean() if reduction == "mean" else loss
+
+
+@public("nn.functional function")
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`input` where the target is 1, and how much it falls short of the margin where the target is -1.
+
+    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.hinge_embedding_loss`.
+    """
+    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
+    loss: Tensor = apply(losses.hinge_embedding_loss, (input, target.detach()), static)
+    return loss
+
+
+@public("nn.functional function")
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1.
+
+    The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.cosine_embedding_loss`.
+    """
+    static = (float(margin), losses.chosen_reduction(size_average, reduce, reduction))
+    loss: Tensor = apply(losses.cosine_embedding_loss, (input1, input2, target.detach()), static)
+    return loss
+
+
+@public("nn.functional")
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """`log(1 + exp(-target * input))`, of targets 1 and -1, which must not require a gradient.
+
+    Counterpart of `torch.nn.functional.soft_margin_loss`.
+    """
+    if target.requires_grad:
+        raise RuntimeError(
+            "The function 'soft_margin_loss' is not differentiable with respect to argument 'target'. This input "
+            "cannot have requires_grad True."
+        )
+    static = (losses.chosen_reduction(size_average, reduce, reduction),)
+    loss: Tensor = apply(losses.soft_margin_loss, (input, target), static)
+    return loss
+
+
+IN_PLACE = {
+    **dict.fromkeys(["celu", "selu", "threshold"], "nn.functional function"),
+    **dict.fromkeys(["elu", "hardtanh", "leaky_relu", "relu"], "nn.functional"),
+}
+"""Activations of which torch has a function like `relu_`, and where."""
+
+for _name, _places in IN_PLACE.items():
+    public(_places, f"{_name}_")(in_place_of([REGISTRY[_name]], _name))

@@ -1,0 +1,248 @@
+"""torch's kernels under their own names, as its functions call them: `native_batch_norm`, `grid_sampler`.
+
+They take torch's numbers for words, and hand out what their gradients need.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from jaxvjp.nn.batch_norm import batch_norm, instance_norm, update
+from jaxvjp.nn.dropout import dropout, kept_with
+from jaxvjp.nn.embedding import embedding
+from jaxvjp.ops.neural.normalization import standardized_batch, standardized_groups, standardized_layer
+from jaxvjp.ops.neural.resampling import affine_grid, grid_sample
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import bool_, uint8
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+
+@public("function")
+def native_batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What `batch_norm` gives, and the means and reciprocal deviations of the batch that it used.
+
+    When not training these are empty. Counterpart of `torch.native_batch_norm`.
+    """
+    if not training:
+        result = batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        nothing: Any = input.detach()
+        nothing = nothing.reshape(-1)[:0]
+        return result, nothing, nothing
+    result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
+    update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
+    scale = (variance.detach() + eps) ** -0.5
+    return result, *_as_parameters(input, (weight, bias, running_mean, running_var), mean.detach(), scale)
+
+
+def _as_parameters(
+    input: Tensor, parameters: Sequence[Tensor | None], mean: Tensor, scale: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Statistics in the type of the parameters, which may be wider than that of the input; or else in its own."""
+    own = next((each.dtype for each in parameters if each is not None), input.dtype)
+    return mean.to(own), scale.to(own)
+
+
+@public("function")
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants.
+
+    Counterpart of `torch.native_layer_norm`.
+    """
+    static = (tuple(normalized_shape), float(eps))
+    result, mean, scale = apply(standardized_layer, (input, weight, bias), static)
+    return result, *_as_parameters(input, (weight, bias), mean.detach(), scale.detach())
+
+
+@public("function")
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """What `group_norm` gives for `group` groups, and the means and reciprocal deviations that it used.
+
+    Args:
+        N, C, HxW: the sizes of the batch and of the channels, and how many numbers each channel has.
+
+    Counterpart of `torch.native_group_norm`.
+    """
+    if (N, C, HxW) != (*input.shape[:2], math.prod(input.shape[2:])):
+        raise RuntimeError(f"Expected an input of shape [{N}, {C}, *] with {HxW} per channel, got {list(input.shape)}")
+    found: tuple[Tensor, Tensor, Tensor] = apply(standardized_groups, (input, weight, bias), (group, float(eps)))
+    return found
+
+
+@public("function")
+def _native_batch_norm_legit(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, *further: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`native_batch_norm`, of which the running statistics may be left out of the call."""
+    return native_batch_norm(input, weight, bias, *(further if len(further) == 5 else (None, None, *further)))
+
+
+@public("function")
+def _batch_norm_with_update(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """`native_batch_norm` when training; and a tensor without elements, for there is nothing else to keep."""
+    found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    nothing: Tensor = input.new_empty(0, dtype=uint8)
+    return *found, nothing
+
+
+@public("function")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """`dropout`, and which numbers it kept. Counterpart of `torch.native_dropout`."""
+    if train is False:
+        return input.clone(), input.new_ones(input.shape, dtype=bool_)
+    if not input.numel():
+        return input.clone(), input.new_empty(input.shape)
+    kept = kept_with(tuple(input.shape), p, input.dtype)
+    return native_dropout_backward(input, kept, 1 / (1 - p) if p < 1 else 0.0), kept.bool()
+
+
+@public("function")
+def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`."""
+    gradient: Tensor = grad_output.mul(mask.to(grad_output.dtype).mul(scale))
+    return gradient
+
+
+@public("function")
+def _softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Dtype) -> Tensor:
+    """The gradient of `softmax`, from its result."""
+    total = grad_output.mul(output).sum(dim, keepdim=True)
+    gradient: Tensor = grad_output.sub(total).mul(output).to(input_dtype)
+    return gradient
+
+
+@public("function", name="batch_norm")
+def batch_norm_kernel(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.batch_norm`, its arguments in another order. Counterpart of `torch.batch_norm`."""
+    return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+@public("function", name="instance_norm")
+def instance_norm_kernel(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`nn.functional.instance_norm`, its arguments in another order. Counterpart of `torch.instance_norm`."""
+    return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
+
+
+@public("function", name="dropout")
+def dropout_kernel(input: Tensor, p: float, train: bool) -> Tensor:
+    """`nn.functional.dropout`. Counterpart of `torch.dropout`."""
+    return dropout(input, p, train)
+
+
+@public("function", name="embedding")
+def embedding_kernel(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """`nn.functional.embedding`, its arguments in another order. Counterpart of `torch.embedding`."""
+    padding = None if padding_idx == -1 else padding_idx
+    rows: Tensor = embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+    return rows
+
+
+@public("function")
+def detach(input: Tensor) -> Tensor:
+    """The same values, through which no gradient flows: `input.detach()`. Counterpart of `torch.detach`."""
+    return input.detach()
+
+
+@public()
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
+    return bool(input.shape == other.shape)
+
+
+MODES = ("bilinear", "nearest", "bicubic")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+def _word(words: Sequence[str], number: int) -> str:
+    return words[number] if 0 <= number < len(words) else str(number)
+
+
+@public("function", aliases="function.grid_sampler_2d function.grid_sampler_3d")
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection.
+
+    Counterpart of `torch.grid_sampler`.
+    """
+    static = (_word(MODES, interpolation_mode), _word(PADDINGS, padding_mode), align_corners)
+    read: Tensor = apply(grid_sample, (input, grid), static)
+    return read
+
+
+@public("function")
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
+    grid: Tensor = apply(affine_grid, (theta,), (tuple(size), align_corners))
+    return grid
+
+
+def _within(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
+    """Positions brought back into the tensor, for what they read there is masked."""
+    return tuple(
+        slice(None) if each is None else each.clamp(-length, length - 1)
+        for each, length in zip(indices, input.shape, strict=False)
+    )
+
+
+@public("function")
+def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: complex) -> Tensor:
+    """`input[indices]` where the mask is True, `fill` elsewhere, whatever the positions are there."""
+    read: Any = input
+    found: Tensor = read[_within(input, indices)].masked_fill(mask.logical_not(), fill)
+    return found
+
+
+@public("function")
+def _unsafe_masked_index_put_accumulate(
+    input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
+) -> Tensor:
+    """A copy with `values` added at the positions where the mask is True."""
+    added: Tensor = input.index_put(_within(input, indices), values.masked_fill(mask.logical_not(), 0), accumulate=True)
+    return added

@@ -1,0 +1,240 @@
+"""Ops applied to tensors: operands become nodes, results tensors, in-place results are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
+from jaxvjp.core.record.record import items, record
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.transfer import beside, moved
+from jaxvjp.ops.arguments import KEPT, SCALAR
+from jaxvjp.ops.identity import unaffected
+from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
+from jaxvjp.ops.pointwise import assigned, copy, fill, zero
+from jaxvjp.ops.view import expand
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import Placed, of
+from jaxvjp.types.dtypes import BOOL, FLOATING, dtype
+
+FLUSH = 2039
+"""Every so many operations that no gradient flows through, the last of them is computed: `mean = 0.9 * mean + 0.1 * x`
+would else grow a graph for as long as nobody reads `mean`. It is prime, so that every line of a loop has its turn."""
+_untracked = count(1).__next__
+
+
+def keep_flat(node: Node) -> None:
+    """Called with each node that no gradient flows through."""
+    if _untracked() % FLUSH == 0 and not (transforming().depth or transforming().forward or staging().journal):
+        evaluate([node])
+
+
+def operand_node(value: Any) -> Any:
+    """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
+    if isinstance(value, Tensor):
+        return value.node
+    if value is None:
+        return None  # an operand left out
+    if type(value) is tuple:
+        return tuple([operand_node(each) for each in value])
+    if isinstance(value, (*NUMBERS, np.number, np.bool_)):
+        return value.item() if isinstance(value, np.generic) else value
+    raise TypeError(type(value).__name__)
+
+
+def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Any:
+    """Records `operation` on `operands` and wraps the result: a tensor, or a tuple of them where it returns several.
+
+    Operands are tensors and Python numbers; for a structured op also None and tuples of tensors.
+    """
+    if operation.write is not None:
+        try:
+            return view(operands[0], Step(operation, static))
+        except ValueError:
+            raise RuntimeError(
+                "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+                "two contiguous subspaces). Use .reshape(...) instead."
+            ) from None
+    node = recorded(operation, operands, static)
+    result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
+    if not node.requires_grad:
+        # Of several arrays the one is computed, and what else the user holds with it: no program reads a tuple.
+        keep_flat((result if isinstance(result, Tensor) else result[0]).node)
+    return result
+
+
+def tuple_of(operation: Op, node: Node) -> Any:
+    """The results of an op that returns several arrays, in torch's named tuple where it has one.
+
+    Whatever it raises for their values (LinAlgError for a singular matrix, say), where the op refuses some.
+    """
+    tensors = tuple([wrap(each) for each in items(node)])
+    fields = () if operation.returns is None else operation.returns._fields
+    if operation.refuse is not None and len(tensors) > max(len(fields), 1):
+        tensors, verdict = tensors[:-1], tensors[-1]
+        inspect(verdict.node, operation.refuse)
+        if not fields:
+            return tensors[0]
+    return tensors if operation.returns is None else operation.returns(*tensors)
+
+
+def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
+    nodes = tuple([operand_node(each) for each in operands])
+    if Placed.anywhere:
+        nodes = on_one_device(operation, nodes)
+    if operation.rewrite is not None:
+        operation, nodes, static = operation.rewrite(operation, nodes, static)
+    given = nodes
+    if operation.structured:
+        nodes, form = operation.flattened(nodes)
+        static = (*static, form)
+    alone = nodes
+    if operation.mixed:
+        nodes = promoted_by_role(operation.promotion, nodes, operation.roles_of(static, len(nodes)))
+    else:
+        nodes = promoted(operation.promotion, nodes)
+    if operation.mixed or operation.numbers != WRAPPED:
+        nodes = as_computed(operation, static, alone, nodes)
+    node = record(operation, nodes, static)
+    if operation.inspects is not None:
+        inspected(operation, given, static)
+    return node
+
+
+def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
+    """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
+    assert operation.inspects is not None
+    name, check = operation.inspects
+    node = nodes[operation.operands.index(name)]
+    if node is not None:
+        shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
+        inspect(node, partial(check, shapes=shapes, **dict(zip(operation.static_names, static, strict=False))))
+
+
+def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
+    """Has `check` look at the values of a node, computed if need be; a staged step has it look at every call.
+
+    Inside `vmap`, where each example has its own, nobody looks.
+    """
+    if node.value is None and (node.operation is None or any(each.holds(node) for each in transforming().batches)):
+        return
+    journal = staging().journal
+    if journal is not None:
+        journal.inspections.append((node, check))
+        if node.value is None:
+            return
+    evaluate((node,))
+    check(np.asarray(node.value))
+
+
+def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
+    if operation in (copy, assigned):
+        return (operands[0], *beside(operands[1:], operands[0].device))
+    nodes = [each for each in operands if isinstance(each, Node)]
+    if operation.promotion == KEEP or not nodes:
+        return operands
+    place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
+    free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
+    return tuple([moved(each, place) if each in free else each for each in operands])
+
+
+def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:
+    """Writes the result of `operation` on `target` and `operands` into `target` and returns it.
+
+    RuntimeError, and nothing written, where the result has another shape, a type that `target` cannot hold, or where
+    `target` is a leaf that requires a gradient.
+    """
+    recorded_in_place(operation, target, operands, static)
+    return target
+
+
+def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
+    """`apply_in_place`; returns the node of `operation` on `target` as it was, and `operands`."""
+    if operation is not assigned:  # of which torch first looks at the shapes
+        check_writable(operation, target, operands)
+    try:
+        result = recorded(operation, (target, *operands), static)
+    except NotImplementedError:
+        check_type(operation, target, operands)
+        raise
+    if operation is assigned:
+        check_writable(operation, target, operands)
+    written(operation, target, operands, result)
+    return result
+
+
+def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
+    transform."""
+    target.check_writable()
+    if any(step.operation is expand for step in target.path) and operation not in (fill, zero):
+        target.check_apart()
+    for each in operands:
+        if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
+            target.check_overlap(each)
+    for guard in transforming().guards:
+        guard.check(target, operation, len(operands))
+
+
+def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
+    """Writes what `operation` gave for `target` and `operands` into `target`, if it fits there, and returns it."""
+    if result.aval is not target.node.aval:
+        _check_fit(operation, target, result)
+    result.in_place = True
+    if not result.requires_grad:
+        keep_flat(result)
+    new = converted(result, target.dtype)
+    if operation.promotion == COMPARE:
+        tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])
+        new = record(unaffected, (new, *tensors), (operation.name, len(tensors) - 1))
+    target.write(new)
+    return target
+
+
+def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
+    """RuntimeError where the result of an in-place operation has another shape, or a type `target` cannot hold."""
+    if result.aval.shape != target.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
+            "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
+        )
+    _check_castable(result.aval.dtype, target.dtype)
+    if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
+        raise RuntimeError(
+            f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
+            f"x.{operation.name}()`."
+        )
+
+
+def check_type(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
+    """RuntimeError where the type that `operation` computes in is not one that `target` can hold.
+
+    torch looks at that before it finds that it has no kernel for the type.
+    """
+    if operation.promotion == ARITHMETIC:
+        given = zip((target, *operands), operation.roles, strict=False)
+        taking = [operand_node(each) for each, role in given if each is not None and role not in (KEPT, SCALAR)]
+        _check_castable(common_dtype(taking), target.dtype)
+
+
+def _check_castable(result: dtype, target: dtype) -> None:
+    if not castable(result, target):
+        raise RuntimeError(
+            f"result type {result.legacy} can't be cast to the desired output type {target.legacy}\n"
+            f"An in-place operation keeps its tensor's dtype, torch.{target.name}; write `x = x / y` for a new one."
+        )
+
+
+def castable(source: dtype, to: dtype) -> bool:
+    """Whether an in-place result of type `source` may be stored as `to`: never to a lower category, bool aside."""
+    return source.category <= to.category or source.category == BOOL

@@ -1,0 +1,349 @@
+"""From a registry row to what the user calls: torch's function, method, in-place form and operators.
+
+Nothing here knows an op by name; a new row in `ops` is enough.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from typing import Any
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.promotion import converted
+from jaxvjp.ops.arguments import SCALAR
+from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
+from jaxvjp.ops.pointwise import fill
+from jaxvjp.tensor.apply import apply, apply_in_place, castable, check_type, check_writable, recorded_in_place, written
+from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
+from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
+from jaxvjp.tensor.signatures import Signature, chosen
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+
+OPERATORS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "**": "pow",
+    "@": "matmul",
+    "==": "eq",
+    "!=": "ne",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "//": "floordiv",
+    "%": "mod",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "lshift",
+    ">>": "rshift",
+}
+REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
+"""Those of which a number on the left needs no row of its own."""
+OPERANDS = (Tensor, *NUMBERS)
+
+
+@cache
+def overloads() -> dict[tuple[str, str], list[Op]]:
+    """The rows at each place of torch's ("function", "method", "linalg", ...) under each name, as declared."""
+    found: dict[tuple[str, str], list[Op]] = {}
+    for row in REGISTRY.values():
+        for place in names(sorted(row.public), row.short_name, row.aliases):
+            found.setdefault(place, []).append(row)
+    return found
+
+
+def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Callable[..., Any]:
+    """torch's function for the rows that share a name: `jaxvjp.sum(x, dim=0)`."""
+    signatures = [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
+    module = "torch" if place == "function" else f"torch.{place}"
+    if place == "nn.functional" and any(row.inplace for row in rows):
+        return _documented(_with_inplace(signatures), rows[0], name, f"{module}.{name}")
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        if "out" in named and place != "nn.functional":
+            return _into(named.pop("out"), signatures, arguments, named)
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply(row, operands, static)
+
+    return _documented(_remembering(function, rows), rows[0], name, f"{module}.{name}")
+
+
+def _remembering(
+    front: Callable[..., Any], rows: Sequence[Op], memory: Callable[..., Callable[..., Any]] = remembering
+) -> Callable[..., Any]:
+    # A number of the user's that has the value of a default, `alpha=1`, must not be taken for it.
+    defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
+    return memory(front, by_value=defaults or any(row.rewrite is not None for row in rows))
+
+
+def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
+    """A function of `torch.nn.functional` whose last parameter is `inplace`."""
+
+    def function(*arguments: Any, inplace: bool = False, **named: Any) -> Any:
+        last = max(each.positional for each in signatures)
+        if len(arguments) > last:
+            arguments, inplace = arguments[:last], arguments[last]
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply_in_place(row, operands[0], operands[1:], static) if inplace else apply(row, operands, static)
+
+    return function
+
+
+def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
+    """torch's method for the rows that share a name: `x.sum(0)`."""
+    signatures = [Signature(row, name, method=True) for row in rows]
+
+    def method(*arguments: Any, **named: Any) -> Any:
+        row, (operands, static) = chosen(signatures, arguments, named)
+        return apply(row, operands, static)
+
+    return _documented(_remembering(method, rows), rows[0], name, f"torch.Tensor.{name}")
+
+
+def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
+    """torch's in-place method for the rows that share a name: `x.mul_(2)`."""
+    signatures = [Signature(row, name + "_", method=True) for row in rows]
+
+    def method(*arguments: Any, **named: Any) -> tuple[Op, Node | None]:
+        row, (operands, static) = chosen(signatures, arguments, named)
+        node = recorded_in_place(row, operands[0], operands[1:], static)
+        return row, None if row.promotion == COMPARE else node
+
+    return _documented(
+        _remembering(method, rows, remembering_in_place), rows[0], name + "_", f"torch.Tensor.{name}_", "In place: "
+    )
+
+
+def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
+    """Python's special methods for a row with an operator: `__mul__`, `__rmul__`, `__imul__`."""
+    assert row.operator is not None
+    if len(row.operands) == 1:
+        return {f"__{row.operator}__": method_of([row], row.torch_name)}
+    reflects = row.operator.startswith("r")
+    name = OPERATORS[row.operator.removeprefix("r")]
+
+    def forward(self: Tensor, other: Any) -> Tensor:
+        return apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+
+    def reflected(self: Tensor, other: Any) -> Tensor:
+        return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+
+    by_value = row.rewrite is not None
+    remembered = remembering_operator(forward, by_value)
+
+    def in_place(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERANDS):
+            return NotImplemented
+        check_writable(row, self, (other,))
+        try:
+            result = remembered(self, other)
+        except NotImplementedError:
+            check_type(row, self, (other,))
+            raise
+        return written(row, self, (other,), result.node)
+
+    methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
+    if row.operator == "r/":
+        methods["__rdiv__"] = remembered  # Python 2's, which torch keeps
+    if row.operator in REFLECTED:
+        methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
+    if row.inplace and row.promotion != COMPARE:
+        methods[f"__i{name}__"] = in_place
+    return {name: _documented(method, row, name, f"torch.Tensor.{name}") for name, method in methods.items()}
+
+
+def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    """The result of a call written into `out`: `torch.add(x, y, out=z)`, which returns z.
+
+    RuntimeError where a gradient would be asked of it, or where its dtype cannot hold the result.
+    """
+    row, (operands, static) = chosen(signatures, arguments, named)
+    name = signatures[0].name
+    if not row.out:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+
+    def compute() -> Any:
+        result = apply(row, operands, static)
+        if row.refuse_out is not None:
+            row.refuse_out(result.dtype, out.dtype)
+        return result
+
+    return _written(name, compute, out, _tensors(operands), row.apart)
+
+
+def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A function over tensors that takes `out=` as well."""
+
+    @wraps(function)
+    def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
+        given = _tensors((*arguments, *named.values()))
+        return _written(name, lambda: function(*arguments, **named), out, given, apart=True)
+
+    return with_out
+
+
+def _written(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
+    """What `compute` gives, written into `out` if there is one."""
+    if out is None:
+        return compute()
+    targets = (out,) if isinstance(out, Tensor) else tuple(out)
+    if grad_mode().enabled and any(each.requires_grad for each in (*targets, *given)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
+            "`with jaxvjp.no_grad():`."
+        )
+    computed = compute()
+    results = computed if isinstance(computed, tuple) else (computed,)
+    for target, result in zip(targets, results, strict=True):
+        if apart:
+            _check_apart(target, result, given)
+        write_out(target, result)
+    if isinstance(out, Tensor):
+        return out
+    return type(computed)(*targets) if hasattr(computed, "_fields") else targets
+
+
+def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
+    if target.dtype is not result.dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
+            "instead"
+        )
+    target.check_apart()
+    # One that has to grow would run over the rest of its storage.
+    grows = target.shape != result.shape
+    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
+        )
+
+
+def write_out(target: Tensor, result: Tensor) -> Tensor:
+    """Writes `result` into `target`, which is resized where it has another shape, and returns it."""
+    if not castable(result.dtype, target.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
+            f"The tensor given as `out` is {target.dtype}; make it with dtype={result.dtype}."
+        )
+    node = converted(result.node, target.dtype)
+    if target.shape == result.shape:
+        target.write(node)
+        return target
+    if target.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
+            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
+            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    target.data = wrap(node)
+    return target
+
+
+def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
+    flat = [inner for each in operands for inner in (each if type(each) is tuple else (each,))]
+    return [each for each in flat if isinstance(each, Tensor)]
+
+
+def _documented(
+    function: Callable[..., Any], row: Op, name: str, counterpart: str, prefix: str = ""
+) -> Callable[..., Any]:
+    function.__name__ = name
+    function.__qualname__ = name
+    function.__doc__ = f"{prefix}{row.function.__doc__}\n\nCounterpart of `{counterpart}`."
+    return function
+
+
+@cache
+def in_place_forms() -> dict[str, list[Op]]:
+    """The rows of each in-place method, by its name without the last `_`."""
+    found: dict[str, list[Op]] = {}
+    for (place, name), rows in overloads().items():
+        if place == "method" and any(row.inplace for row in rows):
+            found[name] = [row for row in rows if row.inplace]
+    for row in REGISTRY.values():
+        if row.inplace and not row.public & {"method", "nn.functional"} and not row.namespace:
+            found.setdefault(row.torch_name, []).append(row)
+    return found
+
+
+def _made(place: str, name: str) -> Callable[..., Any] | None:
+    """The function that follows from the rows that torch has at a place under a name; None if there are none."""
+    rows = overloads().get((place, name))
+    if rows is not None:
+        return function_of(rows, name, place)
+    rows = in_place_forms().get(name[:-1]) if place == "function" and name.endswith("_") else None
+    return in_place_of(rows, name[:-1]) if rows is not None and _of_one_tensor(rows) else None
+
+
+def _of_one_tensor(rows: list[Op]) -> bool:
+    """Whether torch has an in-place form as a function as well: `torch.exp_`."""
+    return all(len(row.operands) == 1 or row is fill for row in rows)
+
+
+def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Gives a module, whose namespace is `module`, every function that torch has at a place, such as "linalg".
+
+    What follows from rows is made when it is first asked for: of several hundred functions a program uses a few. That
+    is what the two results do, which are to be the module's `__getattr__` and `__dir__`.
+    """
+    for (where, name), function in PUBLISHED.items():
+        if where == place:
+            module[name] = writing_out(function, name) if function in WRITING_OUT else function
+
+    def getattr_(name: str) -> Any:
+        function = _made(place, name)
+        if function is not None:
+            module[name] = function
+            return function
+        raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
+
+    def dir_() -> list[str]:
+        own = {name for where, name in overloads() if where == place}
+        if place == "function":
+            own |= {f"{name}_" for name, rows in in_place_forms().items() if _of_one_tensor(rows)}
+        return sorted(own | {*module})
+
+    return getattr_, dir_
+
+
+class Unmade:
+    """Stands on `Tensor` for a method that is made when it is first asked for."""
+
+    __slots__ = ("make", "name", "rows")
+
+    def __init__(self, make: Callable[[Sequence[Op], str], Callable[..., Any]], rows: Sequence[Op], name: str) -> None:
+        self.make = make
+        self.rows = rows
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        method: Any = self.make(self.rows, self.name)
+        setattr(Tensor, method.__name__, method)
+        return method.__get__(tensor, owner)
+
+
+def attach_methods() -> None:
+    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
+    for (place, name), function in PUBLISHED.items():
+        if place == "method":
+            setattr(Tensor, name, function)
+    for (place, name), rows in overloads().items():
+        if place == "method":
+            setattr(Tensor, name, Unmade(method_of, rows, name))
+    for row in REGISTRY.values():
+        if row.operator:
+            for name, method in operators_of(row).items():
+                setattr(Tensor, name, method)
+    for name, rows in in_place_forms().items():
+        setattr(Tensor, name + "_", Unmade(in_place_of, rows, name))

@@ -1,0 +1,93 @@
+"""A tensor in another dtype or on another device: `x.to(...)`, `x.double()`, `x.cuda()`.
+
+Each gives the tensor itself where it is so already, and else one through which gradients flow: a `cast` in the program,
+or a transfer between programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jaxvjp.core.record.record import record
+from jaxvjp.core.run.transfer import moved
+from jaxvjp.ops.pointwise import cast
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
+from jaxvjp.types.devices import place
+from jaxvjp.types.dtypes import ALIASES, bfloat16, bool_, int8, uint8
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+
+def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
+    """The tensor in another dtype or on another device, through which gradients flow; itself where it is so already.
+
+    `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`, for the dtype and device of another tensor; each
+    with `copy=True` for a copy in any case, and with `non_blocking`, for JAX waits for no move anyway. TypeError for
+    other arguments. Counterpart of `torch.Tensor.to`; underneath, `jax.device_put` and `astype`.
+    """
+    first = named.pop("tensor") if "tensor" in named else arguments[0] if arguments else None
+    if isinstance(first, Tensor):
+        arguments = (first.device, first.dtype, *(arguments[1:] if arguments and arguments[0] is first else arguments))
+    elif isinstance(first, Dtype):
+        arguments = (None, *arguments)
+    given = dict(zip(("device", "dtype", "non_blocking", "copy"), arguments, strict=False)) | named
+    fits = (
+        len(arguments) <= 4
+        and len(given) == len(arguments) + len(named)
+        and given.keys() <= {"device", "dtype", "non_blocking", "copy", "memory_format"}
+        and isinstance(given.get("device"), Device | str | int | None)
+        and isinstance(given.get("dtype"), Dtype | None)
+    )
+    if not fits:
+        kinds = [type(each).__name__ for each in arguments] + [f"{name}={each!r}" for name, each in named.items()]
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of:\n"
+            " * (device, dtype, non_blocking=False, copy=False)\n * (dtype, non_blocking=False, copy=False)\n"
+            " * (other, non_blocking=False, copy=False)"
+        )
+    made = converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
+    form = given.get("memory_format")
+    return made if form is None or form.order is None else made.contiguous(memory_format=form)
+
+
+def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:
+    """`tensor` in a dtype and on a device, None for its own; itself, unless `copy`, where both are its own."""
+    node = tensor.node
+    where = node.device if device is None else place(device)
+    if not copy and where is node.device and dtype in (None, node.aval.dtype):
+        return tensor
+    if dtype not in (None, node.aval.dtype) or where is node.device:
+        node = record(cast, (node,), (dtype or node.aval.dtype,))
+    return wrap(moved(node, where))
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """The tensor in the host's memory; itself where it is there. Counterpart of `torch.Tensor.cpu`."""
+    return converted_to(self, None, "cpu")
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on a GPU, the first unless told otherwise; AssertionError where JAX has none.
+
+    Counterpart of `torch.Tensor.cuda`.
+    """
+    return converted_to(self, None, "cuda" if device is None else device)
+
+
+def conversion_to(name: str, target: Dtype) -> Callable[[Tensor], Tensor]:
+    """torch's method for a dtype: `x.double()`."""
+
+    def method(self: Tensor) -> Tensor:
+        return converted_to(self, target, None)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."
+    return method
+
+
+def attach_methods() -> None:
+    """Hangs `to`, `cpu`, `cuda` and a method for every dtype on `Tensor`."""
+    Tensor.to, Tensor.cpu, Tensor.cuda = to, cpu, cuda
+    for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16, "byte": uint8, "char": int8}.items():
+        setattr(Tensor, name, conversion_to(name, target))

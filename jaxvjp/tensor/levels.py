@@ -1,0 +1,418 @@
+"""A transform while the user's function runs: what it hands the function, and what it makes of the results.
+
+In this room there is a class for each of the three ways in which a transform looks into a function: `Variables`
+(reverse mode: fresh leaves), `Duals` (forward mode: tensors with a tangent) and `Batch` (`vmap`: tensors that stand for
+one example). Each is entered with `with`, so that transforms nest like blocks.
+
+A dual tensor and an example are views of the tensor they were made of: a write to one writes to the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jaxvjp.core.derive.engine import pull_back
+from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
+from jaxvjp.core.record.graph import Node, Number, PythonBackward
+from jaxvjp.core.record.modes import recording, transforming
+from jaxvjp.core.record.record import known, leaf, record
+from jaxvjp.core.record.versions import next_serial
+from jaxvjp.ops.creation import one_hot
+from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
+from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
+from jaxvjp.ops.pointwise import assigned
+from jaxvjp.ops.view import alias, slice_
+from jaxvjp.tensor.tensor import Tensor, view, wrap
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.dtypes import int32
+
+T = TypeVar("T")
+FORWARD = "forward mode"
+
+
+class Guard:
+    """Which tensors the function of a derivative may write: those made inside of it, and its arguments."""
+
+    def __init__(self, arguments: Iterable[Tensor]) -> None:
+        self.first = next_serial()
+        self.arguments = list(arguments)
+
+    def __enter__(self) -> None:
+        transforming().guards.append(self)
+
+    def __exit__(self, *_: object) -> None:
+        transforming().guards.remove(self)
+
+    def check(self, target: Tensor, operation: Op, others: int) -> None:
+        """RuntimeError where `target` was there before the function ran and is none of its arguments."""
+        made_inside = target.storage.contents.serial >= self.first
+        if not made_inside and all(each.storage is not target.storage for each in self.arguments):
+            overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
+            name = "copy" if operation is assigned else operation.torch_name  # what `x[0] = 3` calls in torch
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+                f"operation (aten::{name}_{overload}) that would mutate a captured Tensor. This is not "
+                "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) "
+                "as inputs."
+            )
+
+
+class Variables:
+    """The leaves that a reverse-mode transform differentiates with respect to.
+
+    While the function runs each is a leaf; afterwards it is a step on the way to the tensor that it was made of, so
+    that an outer transform, or `backward`, sees through it.
+
+    Attributes:
+        first: its place in the order of recording: what is recorded inside comes after.
+        pulling: whether cotangents are being pulled back to these leaves, for which alone hooks of the function are.
+    """
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[Node, Node]] = []
+        self.first = next_serial()
+        self.pulling = False
+
+    def __enter__(self) -> Variables:
+        transforming().depth += 1
+        transforming().variables.append(self)
+        self._mode = recording(True)
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._mode.__exit__()
+        transforming().variables.remove(self)
+        transforming().depth -= 1
+        for fresh, outer in self.entries:
+            fresh.operation, fresh.inputs = entered, (outer,)
+            fresh.edges = (outer,) if outer.requires_grad else ()
+
+    def fresh(self, argument: Tensor) -> Tensor:
+        """A leaf with the value of `argument`; RuntimeError for an integer tensor."""
+        if not argument.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients\n"
+                f"The argument is torch.{argument.dtype.name}; convert it first, `x.float()`, or leave it out of "
+                "`argnums`."
+            )
+        outer = argument.node
+        node = Node(variable, (), (outer,), outer.aval, True, outer.value)
+        self.entries.append((node, outer))
+        return wrap(node)
+
+    def pulled(self, pull: Callable[[], T]) -> T:
+        """What `pull` gives, which pulls cotangents back to these leaves."""
+        self.pulling = True
+        try:
+            return pull()
+        finally:
+            self.pulling = False
+
+    def result(self, value: Tensor) -> Tensor:
+        """`value` as the transform returns it: requiring a gradient only if something outside of it does."""
+        node = value.node
+        if not node.requires_grad or leads_on(node):
+            return value
+        if node.value is not None and not transforming().forward:
+            return wrap(leaf(node.value, node.aval))
+        return wrap(Node(left, (), (node,), node.aval, False, node.value))
+
+
+class DualStep(Step):
+    """The step from a tensor to its dual: it keeps the tangent, which what is written through it replaces."""
+
+    def __init__(self, level: Duals, tangent: Node) -> None:
+        super().__init__(dual, ())
+        self.level = level
+        self.tangent = tangent
+
+    def read(self, node: Node) -> Node:
+        shown = record(dual, (node,))
+        if self.level.open:
+            self.level.tangents[shown] = self.tangent
+        return shown
+
+    def write(self, base: Node, new: Node) -> Node:
+        if not self.level.open:
+            return record(alias, (new,))
+        (tangent,) = self.level.tangents_of([new])
+        self.tangent = known(0, new.aval) if tangent is None else tangent
+        return self.level.primal_of(new)
+
+    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return array
+
+    def plain(self) -> Step:
+        return Step(alias, ())
+
+
+class Duals:
+    """A level of forward mode: which nodes have which tangent; that of a function, or one that the user entered."""
+
+    def __init__(self, of_function: bool = True) -> None:
+        self.of_function = of_function
+        self.tangents: dict[Node, Node] = {}
+        self.primals: set[Node] = set()
+        self.open = True
+
+    def __enter__(self) -> Duals:
+        transforming().depth += self.of_function
+        transforming().forward += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        transforming().forward -= 1
+        transforming().depth -= self.of_function
+        self.open = False
+        self.tangents.clear()
+        self.primals.clear()
+
+    def make(self, argument: Tensor, tangent: Tensor) -> Tensor:
+        """A view of `argument` with a tangent; RuntimeError or ValueError where the two do not fit."""
+        for each, what in ((argument, "primal"), (tangent, "tangent")):
+            if not each.dtype.differentiable:
+                raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
+        if tangent.shape != argument.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is "
+                f"not supported. Tensor is of size {list(argument.shape)} while the given forward gradient is of size "
+                f"{list(tangent.shape)}."
+            )
+        if tangent.dtype is not argument.dtype:
+            raise RuntimeError(
+                f"a tensor of dtype {argument.dtype} takes a tangent of that dtype, not of {tangent.dtype}\n"
+                "torch would go on with tangents of another precision than their tensors, which JAX has not. Convert "
+                "it: `tangent.to(x.dtype)`."
+            )
+        return view(argument, DualStep(self, tangent.node))
+
+    def edges(self, node: Node) -> Iterable[Any]:
+        """The nodes whose tangents make that of `node`."""
+        aval = node.aval
+        whole = type(aval) is not Aval
+        if node in self.primals or (node.operation is not None and not node.operation.differentiable):
+            return ()
+        if node.python is not None:
+            return [each for each in node.python.operands if each is not None]
+        return node.inputs if whole or aval.dtype.differentiable else ()
+
+    def carries(self, node: Node) -> bool:
+        """Whether `node` has a tangent."""
+        return node in self.tangents or bool(between([node], self.tangents, self.edges))
+
+    def tangents_of(self, nodes: Sequence[Node]) -> list[Node | None]:
+        """The tangent of each node; None for one that depends on no dual tensor."""
+        if all(node in self.tangents for node in nodes):
+            return [self.tangents[node] for node in nodes]
+        found = self.linear(nodes)(self.tangents)
+        known_now = {node: tangent for node, tangent in zip(nodes, found, strict=True) if tangent is not None}
+        self.tangents.update(known_now)
+        self.primals.update(known_now.values())
+        return found
+
+    def linear(self, nodes: Sequence[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The function from the tangents of the duals made so far to those of `nodes`, as `tangents_of` gives them."""
+        starts, steps = set(self.tangents), []
+        for node in between(nodes, starts, self.edges):
+            if node.python is not None:
+                if node not in starts:
+                    ends = [each for each in node.python.outputs if each is not None]
+                    steps.append((ends, self._through(node.python, starts)))
+                    starts.update(ends)
+                continue
+            # Also what the user may differentiate a tangent with respect to becomes an operand.
+            if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
+                steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
+                starts.add(node)
+        steps.append((list(nodes), pushforward(nodes, starts, self.edges, FORWARD)))
+
+        def push(tangents: dict[Node, Node]) -> list[Node | None]:
+            reached = dict(tangents)
+            for ends, step in steps:
+                found = zip(ends, step(reached), strict=True)
+                reached.update({end: tangent for end, tangent in found if tangent is not None})
+            return [reached.get(node) for node in nodes]
+
+        return push
+
+    def _through(self, python: PythonBackward, starts: set[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
+        """The linear function from tangents to those of the outputs of a custom Function, by its own `jvp`."""
+        operands = [each for each in python.operands if each is not None]
+        push = pushforward(operands, set(starts), self.edges, FORWARD)
+
+        def step(tangents: dict[Node, Node]) -> list[Node | None]:
+            pushed = iter(push(tangents))
+            found = python.jvp([None if each is None else next(pushed) for each in python.operands])
+            return [tangent for output, tangent in zip(python.outputs, found, strict=True) if output is not None]
+
+        return step
+
+    def primal_of(self, node: Node) -> Node:
+        """`node` without the tangent of this level."""
+        plain = record(primal, (node,))
+        self.primals.add(plain)
+        return plain
+
+
+class ExampleStep(Step):
+    """The step from a batch to one example, which stands for all of them."""
+
+    def __init__(self, level: Batch, axis: int) -> None:
+        super().__init__(example, ())
+        self.level = level
+        self.axis = axis
+
+    def read(self, node: Node) -> Node:
+        shown = Node(example, (), (node,), example_of(node.aval, self.axis), node.requires_grad)
+        shown.edges = ()
+        self.level.examples[shown] = node, self.axis
+        return shown
+
+    def write(self, base: Node, new: Node) -> Node:
+        (batch,) = self.level.batches([new], [self.axis])
+        return batch
+
+    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        one: np.ndarray[Any, Any] = np.moveaxis(array, self.axis, 0)[0]
+        return one
+
+
+class Batch:
+    """A `vmap` under way over `size` examples.
+
+    Attributes:
+        randomness: what a random tensor made inside is: "error", the "same" or a "different" one for each example.
+        first: its place in the order of recording: what is recorded inside comes after.
+        of_function: whether it is a transform of the user's function, or of a backward pass.
+    """
+
+    def __init__(self, size: int, randomness: str, chunk: int | None, of_function: bool = True) -> None:
+        self.of_function = of_function
+        self.size = size
+        self.randomness = randomness
+        self.chunk = chunk
+        self.first = next_serial()
+        self.examples: dict[Node, tuple[Node, int]] = {}
+
+    def __enter__(self) -> Batch:
+        transforming().depth += self.of_function
+        transforming().batches.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        transforming().batches.pop()
+        transforming().depth -= self.of_function
+
+    def example(self, batch: Tensor, axis: int) -> Tensor:
+        """A view of `batch` that stands for one example, along `axis`, counted from the front."""
+        return view(batch, ExampleStep(self, axis))
+
+    def holds(self, node: Node) -> bool:
+        """Whether `node` differs from example to example."""
+        return node in self.examples or bool(between([node], self.examples, inputs_of))
+
+    def random_differs(self) -> bool:
+        """Whether a random tensor is to be another one for each example; RuntimeError where none is allowed."""
+        if self.randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
+                "'different' randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+        return self.randomness == "different"
+
+    def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
+        """For each node of one example that of the whole batch, which lies along the axis given."""
+        examples = dict(self.examples)
+        inside = between(nodes, examples, inputs_of)
+        for node in filter(severed, inside):
+            with recording(False):
+                (batch,) = record_vmap(
+                    between([node], examples, inputs_of), [node], examples, [0], self.size, self.chunk
+                )
+            examples[node] = batch, 0
+        if len(examples) > len(self.examples):
+            inside = between(nodes, examples, inputs_of)
+        return record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
+
+
+def per_example(
+    shape: tuple[int, ...],
+    make: Callable[[tuple[int, ...]], Tensor],
+    differs: Callable[[Batch], bool],
+    depth: int | None = None,
+) -> Tensor:
+    """What `make` makes of a shape: a tensor of its own for each example of those `vmap`s under way that `differs`
+    picks, the same one for all examples of the others."""
+    depth = len(transforming().batches) if depth is None else depth
+    if depth == 0:
+        return make(shape)
+    batch: Batch = transforming().batches[depth - 1]
+    if not differs(batch):
+        return per_example(shape, make, differs, depth - 1)
+    return batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
+
+
+def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
+    """The standard basis of all elements of `nodes` taken together: for each node, along a first axis, its part."""
+    total, offset, parts = sum(_size(node) for node in nodes), 0, []
+    for node in nodes:
+        parts.append(
+            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), ((total,), node.aval.shape, offset)))
+        )
+        offset += _size(node)
+    return parts
+
+
+def parts(block: Node, nodes: Sequence[Node], axis: int, other: Node) -> list[Node]:
+    """The Jacobian of (or with respect to) each of `nodes` from `block`, which has one row (or column) for each of
+    their elements along `axis`, and beside it the shape of `other`."""
+    offset, found = 0, []
+    for node in nodes:
+        part = record(slice_, (block, Number(offset, int32)), (axis, _size(node), 1))
+        shapes = (other.aval.shape, node.aval.shape) if axis else (node.aval.shape, other.aval.shape)
+        found.append(record(shaped, (part,), (shapes[0] + shapes[1],)))
+        offset += _size(node)
+    return found
+
+
+def _size(node: Node) -> int:
+    return math.prod(node.aval.shape)
+
+
+def rows(
+    outputs: Sequence[Node], inputs: Sequence[Node], create_graph: bool, chunk: int | None = None
+) -> list[list[Node | None]]:
+    """For each output its Jacobian with respect to each input, of the output's shape and then the input's; None for
+    an input that no output depends on. Underneath: `jax.vmap` of the pullback over the standard basis."""
+    basis = one_hots(outputs)
+    with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, recording(create_graph):
+        examples = [batch.example(each, 0).node for each in basis]
+        found = pull_back(outputs, examples, inputs, create_graph).gradients
+        reached = [each for each in inputs if each in found]
+        blocks = dict(zip(reached, batch.batches([found[each] for each in reached], [0] * len(reached)), strict=True))
+        by_input = [parts(blocks[each], outputs, 0, each) if each in blocks else None for each in inputs]
+    return [[None if column is None else column[number] for column in by_input] for number in range(len(outputs))]
+
+
+def columns(
+    run: Callable[[list[Tensor]], Sequence[Tensor]], inputs: Sequence[Tensor], randomness: str = "error"
+) -> list[list[Node | None]]:
+    """For each tensor that `run` returns for dual tensors of `inputs` its Jacobian with respect to each of them, as
+    `rows` has it. Underneath: `jax.vmap` of the pushforward over the standard basis."""
+    nodes = [each.node for each in inputs]
+    with Batch(sum(_size(each) for each in nodes), randomness, None) as batch, Duals() as duals:
+        tangents = [batch.example(each, 0) for each in one_hots(nodes)]
+        made = [duals.make(each, tangent) for each, tangent in zip(inputs, tangents, strict=True)]
+        outputs = [each.node for each in run(made)]
+        pushed = duals.tangents_of(outputs)
+        reached = [each for each in pushed if each is not None]
+        blocks = iter(batch.batches(reached, [len(each.aval.shape) for each in reached]))
+    return [
+        [None] * len(nodes) if tangent is None else [*parts(next(blocks), nodes, len(output.aval.shape), output)]
+        for output, tangent in zip(outputs, pushed, strict=True)
+    ]

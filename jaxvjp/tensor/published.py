@@ -1,0 +1,52 @@
+"""torch's functions that are more than one op, by the places where torch has them.
+
+A row of the registry says with its columns where torch has it; a function that is written over tensors (`split`, which
+gives many views; `nonzero`, whose shape depends on values) says the same with `@public`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PUBLISHED: dict[tuple[str, str], Callable[..., Any]] = {}
+"""By place ("method", "function", "linalg", "nn.functional", ...) and name."""
+
+WRITING_OUT: set[Callable[..., Any]] = set()
+"""Those of which the function takes `out=` as well, as a row's does."""
+
+
+def public(
+    places: str = "method function", name: str | None = None, aliases: str = "", out: bool = False
+) -> Callable[[F], F]:
+    """Puts the decorated function at torch's `places`, under its own or another `name`, and under `aliases` as well.
+
+    `aliases` is text as in a row: `"moveaxis special.foo"`. As a method its first parameter is the tensor.
+    With `out` the function takes `out=`, a tensor of the result's dtype that shares no memory with the arguments.
+    """
+
+    def put(function: F) -> F:
+        for place in names(places.split(), name or function.__name__, aliases.split()):
+            if place in PUBLISHED:
+                raise ValueError(f"two functions for {place}")
+            PUBLISHED[place] = function
+        if out:
+            WRITING_OUT.add(function)
+        return function
+
+    return put
+
+
+def names(places: Iterable[str], own: str, aliases: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Every place with a name there: its own name in all of its places, an alias in the place that it starts with.
+
+    A bare alias is both a method and a function.
+    """
+    for place in places:
+        yield place, own
+    for alias in aliases:
+        place, _, name = alias.rpartition(".")
+        for each in [place] if place else ["method", "function"]:
+            yield each, name

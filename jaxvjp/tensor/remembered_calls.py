@@ -1,0 +1,310 @@
+"""Calls that were seen before: fronts of ops that remember what they recorded.
+
+In this room one can make a fast front of a slow one (`remembering`, `remembering_operator`). The slow one binds the
+arguments, promotes operands and finds the abstract value; of all that, a call with the same types, abstract values and
+static arguments needs nothing again. What is remembered is read off the node that the slow front recorded, so there is
+one place that knows how a call becomes a node.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import Signature, record_as
+from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
+from jaxvjp.tensor.apply import check_writable, keep_flat, written
+from jaxvjp.tensor.storage import Stored, holding, shown, view_by
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types import dtypes
+from jaxvjp.types.dtypes import FLOATING, dtype, int64
+from jaxvjp.types.size import Size
+
+Front = Callable[..., Any]
+REMEMBERED = 512
+"""How many calls a front remembers of each kind, and how many kinds, at the most; then it begins anew."""
+VALUES = frozenset([int, float, bool, str, type(None), dtype])
+"""Types whose values, where they are equal, mean the same to an op."""
+NUMBERS = frozenset([int, float])
+
+
+class Call:
+    """What a call records, as a pattern of its arguments.
+
+    Attributes:
+        operation, static: those of the node.
+        signature: what is known of all such calls.
+        inputs: for each input the place of the argument that it is and, for a number, its dtype.
+        plain: whether its only input is the first argument.
+        row: the row that was called, which may have been rewritten as another op.
+        step: of a view, the step that leads to it.
+    """
+
+    def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
+        assert node.operation is not None
+        self.operation = self.row = node.operation
+        self.static = node.static
+        self.signature = Signature(node.operation, node.aval)
+        self.inputs = inputs
+        self.plain = inputs == ((0, None),)
+        self.step = None if node.operation.write is None else Step(node.operation, node.static)
+
+    def fits(self, source: Stored) -> bool:
+        """Whether it can be taken of `source`: some views of a view are made or not, as its strides allow."""
+        return not (source._steps or source._path) or self.operation not in WHERE_STRIDES_ALLOW
+
+    def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
+        """The node with these inputs: what `core.record.record` makes."""
+        return record_as(self.signature, self.operation, inputs, self.static, where)
+
+    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
+        """The tensor of the node with these inputs: what `application.apply` gives."""
+        node = self.node(inputs, where)
+        tensor = holding(node, Tensor)
+        if not node.requires_grad:
+            keep_flat(node)
+        return tensor
+
+
+class Kind:
+    """Calls whose arguments have the same types and abstract values.
+
+    Attributes:
+        static: the places of the arguments by whose values such calls differ; other numbers are given anew each time.
+        calls: the call for each of those values.
+    """
+
+    def __init__(self, static: tuple[int, ...]) -> None:
+        self.static = static
+        self.calls: dict[tuple[Any, ...], Call] = {}
+
+
+class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any other
+    """What a call recorded is no pattern of its arguments; `always`, if no call of its kind can be."""
+
+    def __init__(self, always: bool) -> None:
+        self.always = always
+
+
+@dataclass(slots=True)
+class Seen:
+    """How a call was read that is not known yet.
+
+    Attributes:
+        signature: the key of its kind.
+        read: its arguments, with nodes for tensors.
+        kind: what is known of calls of its kind.
+    """
+
+    signature: tuple[Any, ...]
+    read: list[Any]
+    kind: Kind
+
+
+class Calls:
+    """The calls of one front that were seen before; `by_value` if what they record depends on what numbers say."""
+
+    def __init__(self, by_value: bool) -> None:
+        self.by_value = by_value
+        self.kinds: dict[tuple[Any, ...], Kind | None] = {}
+        dtypes.REMEMBERED.append(self.kinds)
+
+    def recalled(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Call, Any] | Seen | None:
+        """What a call like this recorded, with the inputs that it has this time; or how it was read, to `learn` what
+        it records; None if it cannot be learned."""
+        values = (*arguments, *named.values()) if named else arguments
+        key: list[Any] = [*named] if named else []
+        read: list[Any] = []
+        for each in values:
+            kind = type(each)
+            if kind is Tensor:
+                node = shown(each)
+                key.append(node.aval)
+                read.append(node)
+                continue
+            if kind is int or kind is bool or kind is float or each is None or kind in VALUES:
+                key.append(kind)
+            elif (kind is tuple or kind is Size) and {*map(type, each)} <= {int}:
+                key.append(tuple)
+            else:
+                return None
+            read.append(each)
+        signature = tuple(key)
+        known: Kind | None = self.kinds.get(signature, UNSEEN)
+        if known is None:
+            return None
+        if known is not UNSEEN:
+            call: Call | None = known.calls.get(tuple([read[place] for place in known.static]))
+            if call is not None:
+                if call.plain:
+                    return call, (read[0],)
+                return call, tuple([read[at] if own is None else Number(read[at], own) for at, own in call.inputs])
+        return Seen(signature, read, known)
+
+    def learn(self, seen: Seen, node: Node | None) -> Call | None:
+        """Remembers that the call recorded `node`, if that is a pattern of its arguments."""
+        try:
+            call = call_of(seen.read, node)
+        except Unlike as unlike:
+            if unlike.always:
+                _remember(self.kinds, seen.signature, None)
+            return None
+        operands = () if self.by_value else [at for at, own in call.inputs if own is not None]
+        static = tuple(at for at, each in enumerate(seen.read) if not isinstance(each, Node) and at not in operands)
+        known = seen.kind
+        if known is UNSEEN:
+            known = Kind(static)
+            _remember(self.kinds, seen.signature, known)
+        # Zeros of either sign are equal, and not the same.
+        if known.static == static and not any(type(seen.read[at]) is float and seen.read[at] == 0 for at in static):
+            _remember(known.calls, tuple([seen.read[at] for at in static]), call)
+        return call
+
+
+def remembering(slow: Front, by_value: bool) -> Front:
+    """`slow`, which takes any arguments and returns what it recorded, with a memory; for `by_value` see `Calls`."""
+    calls = Calls(by_value)
+    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
+    dtypes.REMEMBERED.append(alone)
+
+    @wraps(slow)
+    def front(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named and type(arguments[0]) is Tensor:
+            node = shown(arguments[0])
+            call: Call | None = alone.get(node.aval)
+            if call is not None:
+                return call.record((node,), user_line(sys._getframe()))
+        found = calls.recalled(arguments, named)
+        if isinstance(found, tuple):
+            call, inputs = found
+            if call.step is None:
+                return call.record(inputs, user_line(sys._getframe()))
+            if call.fits(arguments[0]):
+                node = call.node(inputs, user_line(sys._getframe()))
+                return view_by(node, arguments[0], (call.step,), Tensor)
+            found = None
+        result = slow(*arguments, **named)
+        if found is not None:
+            call = calls.learn(found, result.node if _can_be_remembered(result, arguments) else None)
+            if call is not None and call.step is None and len(arguments) == len(call.inputs) == 1 and not named:
+                _remember(alone, found.read[0].aval, call)
+        return result
+
+    return front
+
+
+def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a result is a tensor of its own, or a view of the first argument by one step that has no operands."""
+    if type(result) is not Tensor:
+        return False
+    if result._base_tensor is None:
+        return True
+    return bool(arguments) and type(arguments[0]) is Tensor and result.node.inputs == (arguments[0].node,)
+
+
+def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:
+    """The front of an in-place form, with a memory.
+
+    `slow` checks and writes; it returns its row and, where another call of the kind has nothing else to check than
+    that its first argument may be written, what it recorded.
+    """
+    calls = Calls(by_value)
+
+    @wraps(slow)
+    def front(*arguments: Any, **named: Any) -> Any:
+        found = calls.recalled(arguments, named)
+        if isinstance(found, tuple):
+            call, inputs = found
+            target, operands = arguments[0], (*arguments[1:], *named.values())
+            check_writable(call.row, target, operands)
+            return written(call.row, target, operands, call.node(inputs, user_line(sys._getframe())))
+        row, node = slow(*arguments, **named)
+        learned = None if found is None else calls.learn(found, node)
+        if learned is not None:
+            learned.row = row
+        return arguments[0]
+
+    return front
+
+
+UNSEEN = Kind(())
+
+
+def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
+    if len(memory) >= REMEMBERED:
+        memory.clear()
+    memory[key] = value
+
+
+def call_of(read: Sequence[Any], node: Node | None) -> Call:
+    """What a call of arguments `read` as these, nodes for tensors, recorded that gave `node`; Unlike, if no pattern."""
+    if node is None or node.operation is None or node.special or any(each is node for each in read):
+        raise Unlike(always=True)
+    if node.operation.inspects is not None:  # it is to look at the values of every call
+        raise Unlike(always=True)
+    inputs: list[tuple[int, dtype | None]] = []
+    for each in node.inputs:
+        if isinstance(each, Node):
+            places = [at for at, argument in enumerate(read) if argument is each]
+        else:
+            places = [at for at, argument in enumerate(read) if type(argument) in NUMBERS and argument == each.value]
+        if isinstance(each, Number):
+            own = each.aval.dtype
+            checked = node.operation.numbers == CHECKED and own.numpy in SHORT
+            if checked or (own.category < FLOATING and own is not int64):
+                raise Unlike(always=True)  # whether another number fits the type has to be looked at
+        if len(places) != 1:  # of `torch.where(mask, x, x)` nobody can tell which x is which
+            raise Unlike(always=False)
+        inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))
+    used = {at for at, _ in inputs}
+    if len(used) < len(inputs) or any(isinstance(each, Node) and at not in used for at, each in enumerate(read)):
+        raise Unlike(always=False)
+    return Call(node, tuple(inputs))
+
+
+def remembering_operator(slow: Front, by_value: bool) -> Front:
+    """A binary operator's front with a memory: as `remembering`, and twice as fast."""
+    calls: dict[tuple[Any, ...], Call] = {}
+    dtypes.REMEMBERED.append(calls)
+
+    @wraps(slow)
+    def front(self: Tensor, other: Any) -> Any:
+        left = shown(self)
+        kind = type(other)
+        call: Call | None
+        if kind is Tensor:
+            right = shown(other)
+            key: tuple[Any, ...] = (left.aval, right.aval)
+            call = calls.get(key)
+            if call is not None:
+                return call.record((left, right), user_line(sys._getframe()))
+            result = slow(self, other)
+            inspects = result.node.operation.inspects is not None
+            if result.node.inputs == (left, right) and not result.node.special and not inspects:
+                _remember(calls, key, Call(result.node, ()))
+            return result
+        if kind not in NUMBERS:
+            return slow(self, other)
+        key = (left.aval, kind, other) if by_value else (left.aval, kind)
+        call = calls.get(key)
+        if call is None:
+            result = slow(self, other)
+            with contextlib.suppress(Unlike):
+                _remember(calls, key, call_of((left, other), result.node))
+            return result
+        if len(call.inputs) == 1:
+            return call.record((left,), user_line(sys._getframe()))
+        (_, first), (_, second) = call.inputs
+        if first is None:
+            return call.record((left, Number(other, second)), user_line(sys._getframe()))
+        return call.record((Number(other, first), left), user_line(sys._getframe()))
+
+    return front

@@ -1,0 +1,216 @@
+"""From a call's arguments to a row's: which overload the call means, its operands, its static values.
+
+In this room one can bind a call to a row as torch's parser does (`Signature.bind`), or to the first of several rows
+that it fits (`chosen`), with torch's words for what does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.ops.arguments import EITHER, SCALAR, SPREAD, TENSORS, size
+from jaxvjp.ops.op import REQUIRED, Op, Parameter
+from jaxvjp.tensor.tensor import NUMBERS, Tensor
+
+NUMERIC = (*NUMBERS, np.number, np.bool_)
+NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+"""NumPy's names, which torch takes for its own."""
+
+Bound = tuple[tuple[Any, ...], tuple[Any, ...]]
+
+
+class Signature:
+    """A row as torch's parser sees it: as a function, or as a method, whose tensor is no argument.
+
+    A method's tensor is the parameter `input`, wherever that is (`x.where(condition, other)`), or else the first.
+    """
+
+    def __init__(self, row: Op, name: str, method: bool = False) -> None:
+        self.row = row
+        self.name = name
+        self.parameters = list(row.parameters)
+        self.own = int(method)
+        if method:
+            self.parameters.sort(key=lambda each: each.name != "input")  # stable: the others keep their order
+        taken = [each for each in self.parameters[self.own :] if not each.name.startswith("*")]
+        self.most = len(taken)
+        self.least = sum(each.default is REQUIRED for each in taken)
+        own = ((self.least + self.own, self.most + self.own + row.out),) if row.arities is None else row.arities
+        self.arities = [(least - self.own, most - self.own) for least, most in own]
+        self.positional = self.own + sum(each.positional for each in taken)
+        last = self.parameters[self.positional - 1] if self.positional else None
+        self.spreads = last is not None and (
+            last.role == SPREAD
+            or (self.own == 1 and self.positional == 2 and last.kind is not None and last.kind.convert is size)
+        )
+        self.numbers_first = row.roles[:1] == (EITHER,)
+        self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
+        """What calls of one form bind, by the number of arguments and the names; only forms that fit are kept."""
+        self.plain = not row.statics and all(each.role == "tensor" for each in self.parameters)
+
+    def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Bound:
+        """The operands and static values of a call; TypeError, in torch's words, where they do not fit.
+
+        Sizes may be spread out (`x.permute(1, 0)`), as in torch.
+        """
+        if self.plain and not named and len(arguments) == self.positional and all(type(a) is Tensor for a in arguments):
+            return arguments, ()
+        if self.spreads and len(arguments) >= self.positional:
+            first = arguments[self.positional - 1]
+            if isinstance(first, Tensor) or hasattr(first, "__index__"):
+                arguments = (*arguments[: self.positional - 1], arguments[self.positional - 1 :])
+        shape = (len(arguments), *named)
+        plan = self.plans.get(shape)
+        if plan is None:
+            plan = self.plans[shape] = self._plan(len(arguments), named)
+        operands: list[Any] = []
+        static: list[Any] = []
+        for parameter, source in plan:
+            if source is None:
+                value = parameter.default
+            elif isinstance(source, int):
+                value = self._checked(parameter, arguments[source], source + 1 - self.own)
+            else:
+                value = self._checked(parameter, named[source], None)
+            (operands if parameter.role else static).append(value)
+        if self.numbers_first and not any(isinstance(each, Tensor) for each in operands):
+            raise TypeError(invalid([self], arguments, named))
+        return tuple(operands), tuple(static)
+
+    def _plan(self, count: int, named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
+        """Where each of the row's parameters comes from: a place among `count` arguments, a name, None for its default.
+
+        TypeError, in torch's words, where so many arguments and those names do not fit.
+        """
+        if count > self.positional:
+            raise TypeError(self._too_many(count - self.own))
+        sources: dict[str, int | str | None] = {}
+        used = 0
+        for place, parameter in enumerate(self.parameters):
+            name = parameter.name
+            known = name if name in named else next((each for each in named if NUMPY_NAMES.get(each) == name), None)
+            if place < count:
+                sources[name] = place
+            elif known is not None:
+                used += 1
+                sources[name] = known
+            elif parameter.default is REQUIRED:
+                raise TypeError(self._missing(place))
+            else:
+                sources[name] = None
+        if used < len(named):
+            raise TypeError(self._unexpected(count, named))
+        return [(each, sources[each.name]) for each in self.row.parameters]
+
+    def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
+        """`value` as the parameter takes it; TypeError where it does not."""
+        role = parameter.role
+        if value is None and parameter.default is None:
+            return None
+        if not role:
+            if parameter.kind is None or parameter.kind.convert is None:
+                return value
+            try:
+                return parameter.kind.convert(value)
+            except (TypeError, ValueError):
+                raise TypeError(self._unfit(parameter, value, position)) from None
+        if role in (TENSORS, SPREAD):
+            if isinstance(value, tuple | list) and all(isinstance(each, Tensor) for each in value):
+                return tuple(value)
+        elif isinstance(value, Tensor):
+            return value.item() if role == SCALAR else value
+        elif role in (EITHER, SCALAR) and isinstance(value, NUMERIC):
+            return value.item() if isinstance(value, np.generic) else value
+        raise TypeError(self._unfit(parameter, value, position))
+
+    def _unfit(self, parameter: Parameter, value: Any, position: int | None) -> str:
+        word = "Tensor" if parameter.kind is None else parameter.kind.word
+        place = "" if position is None else f" (position {position})"
+        start = f"{self.name}(): argument '{parameter.name}'{place} must be {word}, "
+        if word.startswith("tuple") and isinstance(value, tuple | list):
+            tensors = parameter.role in (TENSORS, SPREAD)
+            for number, each in enumerate(value):
+                if tensors and not isinstance(each, Tensor):
+                    argument = self.parameters.index(parameter) - self.own
+                    return f"expected Tensor as element {number} in argument {argument}, but got {typename(each)}"
+                if not tensors and type(each) is not int:
+                    return f"{start}but found element of type {typename(each)} at pos {number}"
+        advice = f"\nMake one of it first: `jaxvjp.tensor({value!r})`." if word == "Tensor" else ""
+        return f"{start}not {typename(value)}{advice}"
+
+    def _too_many(self, given: int) -> str:
+        most, name = self.positional - self.own, self.name
+        if self.own and not self.most:
+            return f"TensorBase.{name}() takes no arguments ({given} given)"
+        if self.least != most:
+            return f"{name}() takes from {self.least} to {most} positional arguments but {given} were given"
+        plural = "" if most == 1 else "s"
+        return f"{name}() takes {most} positional argument{plural} but {given} {'was' if given == 1 else 'were'} given"
+
+    def _missing(self, place: int) -> str:
+        lacking = [each.name for each in self.parameters[place:] if each.default is REQUIRED]
+        quoted = ", ".join(f'"{each}"' for each in lacking)
+        # The plural is where torch has it.
+        return f"{self.name}() missing {len(lacking)} required positional argument{'s'[len(lacking) > 1 :]}: {quoted}"
+
+    def _unexpected(self, given: int, named: dict[str, Any]) -> str:
+        before = [each.name for each in self.parameters[:given]]
+        names = [each.name for each in self.parameters]
+        for each in named:
+            if NUMPY_NAMES.get(each, each) in before or each in before:
+                return f"{self.name}() got multiple values for argument '{each}'"
+            if each not in names and NUMPY_NAMES.get(each) not in names:
+                return f"{self.name}() got an unexpected keyword argument '{each}'\nIt takes {', '.join(names)}."
+        return f"{self.name}(): invalid keyword arguments"
+
+    def __str__(self) -> str:
+        shown = []
+        for each in self.parameters[self.own :]:
+            if not each.positional and "*" not in shown:
+                shown.append("*")
+            word = "Tensor" if each.kind is None else each.kind.word
+            default = "" if each.default is REQUIRED else f" = {each.default}"
+            shown.append(f"{word} {each.name}{default}")
+        return f"({', '.join(shown)})"
+
+
+def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Op, Bound]:
+    """The first row that a call fits, and its arguments; TypeError, in torch's words, where it fits none."""
+    last = signatures[-1]
+    for each in signatures[:-1]:
+        try:
+            return each.row, each.bind(arguments, named)
+        except TypeError:
+            pass
+    try:
+        return last.row, last.bind(arguments, named)
+    except TypeError:
+        told = [arity for each in signatures for arity in each.arities]
+        if len(told) == 1:
+            raise
+    # torch tells what is wrong with the one signature that takes so many arguments, if just one does.
+    count = len(arguments) - last.own + len(named)
+    if sum(least <= count <= most for least, most in told) == 1:
+        for each in signatures:
+            if any(least <= count <= most for least, most in each.arities):
+                each.bind(arguments, named)
+    raise TypeError(invalid(signatures, arguments, named))
+
+
+def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
+    """torch's sentence for a call that fits no overload, and the overloads."""
+    own = signatures[0].own
+    given = [typename(each) for each in arguments[own:]]
+    got = ", ".join([*given, *[f"{name}={typename(each)}" for name, each in named.items()]])
+    if not given and named:
+        got += ", "  # as torch has it
+    start = f"{signatures[0].name}() received an invalid combination of arguments - got ({got}), but expected one of:"
+    return "\n".join([start, *[f" * {each}" for each in signatures]])
+
+
+def typename(value: Any) -> str:
+    """What torch calls the type of an argument."""
+    return "torch.dtype" if type(value).__name__ == "dtype" else type(value).__name__

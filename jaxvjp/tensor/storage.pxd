@@ -1,0 +1,35 @@
+# What C knows of tensors: see graph.pxd.
+from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, changed, grad_mode, staging, transforming
+from jaxvjp.core.record.graph cimport Holder, Node, hold
+from jaxvjp.core.record.record cimport leaf, record
+from jaxvjp.tensor.view_steps cimport Step, read
+
+cdef extern from *:
+    """
+    static PyObject *bare(PyObject *kind) {
+        PyObject *nothing = PyTuple_New(0);
+        PyObject *made = nothing ? ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, nothing, NULL) : NULL;
+        Py_XDECREF(nothing);
+        return made;
+    }
+    """
+    object bare(object kind)  # an object of a class, of which nothing is set yet
+
+cdef class Storage:
+    cdef public Node contents
+    cdef public Py_ssize_t version, address
+    cdef object __weakref__
+
+cdef class Stored(Holder):
+    cdef public Storage _storage
+    cdef public Py_ssize_t _seen, _counted
+    cdef public bint _unrecorded
+    cdef public tuple _steps
+    cdef public object _base_tensor, _path, _versions, _leaf, _grad, _after_accumulation
+
+    cpdef object _take_grad(self, object value)
+
+cpdef object holding(Node node, object kind)
+cpdef object view(Stored source, object steps, object kind)
+cpdef object view_by(Node node, Stored source, object steps, object kind)
+cpdef Node shown(Stored tensor)

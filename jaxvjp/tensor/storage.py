@@ -1,0 +1,532 @@
+"""What a tensor holds: contents, in a storage that other tensors may share, and a place in the graph of its own.
+
+`docs/storage.md` has the model in full.
+
+* A `Storage` is the memory: a node with the contents as they are now, and how often they changed. A write puts another
+  node there; the tensors that share it notice when they are next read. Values never change.
+* A tensor adds the way to its elements (`path`: the view steps from the whole memory), the count of writes that it
+  shares with its views and with `detach()`, and where its gradient arrives: the leaf that it is, or the node that made
+  it. What is written past the graph changes the former and never the latter.
+* A view, `x[0]`, also keeps its base and the steps that lead there, for what is recorded of one is the other's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
+from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, recording, staging, transforming
+from jaxvjp.core.record.observers import Cleared, observers, tell
+from jaxvjp.core.record.record import detached, known, leaf, record, variable_of
+from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.run.evaluation import evaluate, heavy
+from jaxvjp.ops.identity import rebind, variable
+from jaxvjp.ops.op import Aval
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
+from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
+from jaxvjp.tensor.view_steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
+
+UNRECORDED = (
+    "{} created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
+    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+    "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
+    "to be tracked)."
+)
+
+
+SEVERAL_VIEWS = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+SINGLE_FUNCTION_VIEW = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+
+
+class Storage:
+    """The memory that tensors share.
+
+    Attributes:
+        contents: the node that gives what is in it, of the shape that it was made with. Who reads it takes the value
+            alone.
+        version: how often that changed, whether torch counts it or not.
+        address: what stands for its place in memory, once somebody asked; else 0.
+    """
+
+    def __init__(self, contents: Node) -> None:
+        self.contents = contents
+        self.version = 0
+        self.address = 0
+
+
+class Stored(Holder):
+    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does.
+
+    Attributes:
+        _node: the node that it shows: that of `_storage.contents` when that had the version `_seen`.
+        _storage: the memory; None while nobody else has asked for it, for then it is what `_node` gives.
+        _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
+        _path: the steps from the whole storage, where those are others than `_steps`.
+        _unrecorded: whether it is a view that was taken while nothing was recorded.
+        _counted: of a view, the count of writes when it was last taken of its base.
+        _leaf: once it was written or asked for, what is the same of all nodes that it has shown as a leaf.
+    """
+
+    # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
+    _storage: Storage | None
+    _seen: int
+    _base_tensor: Any  # another tensor
+    _steps: Steps
+    _path: Steps | None
+    _unrecorded: bool
+    _counted: int
+    _versions: Versions | None
+    _leaf: Leaf | None
+    # And what the tensor keeps there that it is.
+    _grad: Any  # a tensor, too
+    _after_accumulation: dict[int, Callable[[Any], None]] | None
+
+    def __cinit__(self) -> None:  # the compiled form's
+        self._steps = ()
+
+    # The node that this tensor shows.
+
+    @property
+    def node(self) -> Node:
+        """The node of the current contents, after any write through an alias."""
+        return shown(self)
+
+    @property
+    def gradient_node(self) -> Node:
+        """The node that the gradient of this tensor arrives at: contents written past the graph have that of before."""
+        return made_by(self.node)
+
+    def _show(self, node: Node) -> None:
+        changed()
+        if staging().journal is not None:
+            staging().journal.shows(self)
+        old = self._node
+        if old.requires_grad and old.is_leaf:
+            old.stale = True  # where a graph has it, its gradient belongs to the leaf of now
+        self._node = node
+        if node.stale:
+            node.stale = False
+        hold(node, self)
+        self._count_for(node)
+
+    def _count_for(self, node: Node) -> None:
+        """Has `node`, which shows the contents, know whether they are written from now on."""
+        versions = self._versions if self._base_tensor is None else self._base_tensor._versions
+        if versions is not None:
+            node.versions, node.version = versions, versions.count
+
+    def show_instead(self, node: Node) -> None:
+        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        if not self.path and self._storage is not None:
+            self._storage.contents = node
+        self._show(node)
+
+    def _reread(self, storage: Storage) -> None:
+        """Shows what another has written to the storage."""
+        base, node = self._base_tensor, self._node
+        recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
+        anew = recorded and base.versions.count != self._counted
+        marked = anew and self._marked
+        if marked and grad_mode().enabled:
+            self.check_current()
+        if anew and not marked and base._storage is storage:
+            self._take_anew(base)
+        else:
+            self._show(self._with_gradient(self._values()))
+        if not marked:  # which is looked into whenever it is asked for
+            self._seen = storage.version
+
+    @property
+    def _marked(self) -> bool:
+        """Whether it is a view that cannot be taken anew: made while nothing was recorded, by a custom Function, or
+        with others at once."""
+        kinds = [step.operation for step in self._steps]
+        return self._unrecorded or any(each.several or each is function_view for each in kinds)
+
+    def check_current(self) -> None:
+        """RuntimeError, in torch's words, for a view that cannot be taken anew of a base that was written since."""
+        base, node = self._base_tensor, self._node
+        if base is None or base.versions.count == self._counted or not self._marked:
+            return
+        if base.requires_grad or (node.requires_grad and not node.is_leaf):
+            self._refuse("its base or another view of its base has been modified inplace")
+
+    def _refuse(self, happened: str) -> None:
+        """Raises torch's error for a view of a kind of its own to which this `happened`."""
+        name = self._node.gradient_name.partition("Backward")[0]
+        number = self._node.output_number
+        if self._unrecorded:
+            view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
+            raise RuntimeError(UNRECORDED.format(view, happened))
+        made = next((step for step in self._steps if step.operation is function_view), None)
+        if made is None:
+            number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
+        why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
+        view = f"Output {number} of {name} is a view and {happened}."
+        if self._node.is_leaf:  # as torch, whose words are about another case
+            view = f"A view was created in no_grad mode and {happened} with grad mode enabled."
+        raise RuntimeError(f"{view} {why}")
+
+    def _take_anew(self, base: Stored) -> None:
+        """Takes the view of its base again, which a counted write has changed, or another view of it."""
+        old = self._node
+        with recording(True):
+            node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
+            if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
+                node = Step(alias, ()).read(reaching_nobody(node))
+        node.retaken = len(self._steps)
+        if made_by(old).retains:
+            node.retains, made_by(old).retains = True, False
+        self._counted = base.versions.count
+        self._show(node)
+
+    def _values(self) -> Node:
+        """The contents as they are now, without a gradient."""
+        if self._follows_base:
+            node, steps = self._base_tensor.node, self._steps
+        else:
+            node, steps = self.storage.contents, self.path
+        if not steps:
+            return detached(node)
+        with recording(False):
+            return read(node, steps)
+
+    def _with_gradient(self, values: Node) -> Node:
+        """Contents that were written without a record, with the gradient that this tensor has."""
+        if not self._node.requires_grad or self._lost:
+            return self._as_its_base(values)
+        if self._node.is_leaf:
+            return self._as_leaf(values)
+        before = made_by(self._node)
+        if before.value is None and before.original is not None:  # a freed step, of which nothing but its place is left
+            evaluate((zeros := known(0, before.aval),))
+            before.value = zeros.value
+        with recording(True):
+            return record(rebind, (before, values))
+
+    @property
+    def _lost(self) -> bool:
+        """Whether it is a view whose gradient reaches nobody: it requires one while its base does."""
+        return self._node.leaf is not None and self._node.leaf.lost
+
+    def _as_its_base(self, values: Node) -> Node:
+        """Contents of a view that no gradient is recorded of, which says that it requires one where its base does."""
+        base = self._base_tensor
+        if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
+            return values
+        return reaching_nobody(values)
+
+    def _as_leaf(self, contents: Node) -> Node:
+        """The leaf that this tensor is, with these contents."""
+        leaf_ = self._leaf
+        if leaf_ is None:
+            before = self._node
+            leaf_ = self._leaf = leaf_of(before) if before.requires_grad and before.is_leaf else Leaf()
+        node = variable_of(contents)
+        node.leaf = leaf_
+        if leaf_.hooks or leaf_.step_hooks:
+            node.special = True
+        return node
+
+    def _take_grad(self, value: Any) -> None:
+        """Has `value`, a tensor or None, for `grad`."""
+        if staging().journal is not None:
+            staging().journal.takes(self)
+        self._grad = value
+        changed()
+        if observers.listening:
+            tell(Cleared(self, None if value is None else value.node))
+
+    @property
+    def storage(self) -> Storage:
+        if self._storage is None:
+            self._storage = Storage(self._node)
+            changed()
+        return self._storage
+
+    @property
+    def path(self) -> Steps:
+        """The view steps from the whole storage to this tensor."""
+        return self._steps if self._path is None else self._path
+
+    @property
+    def _follows_base(self) -> bool:
+        """Whether it is a view that shows part of what its base shows: until one of them is given another shape or
+        other `data`."""
+        base = self._base_tensor
+        if base is None or base._storage is not self._storage:
+            return False
+        return self._path == (None if base._path is None else base._path + self._steps)
+
+    def write(self, new: Node) -> None:
+        """Replaces the contents by `new`, a node of the same shape and dtype, for this tensor and all its aliases."""
+        for batch in transforming().batches:
+            _check_batched(batch, self, new)
+        base = self._base_tensor
+        if base is not None and base._storage is self._storage:
+            if new.requires_grad and self._marked:
+                self._refuse("is being modified inplace")
+            if self._follows_base:
+                whole = put_back(base.node, self._steps, new)
+            else:
+                whole = read(put_back(base.whole(base.node), self.path, new), base.path)
+            base._written(whole, None if base._path is None else self._contents_with(new))
+            if self._node.requires_grad and self._node.is_leaf and not (base._node.requires_grad or self._unrecorded):
+                self._show(self._as_leaf(new))
+                self._seen = self.storage.version
+            return
+        self._written(new, self._contents_with(new) if self.path else None)
+
+    def _contents_with(self, new: Node) -> Node:
+        """The contents of the storage with `new` in the place of this tensor."""
+        with recording(False):
+            return put_back(self.storage.contents, self.path, new)
+
+    def whole(self, new: Node) -> Node:
+        """All of the storage, with `new` in the place of this tensor and no gradient of what is not part of it."""
+        if not self.path:
+            return new
+        contents = detached(self.storage.contents)
+        return put_back(contents, self.path, new, beside=self._has_layout) if new.requires_grad else contents
+
+    def _written(self, new: Node, contents: Node | None) -> None:
+        """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
+        storage = self.storage
+        old = self.node  # which catches up first
+        recorded = new.requires_grad
+        if not recorded:
+            new = self._with_gradient(new)
+        elif made_by(old).retains:
+            new.retains, made_by(old).retains = True, False
+        if new.value is None and new.operation is variable:
+            heavy.add(new)
+        if staging().journal is not None:
+            staging().journal.writes(self)
+        self.versions.written(new.where)
+        storage.contents = new if contents is None else contents
+        storage.version += 1
+        repeated = any(step.operation is expand for step in self.path)
+        if repeated and contents is not None:  # where one element is written, those that share its place are
+            if not recorded:
+                return
+            with recording(True):
+                new = record(rebind, (new, self._values()))
+        self._seen = storage.version
+        self._show(new)
+
+    @property
+    def versions(self) -> Versions:
+        """The count of in-place writes that this tensor shares with its views and with `detach()`."""
+        if self._base_tensor is not None:
+            shared: Versions = self._base_tensor.versions
+            return shared
+        if self._versions is None:
+            self._versions = Versions()
+            self._count_for(self._node)
+        return self._versions
+
+    def check_writable(self) -> None:
+        """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
+        if self._node.inference and not grad_mode().inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
+                "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "
+                "details."
+            )
+        if not grad_mode().enabled:
+            return
+        tensor: Any = self
+        if self._base_tensor is not None and self._marked and tensor.requires_grad:
+            self._refuse("is being modified inplace")
+        for each, what in ((self._base_tensor, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
+            if each is not None and tensor.requires_grad and each.is_leaf:
+                raise RuntimeError(
+                    f"{what} that requires grad is being used in an in-place operation.\n"
+                    "Its gradient would be that of the value before the change. To update a parameter, switch "
+                    "recording off; to compute with a changed value, make a new tensor:\n"
+                    "    with torch.no_grad():\n"
+                    "        x -= 0.1 * x.grad\n"
+                    "    y = x + 1          # instead of x += 1"
+                )
+
+    def check_overlap(self, other: Stored) -> None:
+        """RuntimeError, in torch's words, where a write into this tensor would change part of `other` meanwhile."""
+        if self.storage is not other.storage or not (self.path or other.path):
+            return
+        if not (self._has_layout and other._has_layout):
+            return
+        if overlap(*self._laid_out(), *other._laid_out()):
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                "memory location. Please clone() the tensor before performing the operation."
+            )
+
+    @property
+    def _has_layout(self) -> bool:
+        """Whether its elements have places in torch's memory: not an example of a batch, nor a dual tensor."""
+        return has_layout(self.path)
+
+    def storage_offset(self) -> int:
+        """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
+        return self._layout().ctypes.data - ORIGIN.ctypes.data
+
+    def overlaps_itself(self) -> bool:
+        """Whether several elements share a place in memory, as those of an expanded tensor do."""
+        array = self._layout()
+        return any(size > 1 and step == 0 for size, step in zip(array.shape, array.strides, strict=True))
+
+    def check_apart(self) -> None:
+        """RuntimeError, in torch's words, where several elements share a place in memory."""
+        if self.overlaps_itself():
+            raise RuntimeError(OVERLAPPING)
+
+    def shares_memory(self, other: Stored) -> bool:
+        """Whether writing to one may change the other."""
+        return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
+
+    def _layout(self) -> Array:
+        """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
+        return self._laid_out()[1]
+
+    def _laid_out(self) -> tuple[Array, Array]:
+        """Such arrays for the whole storage and for this tensor, which shows part of that memory."""
+        path = self.path
+        contents = self._node if self._storage is None or not path else self._storage.contents
+        origin = array = contiguous(contents.aval.shape)
+        for step in path:
+            array = step.layout(array)
+        return origin, array
+
+    def move(self, storage: Storage, path: Steps) -> None:
+        """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
+        contents = storage.contents
+        with recording(False):
+            values = read(contents, path) if path else detached(contents)
+        if values.aval.shape != self._node.aval.shape and self._node.requires_grad and not self._node.is_leaf:
+            raise RuntimeError(
+                f"data of shape {list(values.aval.shape)} for a tensor of shape {list(self._node.aval.shape)} whose "
+                "gradient goes on to what it was computed from\nDetach it first: `x = x.detach(); x.data = ...`."
+            )
+        self.versions.leave(self.storage)
+        self.place(storage, path)
+        self._show(self._with_gradient(values))
+
+    def place(self, storage: Storage, path: Steps) -> None:
+        """Says that its contents are at `path` of `storage`: elsewhere it is no view of its base any more."""
+        if staging().journal is not None:
+            staging().journal.moves(self)
+        if storage is not self._storage and self._base_tensor is not None:
+            self._versions, self._base_tensor, self._steps = self.versions, None, ()
+        self._storage, self._path = storage, path if path or self._steps else None
+        self._seen = storage.version
+
+
+UNLESS_SET = {
+    **dict.fromkeys(("_storage", "_base_tensor", "_path", "_versions", "_leaf", "_grad", "_after_accumulation")),
+    **dict.fromkeys(("_seen", "_counted"), 0),
+    "_unrecorded": False,
+    "_steps": (),
+}
+"""What few tensors have, as the others have it: from the class or, where this is compiled, each at its place."""
+if not COMPILED:
+    for _name, _value in UNLESS_SET.items():
+        setattr(Stored, _name, _value)
+
+
+def holding(node: Node, kind: type[Stored]) -> Any:
+    """A tensor of class `kind` through which the user holds `node`."""
+    tensor: Stored = bare(kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
+    tensor._node = node
+    hold(node, tensor)
+    return tensor
+
+
+def holding_value(value: Any, aval: Aval, where: Where, kind: type[Stored]) -> Any:
+    """A tensor of class `kind` of its own, which has a value already."""
+    return holding(leaf(value, aval, False, where), kind)
+
+
+def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
+    """A view of `source` by `steps`, of class `kind`: it shares the storage, in both directions.
+
+    ValueError where torch cannot make it without a copy.
+    """
+    if source.path and _where_strides_allow(steps):  # without a path it is contiguous
+        layout = source._layout()
+        if not layout.flags.c_contiguous:
+            for each in steps:
+                layout = each.layout(layout)
+    return view_by(read(shown(source), steps), source, steps, kind)
+
+
+def _where_strides_allow(steps: Steps) -> bool:
+    """Whether there are layouts of a tensor of which torch cannot take such a view."""
+    return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
+
+
+def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
+    """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
+    unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
+    if unrecorded:  # of examples and duals, and inside a transform, what is recorded is the transform's affair
+        unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
+    base: Stored = source if source._base_tensor is None else source._base_tensor
+    taken: Stored = holding(node, kind)
+    taken._base_tensor = base
+    if unrecorded and not node.requires_grad:
+        taken._node = node = taken._as_its_base(node)
+        hold(node, taken)
+    taken._steps = source._steps + steps
+    if source._path is not None:
+        taken._path = source._path + steps
+    if unrecorded:
+        taken._unrecorded = True
+    if base._versions is not None:
+        taken._counted = base._versions.count
+    taken._storage = source.storage if source._storage is None else source._storage
+    taken._seen = taken._storage.version
+    return taken
+
+
+def reaching_nobody(node: Node) -> Node:
+    """A leaf with the value of `node` that requires a gradient, which nobody accumulates."""
+    made = variable_of(node)
+    made.leaf = Leaf(lost=True)
+    return made
+
+
+def made_by(node: Node) -> Node:
+    """The node that the gradient of what shows `node` arrives at: without what was written past the graph since."""
+    while node.operation is rebind and isinstance(node.inputs[0], Node):
+        node = meant(node.inputs[0])
+    return node
+
+
+def shown(tensor: Stored) -> Node:
+    """`tensor.node`, faster."""
+    storage = tensor._storage
+    if storage is not None and storage.version != tensor._seen:
+        tensor._reread(storage)
+    return tensor._node
+
+
+def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
+    if batch.holds(new) and not batch.holds(tensor.node):
+        raise RuntimeError(
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
+            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
+            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
+            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
+            "`y = y + x` instead of `y += x`."
+        )

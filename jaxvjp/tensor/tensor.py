@@ -1,0 +1,494 @@
+"""The torch-facing façade: `Tensor`.
+
+In this room one can hold a recorded value as torch's tensor: ask it what torch knows of a tensor, read it (which
+computes it), take views and aliases of it, hook it. What it holds is in `storage`; ops are applied in `apply`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
+from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
+from jaxvjp.core.record.record import detached, leaf, record
+from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.identity import NO_VALUE
+from jaxvjp.ops.view import alias, permute, reshaped_copy
+from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
+from jaxvjp.tensor import printing, storage
+from jaxvjp.tensor.storage import Stored, holding, made_by
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import device, of
+from jaxvjp.types.dtypes import CTYPES, dtype
+from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.size import Size
+
+Array = np.ndarray[Any, Any]
+NUMBERS = (int, float, complex)  # and bool, which is an int
+NO_STORAGE = "Cannot access data pointer of Tensor that doesn't have storage"
+CONTROL_FLOW = (
+    "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support that "
+    "yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+)
+
+
+class Tensor(Stored):
+    """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
+
+    Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
+    it; `backward` runs `jax.vjp` of the program that the graph is.
+    """
+
+    __module__ = "jaxvjp"
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    _grad: Tensor | None
+
+    backward: Callable[..., None]  # hung on by `autograd.backward`
+    explain: Callable[..., Any]  # hung on by `explain`
+    grad_fn: Any  # hung on by `autograd.graph`
+    output_nr: Any
+    to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
+    cpu: Callable[..., Tensor]
+    cuda: Callable[..., Tensor]
+    is_contiguous: Callable[..., bool]  # hung on, as this one, by `memory`
+    contiguous: Callable[..., Tensor]
+
+    def __getattr__(self, name: str) -> Any:
+        # Most methods are hung on by `functions`; what is not found there is missing.
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __init__(self) -> None:
+        raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
+
+    # What torch says about a tensor.
+
+    @property
+    def shape(self) -> Size:
+        return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension."""
+        return self.shape if dim is None else self.shape[dim]
+
+    @property
+    def ndim(self) -> int:
+        return len(self._node.aval.shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self.shape.numel()
+
+    @property
+    def dtype(self) -> dtype:
+        own: dtype = self._node.aval.dtype
+        return own
+
+    @property
+    def device(self) -> device:
+        """Where it is. `x.to(...)`, `x.cpu()` and `x.cuda()` move it."""
+        return of(self._node.device)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """The number of its device; -1 on the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    def stride(self, dim: int | None = None) -> Any:
+        """How many elements apart neighbours are, per dimension or along `dim`."""
+        return self._layout().strides if dim is None else self._layout().strides[dim]
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements, in order, in another shape: a view where torch has one, else a copy."""
+        sizes = size_argument(shape[0] if len(shape) == 1 else shape)
+        try:
+            return view(self, Step(VIEW, (sizes,)))
+        except ValueError:
+            return wrap(record(reshaped_copy, (self.node,), (sizes,)))
+
+    @property
+    def _base(self) -> Tensor | None:
+        base: Tensor | None = self._base_tensor
+        return base
+
+    def _is_view(self) -> bool:
+        return self._base_tensor is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self._node.inference
+
+    @property
+    def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return self.versions.count
+
+    @property
+    def T(self) -> Tensor:  # noqa: N802 - torch's name
+        return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
+
+    @property
+    def _looked_at(self) -> Node:
+        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
+        if self._storage is None or self._seen == self._storage.version:
+            return self._node
+        with recording(False):
+            return self.node
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the user made it, or nothing that requires a gradient went into it."""
+        self.check_current()
+        return self.node.is_leaf
+
+    @property
+    def requires_grad(self) -> bool:
+        node = self._looked_at
+        if self._base_tensor is not None and (not node.requires_grad or self._lost):
+            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
+        return node.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        if not self._looked_at.is_leaf:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables."
+                + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                "var_no_grad = var.detach()." * (not value)
+            )
+        if value and not self.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
+            )
+        if bool(value) != self.requires_grad:
+            if self._base_tensor is not None:
+                self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
+            self._leaf = self._leaf or (None if value else leaf_of(self._node))  # it is the same one if it comes back
+            self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
+            self._tell_views()
+
+    def _tell_views(self) -> None:
+        """Has views without a gradient of their own say that they require one where this now does, or no more."""
+        if self._storage is not None:
+            self._storage.version += 1
+            self._seen = self._storage.version
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
+        if requires_grad and self._node.inference and not grad_mode().inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
+                "`x.clone().requires_grad_()` makes a normal tensor of it."
+            )
+        if requires_grad and not self.dtype.differentiable:
+            raise RuntimeError(
+                "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
+            )
+        if transforming().depth:
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
+                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
+                "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+                "requires_grad_() outside of a function being transformed instead."
+            )
+        if not requires_grad or self._looked_at.is_leaf:
+            self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
+        if self._grad is None and not (self._looked_at.is_leaf or self.retains_grad):
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        if staging().journal is not None:
+            staging().journal.asks(self)
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
+            if value.shape != self.shape:
+                raise RuntimeError(
+                    f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                    f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+                )
+            if value.dtype is not self.dtype:
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{CTYPES[value.dtype.name]}' to a tensor with "
+                    f"grad_dtype '{self.dtype.legacy}'. The gradient must match the tensor's grad_dtype (defaults to "
+                    "the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None "
+                    "to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and its "
+                    "gradient may break downstream systems that assume they match.\n"
+                    "There is no grad_dtype here; convert it first: `x.grad = g.to(x.dtype)`."
+                )
+            if value.device != self.device:
+                raise RuntimeError(
+                    f"attempting to assign a gradient located on device with index '{value.get_device()}' to a tensor "
+                    f"located on device with index '{self.get_device()}'. Please ensure that the gradient and the "
+                    "tensor are on the same device\nMove it first: `x.grad = g.to(x.device)`."
+                    if value.device.type == self.device.type
+                    else f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with "
+                    f"device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same "
+                    "device\nMove it first: `x.grad = g.to(x.device)`."
+                )
+        self._take_grad(value)
+
+    @property
+    def data(self) -> Tensor:
+        """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
+        return self._alias(counted=False)
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not value.dtype.differentiable:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+        self.move(value.storage, value.path)
+
+    def detach(self) -> Tensor:
+        """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
+        return self._alias(counted=True)
+
+    def _alias(self, counted: bool) -> Tensor:
+        """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
+        node = self._looked_at
+        plain = detached(node)
+        if plain is node and not counted:  # a node knows one count of writes
+            plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
+        made = blank(plain)
+        if plain is not node:
+            hold(plain, made)
+        made._storage = self.storage
+        made._seen = made._storage.version
+        if self._steps or self._path is not None:
+            made._path = tuple([step.plain() for step in self.path])
+        if counted:
+            made._versions = self.versions
+            made._count_for(plain)
+        return made
+
+    def detach_(self) -> Tensor:
+        """Cuts this tensor off from its graph and makes it a leaf; RuntimeError for a view."""
+        if self._base_tensor is not None:
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        retains = self.retains_grad
+        self._show(detached(self.node))
+        self._tell_views()
+        if retains:
+            self._node.retains = True
+        return self
+
+    # Hooks.
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Calls `hook` with this tensor's gradient when a backward has it complete; what it returns replaces it.
+
+        The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
+        Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
+        """
+        node = self.gradient_node
+        if not node.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if node.hooks is None:
+            node.hooks = {}
+        return RemovableHandle(node.hooks, partial(_called, hook_of_level(node, hook)))
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Calls `hook` with this leaf after a backward has added to its `grad`. RuntimeError for a non-leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._after_accumulation is None:
+            self._after_accumulation = {}
+            changed()
+        return RemovableHandle(self._after_accumulation, hook)
+
+    def retain_grad(self) -> None:
+        """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
+        node = made_by(self._looked_at)
+        if not node.is_leaf:
+            self.check_current()
+        if not node.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node.retains = not node.is_leaf
+
+    @property
+    def retains_grad(self) -> bool:
+        return made_by(self._looked_at).retains
+
+    # Reading the value computes it.
+
+    @property
+    def value(self) -> jax.Array:
+        """The value as a `jax.Array`."""
+        node = self._looked_at
+        if node.value is None:
+            evaluate((node,))
+        elif staging().journal is not None:
+            staging().journal.refuse("reads the value of a tensor")
+        value: jax.Array = array_of(node)
+        return value
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        _unreadable(self._looked_at, NO_STORAGE)
+        return np.asarray(self.value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def item(self) -> Any:
+        """The one element, as a Python number."""
+        if self.numel() != 1:
+            raise RuntimeError(
+                f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
+                f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."
+            )
+        return np.asarray(self.value).item()
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        _unreadable(self._looked_at, NO_STORAGE)
+        return np.asarray(self.value).tolist()
+
+    def __bool__(self) -> bool:
+        if self.numel() != 1:
+            many = "more than one value" if self.numel() else "no values"
+            raise RuntimeError(
+                f"Boolean value of Tensor with {many} is ambiguous\n"
+                f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
+            )
+        _unreadable(self._looked_at, CONTROL_FLOW)
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if self.dtype.differentiable:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __format__(self, spec: str) -> str:
+        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is written in full, in torch too
+            return format(self.item(), spec)
+        return object.__format__(self, spec)
+
+    def __repr__(self) -> str:
+        node = self._looked_at
+        suffixes = []
+        if self._storage is not None and self._seen != self._storage.version:
+            suffixes.append("grad_fn=<Invalid>")
+        elif not node.is_leaf:
+            suffixes.append(f"grad_fn=<{node.gradient_name}>")
+        elif node.requires_grad:
+            suffixes.append("requires_grad=True")
+        tangent = None if transforming().level is None else transforming().level.tangents_of([node])[0]
+        if tangent is not None:
+            suffixes.append(f"tangent={blank(tangent)}")
+        device = None if node.device is None else str(node.device)
+        return printing.tensor(np.asarray(self.value), self.dtype, suffixes, device)
+
+    def __len__(self) -> int:
+        if self.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        length: int = self.shape[0]
+        return length
+
+    def __contains__(self, element: Any) -> bool:
+        return bool((np.asarray(self.value) == np.asarray(element)).any())
+
+
+def _unreadable(node: Node, sentence: str) -> None:
+    """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
+    if any(batch.holds(node) for batch in transforming().batches):
+        raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
+
+
+def _convert_first(own: dtype) -> str:
+    return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
+
+
+def _called(hook: Callable[[Tensor], Any], cotangent: Node) -> Node | None:
+    """What a tensor hook makes of a cotangent: another one, or None for the same."""
+    replaced = hook(wrap(cotangent))
+    return None if replaced is None else checked_replacement(hook, replaced, cotangent)
+
+
+def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:
+    """The node of what a hook returned in the place of `cotangent`; an error in torch's words if it does not fit."""
+    if not isinstance(replaced, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+    if replaced.node.aval is cotangent.aval:
+        return replaced.node
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if replaced.shape != cotangent.aval.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if replaced.dtype is not cotangent.aval.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value")
+    return replaced.node
+
+
+def blank(node: Node) -> Tensor:
+    """A tensor that shows `node` without claiming it: another one may be its holder."""
+    tensor: Tensor = Stored.__new__(Tensor)
+    tensor._node = node
+    return tensor
+
+
+def wrap(node: Node) -> Tensor:
+    """The tensor through which the user holds `node`."""
+    tensor: Tensor = holding(node, Tensor)
+    return tensor
+
+
+def view(source: Tensor, *steps: Step) -> Tensor:
+    """A view of `source` by `steps`: it shares the storage, in both directions.
+
+    ValueError where torch cannot make it without a copy.
+    """
+    viewed: Tensor = storage.view(source, steps, Tensor)
+    return viewed

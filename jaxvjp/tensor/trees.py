@@ -1,0 +1,99 @@
+"""Trees of tensors, such as arguments and results: taken apart into leaves, and put together again.
+
+JAX sorts a dict by its keys, and refuses keys that cannot be sorted; torch goes by the order of insertion, so that
+`zip(names, gradients.values())` pairs what belongs together. So JAX gets to see dicts as nodes that keep their order.
+None is a leaf, as in torch.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jax.tree_util import register_pytree_node_class, tree_flatten, tree_structure, tree_unflatten
+
+from jaxvjp.tensor.tensor import Tensor
+
+DICTS = frozenset([dict, OrderedDict, defaultdict])
+ONE = tree_structure(0)
+"""The structure of what is no tree: of nearly all that a function returns, so that none needs to be looked for."""
+
+
+@register_pytree_node_class
+class InOrder:
+    """A dict as a node of a tree, whose children are the values in their order."""
+
+    __slots__ = ("_dict",)
+
+    def __init__(self, given: Any) -> None:
+        self._dict = given
+
+    def tree_flatten(self) -> tuple[list[Any], Any]:
+        """The values, and what else there is to a dict: its class, what it takes for missing keys, and its keys."""
+        given = self._dict
+        children = [each if type(each) is Tensor else in_order(each) for each in given.values()]
+        return children, (type(given), getattr(given, "default_factory", None), tuple(given))
+
+    @classmethod
+    def tree_unflatten(cls, rest: Any, values: Sequence[Any]) -> Any:
+        """The dict itself."""
+        kind, factory, keys = rest
+        made = kind() if factory is None else kind(factory)
+        made.update(zip(keys, values, strict=True))
+        return made
+
+
+def _stops(value: Any) -> bool:
+    return value is None or type(value) in DICTS
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def in_order(tree: Any) -> Any:
+    """`tree` with its dicts as JAX is to see them."""
+    return _in_order(*tree_flatten(tree, is_leaf=_stops))
+
+
+def _in_order(leaves: list[Any], structure: Any) -> Any:
+    return tree_unflatten(structure, [InOrder(each) if type(each) in DICTS else each for each in leaves])
+
+
+def flattened(tree: Any) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its structure."""
+    if type(tree) is Tensor:
+        return [tree], ONE
+    leaves, structure = tree_flatten(tree, is_leaf=_stops)
+    for each in leaves:
+        if type(each) in DICTS:
+            leaves, structure = tree_flatten(_in_order(leaves, structure), is_leaf=_is_none)
+            break
+    return leaves, structure
+
+
+def unflattened(structure: Any, leaves: Sequence[Any]) -> Any:
+    """The tree of that structure."""
+    return leaves[0] if structure is ONE else tree_unflatten(structure, leaves)
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """`tree` with what `function` makes of each leaf."""
+    leaves, structure = flattened(tree)
+    return unflattened(structure, [function(each) for each in leaves])
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def told(structure: Any) -> str:
+    """A structure for a message: `{'weight': *, 'bias': *}`."""
+    return repr(unflattened(structure, [_Star()] * structure.num_leaves))
+
+
+def tensors_of(tree: Any) -> list[Tensor]:
+    """The tensors among the leaves."""
+    return [each for each in flattened(tree)[0] if isinstance(each, Tensor)]

@@ -1,0 +1,156 @@
+"""View steps: the ways from a storage to the elements of a tensor, as ops on nodes and as layouts of memory."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.record import Signature, avals_of, leaf, record, record_as, signature_of
+from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.ops.op import Aval, Op
+from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at
+from jaxvjp.types.dtypes import int64
+
+Array = np.ndarray[Any, Any]
+
+ORIGIN = np.zeros(1, np.uint8)
+"""Where every layout begins."""
+
+
+class Step:
+    """One view op on the way from a base to a view: `x[3]` is the step `select` at 3.
+
+    Attributes:
+        operation, static, operands: the op, and what it takes besides what is viewed.
+        signatures: for the abstract values of what was viewed so far, by this step or one made `anew`, what that gives.
+    """
+
+    def __init__(self, operation: Op, static: tuple[Any, ...], operands: tuple[Number, ...] = ()) -> None:
+        self.operation = operation
+        self.static = static
+        self.operands = operands
+        self.signatures: dict[Aval, Signature] = {}
+
+    def read(self, node: Node) -> Node:
+        inputs: tuple[Node | Number, ...] = (node,)
+        if self.operands:
+            inputs += self.operands
+        signature = self.signatures.get(node.aval)
+        if signature is None:
+            signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
+        return record_as(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
+
+    def anew(self) -> Step:
+        """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
+        if not self.operands:
+            return self
+        step: Step = Step.__new__(Step)
+        step.operation = self.operation
+        step.static = self.static
+        step.operands = tuple([each.again() for each in self.operands])
+        step.signatures = self.signatures
+        return step
+
+    def write(self, base: Node, new: Node) -> Node:
+        return self.put(base, new, put)
+
+    def put(self, base: Node, new: Node, operation: Op) -> Node:
+        """`write` by `put`, or by a row like it."""
+        return record(operation, (base, new, *self.operands), (self.operation, self.static))
+
+    def layout(self, array: Array) -> Array:
+        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
+        assert self.operation.layout is not None
+        indices = [each.value for each in self.operands]
+        viewed: Array = self.operation.layout(
+            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
+        )
+        return viewed
+
+    def plain(self) -> Step:
+        """The step that a detached view takes."""
+        return self
+
+
+Steps = tuple[Step, ...]
+
+
+def read(node: Node, steps: Steps) -> Node:
+    """What `steps` read of `node`."""
+    for step in steps:
+        node = step.read(node)
+    return node
+
+
+def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
+    """`whole` with `new` in the place of what `steps` lead to; `beside` it, to read the rest."""
+    if any(step.operation is expand for step in steps) and has_layout(steps):
+        return _put_into_part(whole, steps, new)
+    nodes = [whole]
+    for step in steps[:-1]:
+        nodes.append(step.read(nodes[-1]))
+    for step, outer in zip(reversed(steps), reversed(nodes), strict=True):
+        new = step.put(outer, new, placed) if beside else step.write(outer, new)
+    return new
+
+
+def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
+    """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
+    several, as torch has it: not for `fill_` and `zero_`."""
+    origin = layout = contiguous(whole.aval.shape)
+    for step in steps:
+        layout = step.layout(layout)
+    begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
+    places = np.arange(math.prod(whole.aval.shape))[begins:]
+    bytes_apart = [each * places.itemsize for each in layout.strides]
+    shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
+    positions, elements = np.unique(shown, return_index=True)
+    if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
+        raise RuntimeError(OVERLAPPING)
+    where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
+    return record(put_at, (whole, new, *where))
+
+
+def has_layout(steps: Steps) -> bool:
+    """Whether what they lead to has places in torch's memory: it is no example of a batch, nor a dual tensor."""
+    return all(step.operation.layout is not None for step in steps)
+
+
+def contiguous(shape: tuple[int, ...]) -> Array:
+    """A NumPy array of one byte per element, of that shape, whose elements lie in their order."""
+    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
+    return np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
+
+
+def overlap(origin: Array, target: Array, start: Array, source: Array) -> bool:
+    """Whether layouts of the same memory share some of their elements, but are not the same. `origin` and `start` are
+    the whole of it, as each of them is laid out."""
+    first, second = (
+        each.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+        for base, each in ((origin, target), (start, source))
+    )
+    if not (_dense(target) and _dense(source)):
+        return False  # as torch, which finds it too hard to tell
+    apart = first + target.size <= second or second + source.size <= first
+    return not apart and (first, _extent(target)) != (second, _extent(source))
+
+
+def _extent(array: Array) -> list[tuple[int, int]]:
+    """Size and stride of each dimension that has more than one element."""
+    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
+
+
+def _dense(array: Array) -> bool:
+    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
+    expected = 1
+    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
+        if size != 1:
+            if stride != expected:
+                return False
+            expected *= size
+    return True

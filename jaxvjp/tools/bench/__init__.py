@@ -1,0 +1,193 @@
+"""How long a warm step takes: torch eager, hand-written `jax.jit`, jaxvjp and `jaxvjp.jit`, as ratios. Run by hand.
+
+`python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
+between them, and the medians are compared; seconds alone would tell about the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.util
+import itertools
+import json
+import math
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+
+import jaxvjp
+from jaxvjp.core.record.modes import COMPILED
+from jaxvjp.core.run.compilation import counters
+from jaxvjp.core.run.history import history
+from jaxvjp.explain import terminal
+from jaxvjp.tools.bench.workloads import Step, Workload, workloads
+
+ROUNDS = 15
+ROUND_SECONDS = 0.02
+
+TORCH, BY_HAND, OURS, STAGED = "torch", "by hand", "jaxvjp", "jit"
+AS_A_WHOLE = (BY_HAND, STAGED)
+
+
+def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
+    """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
+
+    Steps take turns in rounds, once they have been called `warm` times; a `fresh` step, which is another program at
+    each call, is timed call by call. Where it is compiled as a whole there is then nothing to warm up.
+    """
+    history.programs.clear()
+    first: dict[str, float] = {}
+    repeats = dict.fromkeys(steps, 1)
+    for name, step in steps.items():
+        start = time.perf_counter()
+        _finish(step())
+        first[name] = time.perf_counter() - start
+        for _ in range(0 if fresh and name in AS_A_WHOLE else warm):
+            _finish(step())
+        if name == OURS:
+            programs = [each for _, each in history.programs]
+        if not fresh:
+            start, calls = time.perf_counter(), 0
+            while calls < warm and time.perf_counter() < start + ROUND_SECONDS:
+                _finish(step())
+                calls += 1
+            repeats[name] = max(1, int(ROUND_SECONDS * calls / (time.perf_counter() - start)))
+    seconds: dict[str, list[float]] = {name: [] for name in steps}
+    compiles = dispatches = 0
+    for _ in range(ROUNDS):
+        for name, step in steps.items():
+            if not fresh:  # what the one before has left behind, spinning threads and freed memory, is not its own
+                _finish(step())
+            before = counters.compiles, counters.dispatches
+            start = time.perf_counter()
+            for _ in range(repeats[name]):
+                result = step()
+            _finish(result)
+            seconds[name].append((time.perf_counter() - start) / repeats[name])
+            if name == OURS:
+                compiles += counters.compiles - before[0]
+                dispatches += counters.dispatches - before[1]
+    calls = ROUNDS * repeats[OURS]
+    return {
+        "first": first,
+        "seconds": {name: statistics.median(each) for name, each in seconds.items()},
+        "way": str(max(programs, key=lambda each: each.program.weight).choice) if programs else "",
+        "compiles": compiles / calls,
+        "dispatches": dispatches / calls,
+    }
+
+
+def contenders(workload: Workload, torch: Any) -> dict[str, Step]:
+    """A step for each contender, which takes no arguments."""
+    steps = {
+        BY_HAND: workload.by_hand(*workload.data),
+        OURS: _computing(workload.imperative(jaxvjp, *workload.data)),
+        STAGED: jaxvjp.jit(workload.imperative(jaxvjp, *workload.data)),
+    }
+    if torch is not None:
+        steps = {TORCH: workload.imperative(torch, *workload.data), **steps}
+    if workload.given is not None:
+        for name, step in steps.items():
+            given = workload.given()
+            # Of lengths never seen, the warm contenders have seen so many others.
+            skipped = itertools.islice(given, workload.warm if workload.fresh and name in AS_A_WHOLE else 0, None)
+            steps[name] = partial(_with_next, step, skipped)
+    return {name: partial(_reading, step) if workload.reads else step for name, step in steps.items()}
+
+
+def _with_next(step: Step, given: Iterator[Any]) -> Any:
+    return step(next(given))
+
+
+def _reading(step: Step) -> Any:
+    loss, *others = step()
+    loss.item()
+    return others
+
+
+def _computing(step: Step) -> Step:
+    """A step that is recorded, with its results computed even where nobody reads them, as it is with the others."""
+
+    def computed(*given: Any) -> Any:
+        result = step(*given)
+        for each in result if type(result) is tuple else (result,):
+            _ = each.value
+        return result
+
+    return computed
+
+
+def _finish(result: Any) -> None:
+    """Waits for a step's result, whichever of them it came from."""
+    for each in jax.tree.leaves(result):
+        array = each.value if isinstance(each, jaxvjp.Tensor) else each
+        if isinstance(array, jax.Array):
+            array.block_until_ready()
+
+
+def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
+    """The figures of each workload, with its name."""
+    results = []
+    for workload in terminal.progress(chosen, "measuring"):
+        steps = contenders(workload, torch)
+        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+    return results
+
+
+def _row(result: dict[str, Any]) -> list[str]:
+    seconds, first = result["seconds"], result["first"]
+    ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
+    return [
+        result["workload"],
+        *[f"{seconds[name] * 1e6:.1f}" if name in seconds else "-" for name in (TORCH, BY_HAND, OURS, STAGED)],
+        *ratios,
+        f"{seconds[STAGED] / seconds[BY_HAND]:.2f}",
+        result["way"],
+        f"{result['compiles']:g}",
+        f"{result['dispatches']:g}",
+        *[f"{first[name]:.2f}" for name in (BY_HAND, OURS)],
+    ]
+
+
+COLUMNS = ["workload", "torch µs", "by hand µs", "jaxvjp µs", "jit µs", "/ torch", "/ by hand", "jit / by hand", "way"]
+COUNTS = ["compiles", "dispatches"]
+FIRST = ["first by hand s", "first jaxvjp s"]
+
+
+OTHERS = {"--ops": "jaxvjp.tools.bench.operations", "--first-use": "jaxvjp.tools.bench.first_use"}
+"""What is measured apart from the workloads."""
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads.
+
+    `--ops` alone compares what recording an operation costs, `--first-use` what a new process's first gradient does.
+    """
+    if len(arguments) == 1 and arguments[0] in OTHERS:
+        return int(importlib.import_module(OTHERS[arguments[0]]).main())
+    parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
+    parser.add_argument("--json", action="store_true", help="print all figures as JSON")
+    parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
+    options = parser.parse_args(arguments)
+    chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
+    torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
+    device = jax.devices()[0]
+    results = run(chosen, torch)
+    if options.json:
+        about = {"device": device.device_kind, "platform": device.platform, "compiled": COMPILED}
+        print(json.dumps({**about, "results": results}))
+        return 0
+    if torch is None:
+        print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
+    form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
+    print(f"on {device.platform} ({device.device_kind}), jaxvjp {form}")
+    terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
+    if torch is not None and results:
+        logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
+        print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")
+    return 0

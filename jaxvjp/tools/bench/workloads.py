@@ -1,0 +1,479 @@
+"""What the benchmark times: each workload as an imperative step and as a functional one, on the same NumPy data.
+
+In this room one can add a workload: a function that makes an imperative step for a module that plays torch, and one
+that makes the step that a JAX user would write by hand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Step = Callable[..., Any]
+
+
+class Workload(NamedTuple):
+    """One thing to time.
+
+    Attributes:
+        name: what the table calls it.
+        data: NumPy's arrays, the same for all contenders.
+        imperative: `(torch, *data)` to a step, for a module that plays torch.
+        by_hand: `(*data)` to a step.
+        given: what each call of a step is given, one after the other; nothing, if there is none.
+        reads: whether the first of a step's results, its loss, is read as a number.
+        warm: calls before a step counts as warm.
+        fresh: whether every call is another program, so that a step is not to be repeated before it is timed.
+    """
+
+    name: str
+    data: tuple[Any, ...]
+    imperative: Callable[..., Step]
+    by_hand: Callable[..., Step]
+    given: Callable[[], Iterator[Any]] | None = None
+    reads: bool = False
+    warm: int = 30
+    fresh: bool = False
+
+
+def jitted(function: Callable[..., Any]) -> Callable[..., Step]:
+    """The usual step by hand: a pure function of the data, jitted."""
+
+    def make(*data: Any) -> Step:
+        compiled = jax.jit(function)
+        arrays = [jax.device_put(each) for each in data]
+        return lambda: compiled(*arrays)
+
+    return make
+
+
+def _leaves(torch: Any, arrays: Any) -> Any:
+    return [torch.tensor(each, requires_grad=True) for each in arrays]
+
+
+def _normal(*shape: int, scale: float = 1.0, seed: int = 0) -> Array:
+    return scale * np.random.default_rng(seed).standard_normal(shape, np.float32)
+
+
+# The documents' examples.
+
+
+def doubling(torch: Any, x_data: Array, v_data: Array) -> Step:
+    (x,), v = _leaves(torch, [x_data]), torch.tensor(v_data)
+
+    def step() -> Any:
+        x.grad = None
+        y = x
+        for _ in range(10):
+            y = y * 2
+        y.backward(v)
+        return x.grad
+
+    return step
+
+
+def doubling_by_hand(x: Any, v: Any) -> Any:
+    def f(x: Any) -> Any:
+        for _ in range(10):
+            x = x * 2
+        return x
+
+    y, pullback = jax.vjp(f, x)
+    return y, pullback(v)
+
+
+def weighted(torch: Any, *data: Array) -> Step:
+    (a, b, c), v = _leaves(torch, data[:3]), torch.tensor(data[3])
+
+    def step() -> Any:
+        a.grad = b.grad = c.grad = None
+        y = 3 * a + 2 * b * b + torch.log(c)
+        y.backward(v)
+        return c.grad
+
+    return step
+
+
+def weighted_by_hand(a: Any, b: Any, c: Any, v: Any) -> Any:
+    y, pullback = jax.vjp(lambda a, b, c: 3 * a + 2 * b * b + jnp.log(c), a, b, c)
+    return y, pullback(v)
+
+
+# Chains of elementwise operations: of a scalar loss, the value and the gradient.
+
+
+def loss_of(function: Callable[[Any, Any], Any], kept: bool = False) -> Callable[..., Step]:
+    """An imperative step that differentiates the sum of `function(namespace, x)`; if `kept`, it gives that, too."""
+
+    def make(torch: Any, x_data: Array) -> Step:
+        (x,) = _leaves(torch, [x_data])
+
+        def step() -> Any:
+            x.grad = None
+            loss = function(torch, x).sum()
+            loss.backward()
+            return (loss, x.grad) if kept else x.grad
+
+        return step
+
+    return make
+
+
+def loss_of_by_hand(function: Callable[[Any, Any], Any]) -> Callable[..., Step]:
+    return jitted(jax.value_and_grad(lambda x: function(jnp, x).sum()))
+
+
+def tiny(namespace: Any, x: Any) -> Any:
+    """60 operations on few numbers, and the sum."""
+    for _ in range(15):
+        x = namespace.sin(x) * 0.5 + x * 0.25
+    return x
+
+
+def chain(depth: int) -> Callable[[Any, Any], Any]:
+    def function(namespace: Any, z: Any) -> Any:
+        for _ in range(depth):
+            z = namespace.sin(z) * 1.1 + namespace.exp(-z)
+        return z
+
+    return function
+
+
+def wide(namespace: Any, x: Any) -> Any:
+    return namespace.tanh(x * x + 1.5) * namespace.exp(-x) / (x * x + 2.0)
+
+
+# Networks.
+
+
+def network(torch: Any, x_data: Array, y_data: Array, *weights: Array) -> Step:
+    x, y = torch.tensor(x_data), torch.tensor(y_data)
+    w1, w2 = _leaves(torch, weights)
+
+    def step() -> Any:
+        loss = ((torch.tanh(x @ w1) @ w2 - y) ** 2).mean()
+        loss.backward()
+        with torch.no_grad():
+            for w in (w1, w2):
+                w -= 0.01 * w.grad
+                w.grad = None
+        return loss
+
+    return step
+
+
+def network_by_hand(x: Any, y: Any, w1: Any, w2: Any) -> Any:
+    def f(w1: Any, w2: Any) -> Any:
+        return ((jnp.tanh(x @ w1) @ w2 - y) ** 2).mean()
+
+    loss, (g1, g2) = jax.value_and_grad(f, (0, 1))(w1, w2)
+    return loss, w1 - 0.01 * g1, w2 - 0.01 * g2
+
+
+def recurrent(torch: Any, x_data: Array, *weights: Array) -> Step:
+    x = torch.tensor(x_data)
+    w, u, b = _leaves(torch, weights)
+
+    def step() -> Any:
+        w.grad = u.grad = b.grad = None
+        h = torch.zeros(x.shape[1], w.shape[1])
+        for t in range(x.shape[0]):
+            h = torch.tanh(x[t] @ w + h @ u + b)
+        (h * h).mean().backward()
+        return u.grad
+
+    return step
+
+
+def recurrent_by_hand(x: Any, w: Any, u: Any, b: Any) -> Any:
+    def f(w: Any, u: Any, b: Any) -> Any:
+        h = jnp.zeros((x.shape[1], w.shape[1]), x.dtype)
+        for t in range(x.shape[0]):
+            h = jnp.tanh(x[t] @ w + h @ u + b)
+        return (h * h).mean()
+
+    return jax.value_and_grad(f, (0, 1, 2))(w, u, b)
+
+
+def layer_norms(torch: Any, x_data: Array, gain_data: Array, shift_data: Array) -> Step:
+    layer_norm, gelu = torch.nn.functional.layer_norm, torch.nn.functional.gelu
+    x = torch.tensor(x_data)
+    gains, shifts = _leaves(torch, gain_data), _leaves(torch, shift_data)
+
+    def step() -> Any:
+        h = x
+        for gain, shift in zip(gains, shifts, strict=True):
+            gain.grad = shift.grad = None
+            h = gelu(layer_norm(h, (h.shape[-1],), gain, shift))
+        h.mean().backward()
+        return gains[0].grad
+
+    return step
+
+
+def layer_norms_by_hand(x: Any, gains: Any, shifts: Any) -> Any:
+    def f(gains: Any, shifts: Any) -> Any:
+        h = x
+        for gain, shift in zip(gains, shifts, strict=True):
+            centred = h - h.mean(-1, keepdims=True)
+            variance = (centred * centred).mean(-1, keepdims=True)
+            h = jax.nn.gelu(centred * jax.lax.rsqrt(variance + 1e-5) * gain + shift, approximate=False)
+        return h.mean()
+
+    return jax.value_and_grad(f, (0, 1))(list(gains), list(shifts))
+
+
+def attention(torch: Any, *data: Array) -> Step:
+    q, k, v = _leaves(torch, data)
+
+    def step() -> Any:
+        q.grad = k.grad = v.grad = None
+        weights = torch.softmax(q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5, -1)
+        (weights @ v).mean().backward()
+        return q.grad
+
+    return step
+
+
+def attention_by_hand(q: Any, k: Any, v: Any) -> Any:
+    def f(q: Any, k: Any, v: Any) -> Any:
+        weights = jax.nn.softmax(q @ jnp.swapaxes(k, -2, -1) * q.shape[-1] ** -0.5, -1)
+        return (weights @ v).mean()
+
+    return jax.value_and_grad(f, (0, 1, 2))(q, k, v)
+
+
+# More than one gradient.
+
+
+def hessian_vector(torch: Any, x_data: Array, v_data: Array) -> Step:
+    (x,), v = _leaves(torch, [x_data]), torch.tensor(v_data)
+
+    def step() -> Any:
+        (gradient,) = torch.autograd.grad((torch.sin(x) * x**3).sum(), x, create_graph=True)
+        return torch.autograd.grad(gradient, x, v)[0]
+
+    return step
+
+
+def hessian_vector_by_hand(x: Any, v: Any) -> Any:
+    gradient = jax.grad(lambda x: (jnp.sin(x) * x**3).sum())
+    return jax.vjp(gradient, x)[1](v)
+
+
+def jacobian(torch: Any, x_data: Array, w_data: Array) -> Step:
+    x, w = torch.tensor(x_data), torch.tensor(w_data)
+    return lambda: torch.autograd.functional.jacobian(lambda x: torch.tanh(w @ x), x)
+
+
+def per_sample(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
+    x, y, w = torch.tensor(x_data), torch.tensor(y_data), torch.tensor(w_data)
+
+    def loss(w: Any, x: Any, y: Any) -> Any:
+        return ((torch.tanh(x @ w) - y) ** 2).sum()
+
+    gradients = torch.func.vmap(torch.func.grad(loss), (None, 0, 0))
+    return lambda: gradients(w, x, y)
+
+
+def per_sample_by_hand(x: Any, y: Any, w: Any) -> Any:
+    return jax.vmap(jax.grad(lambda w, x, y: ((jnp.tanh(x @ w) - y) ** 2).sum()), (None, 0, 0))(w, x, y)
+
+
+def pullback_of_rows(torch: Any, x_data: Array, y_data: Array, w_data: Array, v_data: Array) -> Step:
+    x, y, (w,), v = torch.tensor(x_data), torch.tensor(y_data), _leaves(torch, [w_data]), torch.tensor(v_data)
+
+    def step() -> Any:
+        losses = ((torch.tanh(x @ w) - y) ** 2).sum(1)
+        return torch.autograd.grad(losses, w, v, is_grads_batched=True)[0]
+
+    return step
+
+
+def pullback_of_rows_by_hand(x: Any, y: Any, w: Any, v: Any) -> Any:
+    _, pullback = jax.vjp(lambda w: ((jnp.tanh(x @ w) - y) ** 2).sum(1), w)
+    return jax.vmap(pullback)(v)[0]
+
+
+# Loops.
+
+
+def varying(torch: Any, x_data: Array) -> Step:
+    (x,) = _leaves(torch, [x_data])
+
+    def step(depth: int) -> Any:
+        x.grad = None
+        z = x
+        for _ in range(depth):
+            z = torch.sin(z) * 1.1 + z
+        z.sum().backward()
+        return x.grad
+
+    return step
+
+
+def varying_by_hand(x: Any) -> Step:
+    @partial(jax.jit, static_argnums=1)
+    def step(x: Any, depth: int) -> Any:
+        def f(z: Any) -> Any:
+            for _ in range(depth):
+                z = jnp.sin(z) * 1.1 + z
+            return z.sum()
+
+        return jax.value_and_grad(f)(x)
+
+    array = jax.device_put(x)
+    return lambda depth: step(array, depth)
+
+
+def hooked(torch: Any, x_data: Array, y_data: Array, w_data: Array) -> Step:
+    x, y, (w,) = torch.tensor(x_data), torch.tensor(y_data), _leaves(torch, [w_data])
+    w.register_hook(lambda gradient: gradient * 0.5)
+
+    def loop() -> Any:
+        for _ in range(1000):
+            ((torch.tanh(x @ w) - y) ** 2).mean().backward()
+            with torch.no_grad():
+                w.sub_(0.1 * w.grad)
+                w.grad = None
+        return w
+
+    return loop
+
+
+def hooked_by_hand(x: Any, y: Any, w: Any) -> Step:
+    @jax.jit
+    def step(x: Any, y: Any, w: Any) -> Any:
+        return w - 0.1 * 0.5 * jax.grad(lambda w: ((jnp.tanh(x @ w) - y) ** 2).mean())(w)
+
+    x, y = jax.device_put(x), jax.device_put(y)
+    first = jax.device_put(w)
+
+    def loop() -> Any:
+        w = first
+        for _ in range(1000):
+            w = step(x, y, w)
+        return w
+
+    return loop
+
+
+def adds(torch: Any, x_data: Array) -> Step:
+    (x,) = _leaves(torch, [x_data])
+
+    def step() -> Any:
+        x.grad = None
+        y = x
+        for _ in range(10_000):
+            y = y + 1.5
+        y.sum().backward()
+        return x.grad
+
+    return step
+
+
+def adds_by_hand(x: Any) -> Any:
+    def f(x: Any) -> Any:
+        return jax.lax.fori_loop(0, 10_000, lambda _, y: y + 1.5, x).sum()
+
+    return jax.value_and_grad(f)(x)
+
+
+def workloads() -> list[Workload]:
+    """All of them, with their data."""
+    v = np.array([0.1, 1.0, 0.0001], np.float32)
+    positive = np.abs(_normal(3)) + 1
+    short, long = _normal(1000), _normal(1_000_000)
+    return [
+        Workload("x * 2 ten times, 3 floats", (_normal(3), v), doubling, jitted(doubling_by_hand)),
+        Workload("3a + 2b² + log c", (_normal(3), _normal(3), positive, v), weighted, jitted(weighted_by_hand)),
+        Workload("61 tiny operations, 8 floats", (_normal(8),), loss_of(tiny), loss_of_by_hand(tiny)),
+        Workload(
+            "chain 50 deep, 1,000 floats",
+            (short,),
+            loss_of(chain(50), kept=True),
+            loss_of_by_hand(chain(50)),
+            reads=True,
+        ),
+        Workload("chain 10 deep, 1,000,000 floats", (long,), loss_of(chain(10)), loss_of_by_hand(chain(10))),
+        Workload("elementwise, 2,000,000 floats", (_normal(2_000_000),), loss_of(wide), loss_of_by_hand(wide)),
+        Workload(
+            "network's training step, 64×32×16",
+            (_normal(64, 32), _normal(64, 16), _normal(32, 64, scale=0.1), _normal(64, 16, scale=0.1)),
+            network,
+            jitted(network_by_hand),
+        ),
+        Workload(
+            "recurrent net, 20 steps",
+            (_normal(20, 16, 32), _normal(32, 64, scale=0.1), _normal(64, 64, scale=0.1), _normal(64, scale=0.1)),
+            recurrent,
+            jitted(recurrent_by_hand),
+        ),
+        Workload(
+            "six layer norms with gelu, 256×256",
+            (_normal(256, 256), 1 + _normal(6, 256, scale=0.1), _normal(6, 256, scale=0.1)),
+            layer_norms,
+            jitted(layer_norms_by_hand),
+        ),
+        Workload(
+            "attention, 4×64×32",
+            tuple(_normal(4, 64, 32, seed=seed) for seed in range(3)),
+            attention,
+            jitted(attention_by_hand),
+        ),
+        Workload(
+            "Hessian-vector product, 100 floats",
+            (_normal(100), _normal(100, seed=1)),
+            hessian_vector,
+            jitted(hessian_vector_by_hand),
+        ),
+        Workload(
+            "Jacobian, 128×128",
+            (_normal(128), _normal(128, 128, scale=0.1)),
+            jacobian,
+            jitted(lambda x, w: jax.jacrev(lambda x: jnp.tanh(w @ x))(x)),
+        ),
+        Workload(
+            "64 per-sample gradients, 32×16",
+            (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1)),
+            per_sample,
+            jitted(per_sample_by_hand),
+        ),
+        Workload(
+            "pullback of 64 rows, 32×16",
+            (_normal(64, 32), _normal(64, 16, seed=1), _normal(32, 16, scale=0.1), _normal(64, 64, seed=2)),
+            pullback_of_rows,
+            jitted(pullback_of_rows_by_hand),
+        ),
+        Workload(
+            "loop of varying length, 1 to 40",
+            (_normal(8),),
+            varying,
+            varying_by_hand,
+            given=lambda: itertools.cycle(range(1, 41)),
+            warm=3 * 40,
+        ),
+        Workload(
+            "loop of a length never seen",
+            (_normal(8),),
+            varying,
+            varying_by_hand,
+            given=lambda: itertools.count(1),
+            warm=100,
+            fresh=True,
+        ),
+        Workload(
+            "1,000 training steps with a hook",
+            (_normal(16, 8), _normal(16, 4, seed=1), _normal(8, 4, scale=0.1)),
+            hooked,
+            hooked_by_hand,
+        ),
+        Workload("10,000 adds in one graph, 8 floats", (_normal(8),), adds, jitted(adds_by_hand)),
+    ]

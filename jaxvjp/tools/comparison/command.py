@@ -1,0 +1,83 @@
+"""`python -m jaxvjp compare script.py ...`: each script under torch and under jaxvjp, and what differs."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison.functions import NO_TORCH
+from jaxvjp.tools.comparison.page import page
+from jaxvjp.tools.comparison.process import Input, run_side
+from jaxvjp.tools.comparison.report import Report, Side
+from jaxvjp.tools.comparison.terminal_view import show
+from jaxvjp.tools.comparison.text import TOLERANCE
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; returns its exit status: 0 where all scripts agree, 1 where one differs, 2 for a wrong call."""
+    parser = argparse.ArgumentParser(
+        prog="jaxvjp compare",
+        description="Runs each script under torch and under jaxvjp, with the same arguments, working directory, "
+        "environment and standard input, and compares what they print, their gradients and their errors.",
+        epilog="What comes after -- is for the scripts: jaxvjp compare fit.py -- --steps 3",
+    )
+    parser.add_argument("scripts", nargs="+", type=Path, metavar="script")
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=TOLERANCE,
+        help="how far numbers may be apart, relative to the larger one (default: %(default)g)",
+    )
+    parser.add_argument("--timeout", type=float, help="seconds after which a script is stopped, for each side")
+    parser.add_argument("--json", action="store_true", help="print a JSON list, with an entry for each script")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write one self-contained page")
+    own, scripts_own = _divided(list(arguments))
+    given = parser.parse_args(own)
+    for script in given.scripts:
+        if not script.is_file():
+            parser.error(f"there is no script {str(script)!r}")
+    if importlib.util.find_spec("torch") is None:
+        print(f"{NO_TORCH}\n`python -m jaxvjp run {given.scripts[0]}` runs it without.", file=sys.stderr)
+        return 2
+    reports, standard_input = [], Input()
+    for script in given.scripts:
+        report = compare_scripts(script, scripts_own, given.timeout, given.tolerance, standard_input)
+        reports.append(report)
+        if not given.json:
+            if len(reports) > 1:
+                print()
+            show(report)
+    if given.json:
+        print(json.dumps([each.as_dict() for each in reports], indent=2))
+    elif len(reports) > 1:
+        print(f"\n{sum(each.equal for each in reports)} of {len(reports)} scripts agree")
+    if given.html:
+        given.html.write_text(page(reports), encoding="utf-8")
+    return 0 if all(each.equal for each in reports) else 1
+
+
+def _divided(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """The command's own arguments, and those after `--`."""
+    place = arguments.index("--") if "--" in arguments else len(arguments)
+    return arguments[:place], arguments[place + 1 :]
+
+
+def compare_scripts(
+    script: Path,
+    arguments: Sequence[str] = (),
+    timeout: float | None = None,
+    tolerance: float = TOLERANCE,
+    given: Input | None = None,
+) -> Report:
+    """Runs one script under both, in two processes, and compares."""
+    with terminal.status(f"{script}") as tell:
+
+        def side(module: str) -> Side:
+            return run_side(module, script, arguments, timeout, given, lambda told: tell(f"{script} under {told}"))
+
+        return Report(str(script), side("torch"), side("jaxvjp"), tolerance)

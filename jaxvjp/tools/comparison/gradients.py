@@ -1,0 +1,197 @@
+"""Tensors of the two sides compared, number by number."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, FLOOR, SAME
+
+Array = np.ndarray[Any, Any]
+EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
+EPSILON |= {"complex64": EPSILON["float32"], "complex128": EPSILON["float64"]}
+"""The distance between 1 and the next number."""
+
+
+class Values(NamedTuple):
+    """A tensor of one side: its shape and dtype, and its numbers unless they were too many to record."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    array: Array | None
+
+
+class Leaf(NamedTuple):
+    """One tensor of both sides by the name that the user gives it, with the largest differences of its numbers.
+
+    `absolute` is |a - b|, `relative` that over the larger of |a| and |b|, `ulps` how many numbers of the dtype lie from
+    one to the other, and `scaled` the largest `absolute` over the largest number of the tensor or, for a gradient, of
+    any before it of this leaf, which is what the tolerance bounds; None where there is nothing to subtract, and `note`
+    says why.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    verdict: str
+    absolute: float | None = None
+    relative: float | None = None
+    ulps: int | None = None
+    scaled: float | None = None
+    note: str = ""
+
+
+class Call(NamedTuple):
+    """A `backward` or `grad` of one side: where, and what it gave, or the error that it raised."""
+
+    kind: str
+    line: int
+    leaves: tuple[tuple[str, Values | None], ...]
+    error: dict[str, Any] | None
+
+
+class CallPair(NamedTuple):
+    """A `backward` or `grad` of both sides; `note` says what differs but for the numbers."""
+
+    kind: str
+    line: int
+    leaves: tuple[Leaf, ...]
+    verdict: str
+    note: str = ""
+    one_sided: bool = False
+
+
+def decoded(record: dict[str, Any]) -> Call:
+    """A call from the record of it (`comparison.recorder`)."""
+    leaves = [(each["name"], _values(each["tensor"])) for each in record.get("leaves", ())]
+    return Call(record["kind"], record["line"], tuple(leaves), record.get("error"))
+
+
+def _values(encoded: dict[str, Any] | None) -> Values | None:
+    if encoded is None:
+        return None
+    shape, array = tuple(encoded["shape"]), None
+    if encoded["numbers"] is not None:
+        array = np.frombuffer(base64.b64decode(encoded["numbers"]), encoded["held"]).reshape(shape)
+    return Values(shape, encoded["dtype"], array)
+
+
+def compare_values(
+    name: str, torch: Values | None, jaxvjp: Values | None, tolerance: float, scale: float = 0.0
+) -> Leaf:
+    """One tensor of both sides; `tolerance` is relative to its largest number, or to `scale` if that is larger.
+
+    Half-precision ones may differ by two of their own steps, whatever `tolerance` is.
+    """
+    if torch is None or jaxvjp is None:
+        known = torch or jaxvjp
+        note = "" if known is None else "None under " + ("torch" if torch is None else "jaxvjp")
+        return Leaf(name, known.shape if known else (), known.dtype if known else "None", _verdict(not note), note=note)
+    for what in ("shape", "dtype"):
+        values = [getattr(each, what) for each in (torch, jaxvjp)]
+        if values[0] != values[1]:
+            note = f"{what} {values[0]} under torch, {values[1]} under jaxvjp"
+            return Leaf(name, torch.shape, torch.dtype, DIFFERENT, note=note)
+    if torch.array is None or jaxvjp.array is None:
+        return Leaf(name, torch.shape, torch.dtype, SAME, note="numbers not recorded; only shape and dtype compared")
+    a, b = torch.array, jaxvjp.array
+    absolute, relative = _differences(a, b)
+    same = bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    scaled = absolute / max(_largest(torch), _largest(jaxvjp), scale, FLOOR)
+    near = torch.dtype in EPSILON and scaled <= max(tolerance, 2 * EPSILON[torch.dtype])
+    verdict = SAME if same else CLOSE if near else DIFFERENT
+    return Leaf(name, torch.shape, torch.dtype, verdict, absolute, relative, _ulps(a, b, torch.dtype), scaled)
+
+
+def _largest(values: Values | None) -> float:
+    """The largest finite number by magnitude."""
+    if values is None or values.array is None:
+        return 0.0
+    return float(np.abs(values.array[np.isfinite(values.array)]).max(initial=0))
+
+
+def _differences(a: Array, b: Array) -> tuple[float, float]:
+    if a.size == 0:
+        return 0.0, 0.0
+    if a.dtype.kind not in "fc":
+        a, b = a.astype(np.float64), b.astype(np.float64)
+    with np.errstate(all="ignore"):
+        apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        relative = apart / np.maximum(np.maximum(np.abs(a), np.abs(b)), np.finfo(a.dtype).tiny)
+    return tuple(float(np.where(np.isnan(each), np.inf, each).max()) for each in (apart, relative))  # type: ignore
+
+
+def _ulps(a: Array, b: Array, dtype: str) -> int | None:
+    """The largest distance in steps of the dtype; None where one is infinite or no number and the other is not."""
+    if dtype not in EPSILON or a.size == 0:
+        return None if dtype not in EPSILON else 0
+    if a.dtype.kind == "c":
+        a, b = (np.stack([each.real, each.imag]) for each in (a, b))
+    alike = (a == b) | (np.isnan(a) & np.isnan(b))
+    if not (np.isfinite(a) & np.isfinite(b) | alike).all():
+        return None
+    ordered = [_ordered(np.where(alike, 0, each).astype(a.dtype)) for each in (a, b)]
+    apart = max(abs(x - y) for x, y in zip(*ordered, strict=True)) if a.size else 0
+    return apart >> 16 if dtype == "bfloat16" else apart
+
+
+def _ordered(values: Array) -> list[int]:
+    """For each float an integer, one more for the next larger float."""
+    bits = values.ravel().view(f"i{values.dtype.itemsize}")
+    lowest = np.iinfo(bits.dtype).min
+    return [each if each >= 0 else int(lowest) - each for each in bits.tolist()]
+
+
+def _verdict(same: bool) -> str:
+    return SAME if same else DIFFERENT
+
+
+def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: float) -> list[CallPair]:
+    """The calls of two sides, one after the other.
+
+    Close to an optimum a gradient is the small sum of large terms: its rounding error is as large as it ever was. So a
+    leaf's difference is measured by the largest gradient that it has had up to there.
+    """
+    scales: dict[str, float] = {}
+    pairs = [_compare_call(*each, tolerance, scales) for each in zip(torch, jaxvjp, strict=False)]
+    shorter = min(len(torch), len(jaxvjp))
+    for side, calls in (("torch", torch[shorter:]), ("jaxvjp", jaxvjp[shorter:])):
+        pairs += [CallPair(each.kind, each.line, (), DIFFERENT, f"only under {side}", True) for each in calls]
+    return pairs
+
+
+def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str, float]) -> CallPair:
+    notes = []
+    if (torch.kind, torch.line) != (jaxvjp.kind, jaxvjp.line):
+        notes.append(f"under jaxvjp it is {jaxvjp.kind} in line {jaxvjp.line}")
+    errors = [_sentence(each.error) for each in (torch, jaxvjp)]
+    if errors[0] != errors[1]:
+        notes.append(f"torch: {errors[0] or 'no error'}; jaxvjp: {errors[1] or 'no error'}")
+    ours = dict(jaxvjp.leaves)
+    leaves = []
+    for name, values in torch.leaves:
+        if name in ours:
+            leaves.append(compare_values(name, values, ours[name], tolerance, scales.get(name, 0.0)))
+            scales[name] = max(scales.get(name, 0.0), _largest(values))
+    names = [name for name, _ in torch.leaves]
+    for side, only in (
+        ("torch", [each for each in names if each not in ours]),
+        ("jaxvjp", [each for each in ours if each not in names]),
+    ):
+        if only and not any(errors):
+            notes.append(f"{', '.join(only)} only under {side}")
+    verdicts = {DIFFERENT} if notes else {each.verdict for each in leaves}
+    worst = next((each for each in (DIFFERENT, CLOSE) if each in verdicts), SAME)
+    same_error = f"both raise {errors[0]}" if errors[0] and not notes else ""
+    return CallPair(torch.kind, torch.line, tuple(leaves), worst, "; ".join(notes) or same_error)
+
+
+def _sentence(error: dict[str, Any] | None) -> str:
+    """An exception by its class and first sentence; jaxvjp's go on after the first line."""
+    if error is None:
+        return ""
+    first = str(error["text"]).partition("\n")[0].rstrip(". ")
+    return f"{error['kind']}: {first}"

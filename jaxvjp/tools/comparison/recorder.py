@@ -1,0 +1,287 @@
+"""One side of a comparison: a program runs, and what each backward pass of it gave is written down.
+
+It imports nothing of jaxvjp. Run as a script,
+
+    python recorder.py RECORDS MODULE FOLDER SCRIPT [ARGUMENT ...]
+
+runs SCRIPT on MODULE, "torch" or "jaxvjp" (found in FOLDER), and appends one JSON record a line to the file RECORDS:
+`ready`, one `call` for each `backward` or `grad` that the script makes, and `end`. What is written stays, whatever
+happens to the process.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import functools
+import importlib
+import inspect
+import json
+import os
+import runpy
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+MOST_BYTES = 1 << 28
+"""Of gradients, over a whole run: those after are noted without their numbers."""
+MOST_STEPS = 1_000_000
+"""Of a graph, when its leaves are looked for."""
+DEPTH = 3
+"""How far into lists, dicts and objects a leaf is looked for: `model.layers[0].weight`."""
+
+Write = Callable[[dict[str, Any]], None]
+
+
+class Recorder:
+    """Within its `with` block, every `backward` and `grad` that user code calls on `module` is handed to `write`.
+
+    A record has the `kind` of call, its `line`, the `leaves` (name, shape, dtype and numbers of each gradient), or the
+    `error`. `overhead` counts the seconds that the recording itself took.
+    """
+
+    def __init__(self, module: Any, write: Write) -> None:
+        self.overhead = 0.0
+        self._write = write
+        self._within = threading.local()
+        self._alone = _alone(module)
+        self._bytes = 0
+        self._places = [(module.Tensor, "backward"), (module.autograd, "backward"), (module.autograd, "grad")]
+        self._originals: list[Any] = []
+
+    def __enter__(self) -> Recorder:
+        self._originals = [getattr(owner, name) for owner, name in self._places]
+        for (owner, name), original in zip(self._places, self._originals, strict=True):
+            setattr(owner, name, self._recorded(name, original))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for (owner, name), original in zip(self._places, self._originals, strict=True):
+            setattr(owner, name, original)
+
+    def _recorded(self, kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call(*arguments: Any, **named: Any) -> Any:
+            frame = sys._getframe(1)
+            if getattr(self._within, "call", False) or _library(frame):
+                return original(*arguments, **named)
+            self._within.call = True
+            record = {"event": "call", "kind": kind, "line": frame.f_lineno}
+            leaves: list[Any] = []
+            names: list[str] = []
+            try:
+                with self._uncounted(), contextlib.suppress(Exception):  # nothing here may stop the user's program
+                    leaves = _leaves(original, arguments, named, self._alone)
+                    names = _names(leaves, frame)
+                try:
+                    result = original(*arguments, **named)
+                except Exception as error:
+                    self._write({**record, "error": described(error)})
+                    raise
+                with self._uncounted(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of the `grad` of what is no leaf
+                    gradients = [each.grad for each in leaves] if kind == "backward" else result
+                    self._write({**record, "leaves": list(map(self._encoded, names, gradients))})
+                return result
+            finally:
+                self._within.call = False
+
+        return call
+
+    @contextlib.contextmanager
+    def _uncounted(self) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.overhead += time.perf_counter() - start
+
+    def _encoded(self, name: str, tensor: Any) -> dict[str, Any]:
+        if tensor is None:
+            return {"name": name, "tensor": None}
+        try:
+            encoded = encode(tensor)
+        except Exception:  # an example of a `vmap`, say, has no numbers
+            unread = {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "held": "", "numbers": None}
+            return {"name": name, "tensor": unread}
+        array = encoded.pop("array")
+        self._bytes += array.nbytes
+        kept = self._bytes <= MOST_BYTES
+        encoded["numbers"] = base64.b64encode(array.tobytes()).decode() if kept else None
+        return {"name": name, "tensor": encoded}
+
+
+def encode(tensor: Any) -> dict[str, Any]:
+    """A tensor of either side as shape, torch's dtype name and a NumPy array."""
+    plain = tensor.detach()
+    own = str(plain.dtype).removeprefix("torch.")
+    if own == "bfloat16":  # NumPy has no such type
+        plain = plain.float()
+    for into in ("cpu", "to_dense", "resolve_conj", "resolve_neg"):
+        if hasattr(type(plain), into):
+            plain = getattr(plain, into)()
+    array = np.ascontiguousarray(plain.numpy())
+    return {"shape": list(tensor.shape), "dtype": own, "held": str(array.dtype), "array": array}
+
+
+def described(error: BaseException) -> dict[str, Any]:
+    """An exception as its class, its text, and the line of user code that it passed through last."""
+    line, step = None, error.__traceback__
+    while step is not None:
+        if _of_user(step.tb_frame):
+            line = step.tb_lineno
+        step = step.tb_next
+    return {"kind": type(error).__name__, "text": str(error), "line": line}
+
+
+def _of_user(frame: FrameType) -> bool:
+    """Whether a frame is neither a library's nor of what starts the script."""
+    starts = frame.f_globals is globals() or frame.f_globals.get("__name__") in ("runpy", "ast")
+    return not starts and not _library(frame)
+
+
+def _library(frame: FrameType) -> bool:
+    """Whether a frame is torch's or jaxvjp's own."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return name.partition(".")[0] in ("torch", "jaxvjp")
+
+
+def _alone(module: Any) -> int:
+    """How many references a leaf has that the graph alone holds; here it is None then."""
+    with module.enable_grad():
+        ((step, _),) = module.ones(1, requires_grad=True).sum().grad_fn.next_functions
+    leaf = step.variable
+    return 0 if leaf is None else sys.getrefcount(leaf)
+
+
+def _leaves(original: Callable[..., Any], arguments: Any, named: Any, alone: int) -> list[Any]:
+    """The tensors that a call gives gradients to: its `inputs`, or the leaves that its roots lead back to.
+
+    Of leaves those that user code holds, for a gradient that nobody can read is not compared.
+    """
+    try:
+        bound = inspect.signature(original).bind(*arguments, **named).arguments
+    except TypeError:
+        return []  # the call will say what is wrong with it
+    inputs, roots = bound.get("inputs"), arguments[0] if arguments else bound.get("tensors")
+    if inputs is not None:
+        return list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    found: dict[int, Any] = {}
+    stack: list[Any] = []
+    seen: set[Any] = set()
+    steps = 0
+    for root in list(roots) if isinstance(roots, list | tuple) else [roots]:
+        if (step := getattr(root, "grad_fn", None)) is not None:
+            stack.append(step)
+        elif getattr(root, "requires_grad", False):
+            found[id(root)] = root
+    stack.reverse()
+    while stack and steps < MOST_STEPS:
+        step = stack.pop()
+        if step is None or step in seen:
+            continue
+        seen.add(step)
+        steps += 1
+        if "AccumulateGrad" in step.name():
+            leaf = step.variable
+            if leaf is not None and sys.getrefcount(leaf) > alone:
+                found[id(leaf)] = leaf
+        else:
+            stack += [following for following, _ in reversed(step.next_functions)]
+    return list(found.values())
+
+
+def _names(tensors: list[Any], frame: FrameType) -> list[str]:
+    """What user code calls these tensors: a variable, an entry or an attribute; else "leaf 1" and so on."""
+    names: dict[int, str] = {}
+    wanted = {id(each) for each in tensors}
+    level = _variables(frame)
+    seen: set[int] = set()
+    for _ in range(DEPTH + 1):
+        for name, value in level:
+            if id(value) in wanted:
+                names.setdefault(id(value), name)
+        if len(names) == len(wanted):
+            break
+        level = [part for name, value in level if id(value) not in seen for part in _parts(name, value, seen)]
+    unnamed = [each for each in wanted if each not in names]
+    return [
+        names.get(id(each)) or ("leaf" if len(unnamed) == 1 else f"leaf {1 + unnamed.index(id(each))}")
+        for each in tensors
+    ]
+
+
+def _variables(frame: FrameType | None) -> list[tuple[str, Any]]:
+    """The variables of user code: of the frame, of those that called it, and global ones."""
+    found: list[tuple[str, Any]] = []
+    while frame is not None:
+        if _of_user(frame):
+            found += frame.f_locals.items()
+            if frame.f_locals is not frame.f_globals:
+                found += frame.f_globals.items()
+        frame = frame.f_back
+    return [(name, value) for name, value in found if not name.startswith("__")]
+
+
+def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
+    seen.add(id(value))
+    if isinstance(value, list | tuple):
+        return [(f"{name}[{position}]", each) for position, each in enumerate(value[:1000])]
+    if isinstance(value, dict):
+        return [(f"{name}[{key!r}]", each) for key, each in list(value.items())[:1000]]
+    if isinstance(value, ModuleType | type | FunctionType):
+        return []
+    return [(f"{name}.{attribute}", each) for attribute, each in getattr(value, "__dict__", {}).items()]
+
+
+def main(records: str, module: str, folder: str, script: str, *arguments: str) -> None:
+    """Runs a script on a module and writes its records."""
+    lock = threading.Lock()
+    with open(records, "a", encoding="utf-8") as file, contextlib.ExitStack() as stack:
+
+        def write(record: dict[str, Any]) -> None:
+            with lock:
+                file.write(json.dumps(record) + "\n")
+                file.flush()
+
+        start = time.perf_counter()
+        sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
+        if module == "jaxvjp":
+            sys.path.append(folder)
+        library = importlib.import_module(module)
+        write({"event": "ready", "seconds": time.perf_counter() - start, "version": library.__version__})
+        if module == "jaxvjp":
+            stack.enter_context(library.as_torch())
+        recorder = stack.enter_context(Recorder(library, write))
+        sys.argv = [script, *arguments]
+        end: dict[str, Any] = {"event": "end"}
+        start = time.perf_counter()
+        try:
+            library.manual_seed(0)  # for a script that sets none
+            if module == "jaxvjp":
+                importlib.import_module("jaxvjp.tools.scripts.program").run_as_main(script)
+            else:
+                runpy.run_path(script, run_name="__main__")
+        except SystemExit as error:
+            if error.code is not None and not isinstance(error.code, int):
+                print(error.code, file=sys.stderr)
+            end["exit"] = error.code if isinstance(error.code, int) else int(error.code is not None)
+        except BaseException as error:
+            step = error.__traceback__
+            while step is not None and not _of_user(step.tb_frame):
+                step = step.tb_next
+            traceback.print_exception(error.with_traceback(step))
+            end["error"] = described(error)
+        end["seconds"] = time.perf_counter() - start - recorder.overhead
+        write(end)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,171 @@
+"""A report in a terminal: with colours where there are some, plain when piped."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from jaxvjp.explain import terminal
+from jaxvjp.tools.comparison.gradients import CallPair, Leaf
+from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, Line
+
+if TYPE_CHECKING:
+    from jaxvjp.tools.comparison.report import Report, Side
+
+MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
+_RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
+STYLES = {SAME: "", CLOSE: "yellow", DIFFERENT: "bold red"}
+FEW = 40
+"""So many lines in a row that compare alike are shown; of more only the first and the last."""
+ENDS = {SAME: 2, CLOSE: 4, DIFFERENT: 10}
+FEW_CALLS = 10
+"""So many backward passes are shown one by one; more as one, with the worst of them."""
+
+
+def text(report: Report) -> str:
+    """The report as plain text."""
+    with contextlib.redirect_stdout(io.StringIO()) as written:
+        show(report)
+    return written.getvalue().rstrip("\n")
+
+
+def show(report: Report) -> None:
+    """Prints the report."""
+    terminal.heading(report.summary, style="bold green" if report.equal else "bold red")
+    sides = (report.torch, report.jaxvjp)
+    terminal.table(
+        ["", "version", "loading", "run", "lines", "backward passes", "end"],
+        [
+            [
+                side.module,
+                side.version,
+                _seconds(side.loading),
+                _seconds(side.seconds),
+                str(len(side.lines)),
+                str(len(side.calls)),
+                side.ending,
+            ]
+            for side in sides
+        ],
+        ["" if report.endings_agree else "bold red"] * 2,
+    )
+    if report.lines:
+        print()
+        _show_lines(report.lines)
+    if report.calls:
+        print()
+        _show_calls(report.calls)
+    if report.results:
+        print()
+        _show_leaves("result", [("", each) for each in report.results])
+    for side in sides:
+        _show_errors(side, report.endings_agree)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.2f} s"
+
+
+def _shortened(verdicts: list[str]) -> Iterable[tuple[int, int]]:
+    """Which of many to show, and how many are left out just before each."""
+    position = 0
+    for verdict, group in itertools.groupby(verdicts):
+        count, ends = len(list(group)), ENDS[verdict]
+        skipped = count - 2 * ends if count > FEW else 0
+        for place in range(count):
+            if not skipped or place < ends or place >= ends + skipped:
+                yield position + place, skipped if place == ends + skipped else 0
+        position += count
+
+
+def _show_lines(lines: list[Line]) -> None:
+    rows, styles = [], []
+    for number, skipped in _shortened([each.verdict for each in lines]):
+        if skipped:
+            rows.append(["", MARKS[lines[number].verdict], f"... {skipped} more"])
+            styles.append("dim")
+        line = lines[number]
+        if line.verdict == SAME:
+            rows.append([str(number + 1), "=", line.torch or ""])
+            styles.append("")
+            continue
+        for side, printed in (("torch", line.torch), ("jaxvjp", line.jaxvjp)):
+            shown = "(no such line)" if printed is None else printed
+            rows.append([str(number + 1) if side == "torch" else "", MARKS[line.verdict], f"{side:<6} | {shown}"])
+            styles.append(STYLES[line.verdict])
+    terminal.table(["line", "", "printed"], rows, styles)
+
+
+def _show_calls(calls: list[CallPair]) -> None:
+    """Backward passes one by one, or, of many, those of one line as one, but for the first that differ."""
+    differing = [number for number, each in enumerate(calls) if each.verdict == DIFFERENT][: ENDS[DIFFERENT]]
+    apart = differing if len(calls) > FEW_CALLS else list(range(len(calls)))
+    apart = [number for number in apart if not calls[number].one_sided]
+    shown = [(f"{number + 1}: {_place(calls[number])}", calls[number], calls[number].leaves) for number in apart]
+    together: dict[str, list[CallPair]] = {}
+    for number, call in enumerate(calls):
+        if number not in apart:
+            together.setdefault(_place(call), []).append(call)
+    shown += [
+        (f"{len(alike)} × {place}", _worst_call(alike), _worst_leaves(alike)) for place, alike in together.items()
+    ]
+    rows = [(head if not place else "", leaf) for head, _, leaves in shown for place, leaf in enumerate(leaves)]
+    if rows:
+        _show_leaves("backward pass", rows)
+    for head, call, _ in shown:
+        if call.note:
+            print(f"{MARKS[call.verdict]} {head}: {call.note}")
+
+
+def _place(call: CallPair) -> str:
+    return f"{call.kind}, line {call.line}"
+
+
+def _worst_call(calls: list[CallPair]) -> CallPair:
+    return max(calls, key=lambda call: (_RANK[call.verdict], bool(call.note)))
+
+
+def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
+    """For each leaf by name its largest differences over all calls."""
+    named: dict[str, list[Leaf]] = {}
+    for call in calls:
+        for leaf in call.leaves:
+            named.setdefault(leaf.name, []).append(leaf)
+    return tuple(
+        max(leaves, key=lambda leaf: (_RANK[leaf.verdict], leaf.scaled or 0.0))._replace(
+            absolute=max((each.absolute for each in leaves if each.absolute is not None), default=None),
+            relative=max((each.relative for each in leaves if each.relative is not None), default=None),
+            ulps=max((each.ulps for each in leaves if each.ulps is not None), default=None),
+        )
+        for leaves in named.values()
+    )
+
+
+def _show_leaves(head: str, leaves: list[tuple[str, Leaf]]) -> None:
+    rows = [
+        [
+            place,
+            leaf.name,
+            str(list(leaf.shape)) if leaf.name else "",
+            leaf.dtype,
+            "" if leaf.absolute is None else f"{leaf.absolute:.2g}",
+            "" if leaf.relative is None else f"{leaf.relative:.2g}",
+            "" if leaf.ulps is None else str(leaf.ulps),
+            f"{MARKS[leaf.verdict]} {leaf.note}".rstrip(),
+        ]
+        for place, leaf in leaves
+    ]
+    columns = [head, "leaf" if head != "result" else "", "shape", "dtype", "absolute", "relative", "ulps", ""]
+    terminal.table(columns, rows, [STYLES[leaf.verdict] for _, leaf in leaves])
+
+
+def _show_errors(side: Side, agree: bool) -> None:
+    """The end of what a side wrote to standard error, where the two end differently."""
+    lines = side.errors.strip().splitlines()
+    if lines and not agree:
+        print()
+        terminal.heading(f"{side.module} wrote to standard error" + (", at the end:" if len(lines) > FEW else ":"))
+        print("\n".join(f"    {line}" for line in lines[-FEW:]))

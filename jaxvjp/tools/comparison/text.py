@@ -1,0 +1,105 @@
+"""Printed lines compared: their numbers with a tolerance, the rest to the letter.
+
+How far apart two numbers may be is said here once, for printed ones and for gradients: see `within`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+SAME, CLOSE, DIFFERENT = "same", "close", "different"
+TOLERANCE = 1e-5
+FLOOR = 0.01
+"""Smaller numbers are compared as if they were this large: what is left of 1 - 1 need not agree."""
+ALIGNED = 2000
+"""Up to so many lines are matched up where the two sides print different numbers of them."""
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+"""`<Tensor object at 0x7f...>` is another one in every run."""
+
+
+class Line(NamedTuple):
+    """A line of each side, or None where one has no more, and how they compare; `difference` is the largest of theirs.
+
+    SAME is to the letter, CLOSE up to the numbers' tolerance, or up to one in the last digit that was printed of a
+    number with at least four.
+    """
+
+    torch: str | None
+    jaxvjp: str | None
+    verdict: str
+    difference: float = 0.0
+
+
+def within(a: float, b: float, tolerance: float) -> bool:
+    """Whether |a - b| is at most `tolerance` times the larger of the two, or of FLOOR."""
+    if a == b or (math.isnan(a) and math.isnan(b)):
+        return True
+    return abs(a - b) <= tolerance * max(abs(a), abs(b), FLOOR)
+
+
+def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
+    """Two lines as one."""
+    left, right = (ADDRESS.sub("0x", each) for each in (torch, jaxvjp))
+    if left == right:
+        return Line(torch, jaxvjp, SAME)
+    numbers = list(zip(NUMBER.findall(left), NUMBER.findall(right), strict=False))
+    difference = max([_difference(*each) for each in numbers], default=0.0)
+    if _text(left) != _text(right) or not all(_close(*each, tolerance) for each in numbers):
+        return Line(torch, jaxvjp, DIFFERENT, difference)
+    return Line(torch, jaxvjp, CLOSE, difference)
+
+
+def _text(line: str) -> str:
+    """A line without its numbers, and without the spaces that align them."""
+    return re.sub(r"\s+", " ", re.sub(r"\s*#", "#", NUMBER.sub("#", line)))
+
+
+def _difference(a: str, b: str) -> float:
+    difference = abs(float(a) - float(b))
+    return 0.0 if a.lower() == b.lower() else math.inf if math.isnan(difference) else difference
+
+
+def _close(a: str, b: str, tolerance: float) -> bool:
+    if a == b:
+        return True
+    if _whole(a) and _whole(b):
+        return int(a) == int(b)
+    return within(float(a), float(b), tolerance) or _last_digit(a, b)
+
+
+def _whole(number: str) -> bool:
+    return number.lstrip("+-").isdigit()
+
+
+def _last_digit(a: str, b: str) -> bool:
+    """Whether two numbers differ by one in the last digit printed, as 0.12345 and 0.12350 do in 0.1234 and 0.1235."""
+    written = [each.lower().partition("e") for each in (a, b)]
+    (left, _, left_power), (right, _, right_power) = written
+    digits = [each.lstrip("+-0.").replace(".", "") for each in (left, right)]
+    places = [len(each.partition(".")[2]) for each in (left, right)]
+    if left_power != right_power or places[0] != places[1] or min(map(len, digits)) < 4:
+        return False
+    return abs(float(left) - float(right)) < 1.5 * 10.0 ** -places[0]
+
+
+def compare_lines(torch: Sequence[str], jaxvjp: Sequence[str], tolerance: float) -> list[Line]:
+    """The lines of two sides, matched up and compared."""
+    if len(torch) == len(jaxvjp) or max(len(torch), len(jaxvjp)) > ALIGNED:
+        pairs = _in_order(torch, jaxvjp)
+    else:
+        pairs = []
+        ours, theirs = ([_text(ADDRESS.sub("0x", line)) for line in side] for side in (jaxvjp, torch))
+        matcher = difflib.SequenceMatcher(None, theirs, ours, autojunk=False)
+        for _, start, stop, other_start, other_stop in matcher.get_opcodes():
+            pairs += _in_order(torch[start:stop], jaxvjp[other_start:other_stop])
+    return [Line(a, b, DIFFERENT) if a is None or b is None else compare_line(a, b, tolerance) for a, b in pairs]
+
+
+def _in_order(torch: Sequence[str], jaxvjp: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    count = max(len(torch), len(jaxvjp))
+    return [(torch[i] if i < len(torch) else None, jaxvjp[i] if i < len(jaxvjp) else None) for i in range(count)]

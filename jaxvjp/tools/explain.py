@@ -1,0 +1,120 @@
+"""`python -m jaxvjp explain script.py`: a script is run, and shown as the functional program that it was."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.explain.explanation import Explanation, recording
+from jaxvjp.explain.source import STYLES, Program, configured, executed
+from jaxvjp.tools.scripts.stand_in import as_torch
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; returns its exit status: 1 where the script raised or has nothing to show, 2 for a wrong call."""
+    parser = argparse.ArgumentParser(
+        prog="jaxvjp explain", description="Runs a script and prints the functional JAX program that it was."
+    )
+    parser.add_argument("--style", choices=STYLES, default="vjp", help="how gradients are taken")
+    parser.add_argument("--line", type=int, metavar="N", help="only what became of this line of the script")
+    parser.add_argument("--jaxpr", action="store_true", help="also the jaxpr of each function with its pullback")
+    parser.add_argument("--hlo", action="store_true", help="also what XLA compiled of it")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page to step through")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw the graph: .svg, .mmd (Mermaid) or .txt")
+    parser.add_argument("script", type=Path)
+    parser.add_argument("arguments", nargs="*", help="what the script finds in sys.argv, after --")
+    given = parser.parse_intermixed_args(arguments)
+    if not given.script.is_file():
+        parser.error(f"there is no script {str(given.script)!r}")
+    explanation = recorded(given.script, given.arguments, given.style)
+    if explanation is None:
+        return 1
+    if not explanation.walks:
+        print(
+            f"{given.script} calls no backward and no autograd.grad: there is no gradient to explain", file=sys.stderr
+        )
+        return 1
+    try:
+        show(explanation, given)
+    except (ValueError, RuntimeError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def show(explanation: Explanation, given: Any) -> None:
+    """Prints and writes what was asked for."""
+    program = explanation.program
+    if given.line is None:
+        print(explanation)
+    else:
+        print(about_line(program, str(given.script), given.line))
+    if given.jaxpr or given.hlo:
+        for name, text in lowered(program, given.hlo):
+            print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
+    if given.picture is not None:
+        picture = explanation.picture()
+        drawn = {".svg": picture.svg, ".mmd": picture.mermaid}.get(given.picture.suffix, picture.__str__)()
+        given.picture.write_text(drawn + "\n", encoding="utf-8")
+    if given.html is not None:
+        explanation.save(given.html)
+
+
+def recorded(script: Path, arguments: Sequence[str], style: str) -> Explanation | None:
+    """The recording of a script, run as `python script.py arguments` would; None where it raised, which is told."""
+    story = recording(style)
+    argv, path = sys.argv, sys.path[:]
+    sys.argv = [str(script), *arguments]
+    sys.path[0] = str(script.resolve().parent)  # in the place of where `python -m jaxvjp` was called
+    try:
+        with as_torch(), story.of_a_script():
+            story.finish(runpy.run_path(str(script), run_name="__main__"))
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            print(f"{script} left with status {leaving.code}", file=sys.stderr)
+            return None
+    except Exception as error:
+        shown = error.__traceback__
+        while shown is not None and shown.tb_frame.f_code.co_filename != str(script):
+            shown = shown.tb_next
+        traceback.print_exception(type(error), error, shown)
+        return None
+    finally:
+        sys.argv, sys.path[:] = argv, path
+    return story
+
+
+def about_line(program: Program, script: str, number: int) -> str:
+    """The lines of a program that come from one line of the script."""
+    found = [
+        text.strip()
+        for text, sources in zip(program.source.splitlines(), program.lines, strict=True)
+        if any(line == number and filename == script for filename, line, _ in sources)
+    ]
+    return "\n".join(dict.fromkeys(found)) or f"nothing of the program comes from line {number}"
+
+
+def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
+    """For each function that is pulled back its name, and the jaxpr of it with its pullback, or what XLA made of it."""
+    found = []
+    namespace = executed(program)
+    with configured(program):
+        for name, arguments in program.calls.items():
+            function = namespace[name]
+
+            def both(*given: Any, function: Any = function) -> Any:
+                values, pullback = jax.vjp(function, *given)
+                return values, pullback(jax.tree.map(jnp.ones_like, values))
+
+            given = [eval(each, namespace) for each in arguments]
+            text = jax.jit(both).lower(*given).compile().as_text() if compiled else str(jax.make_jaxpr(both)(*given))
+            found.append((name, text or ""))
+    return found

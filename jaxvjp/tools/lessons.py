@@ -1,0 +1,158 @@
+"""The examples as objects: find them, run them, compare their answers.
+
+An example is a file of `examples/` with a document's name (`DOCUMENT`), its numbers (`NUMBERS`), and three functions
+that return a gradient for each of those: `imperative` by `backward`, `functional` by `jax.vjp`, and `jacobian`, which
+returns v and J, so that vᵀJ is left to do in NumPy.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxvjp.testing import assert_close
+
+Array = np.ndarray[Any, Any]
+TOLERANCE = 1e-5
+RESULTS = {"NUMBERS", "DOCUMENT"}
+
+
+class Answer(NamedTuple):
+    """One gradient of an example, from four sources."""
+
+    name: str
+    backward: Array
+    vjp: Array
+    v: Array
+    jacobian: Array
+    number: Array
+    tolerance: float
+
+    @property
+    def product(self) -> Array:
+        """vᵀJ: v's dimensions summed away against the first ones of J."""
+        return np.tensordot(self.v, self.jacobian, self.v.ndim)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether `backward`, `jax.vjp` and vᵀJ all gave the document's number."""
+        try:
+            for each in (self.backward, self.vjp, self.product):
+                assert_close(each, self.number, rtol=self.tolerance)
+        except AssertionError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One example: its name on the command line, its file, and what it says about itself."""
+
+    name: str
+    path: Path
+
+    @property
+    def module(self) -> ModuleType:
+        """The example, imported from its file."""
+        spec = importlib.util.spec_from_file_location(f"jaxvjp_example_{self.name}", self.path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    def run(self) -> Run:
+        module = self.module
+        backward, vjp, pairs = module.imperative(), module.functional(), module.jacobian()
+        tolerance = getattr(module, "TOLERANCE", TOLERANCE)
+        answers = []
+        for name, number in module.NUMBERS.items():
+            v, matrix = pairs[name]
+            given, pulled = _array(backward[name]), _array(vjp[name])
+            answers.append(Answer(name, given, pulled, _array(v), _array(matrix), _array(number), tolerance))
+        return Run(self, module, tuple(answers))
+
+
+@dataclass(frozen=True)
+class Run:
+    """What running an example gave."""
+
+    lesson: Lesson
+    module: ModuleType
+    answers: tuple[Answer, ...]
+
+    @property
+    def document(self) -> str:
+        return str(self.module.DOCUMENT)
+
+    @property
+    def title(self) -> str:
+        return (self.module.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def text(self) -> str:
+        return (self.module.__doc__ or "").strip().partition("\n")[2].strip()
+
+    @property
+    def agrees(self) -> bool:
+        return all(each.agrees for each in self.answers)
+
+    def source(self, function: str) -> str:
+        """The lines of one of the example's functions, with the functions and constants of the file that it uses."""
+        return _source(self.lesson.path, function)
+
+
+def _source(path: Path, function: str) -> str:
+    """A function of a file, after whatever else at the file's top level it uses; results and imports left out."""
+    text = path.read_text(encoding="utf-8")
+    statements = [each for each in ast.parse(text).body if not isinstance(each, ast.Import | ast.ImportFrom)]
+    needed = {function}
+    shown: set[ast.stmt] = set()
+    while True:
+        found = {each for each in statements if _defined(each) & needed} - shown
+        if not found:
+            break
+        shown |= found
+        needed |= {name.id for each in found for name in ast.walk(each) if isinstance(name, ast.Name)} - RESULTS
+    lines = text.splitlines()
+    parts = []
+    for each in statements:
+        if each in shown:
+            first = min([each.lineno, *[decorator.lineno for decorator in getattr(each, "decorator_list", ())]])
+            parts.append("\n".join(lines[first - 1 : each.end_lineno]))
+    return "\n\n".join(parts)
+
+
+def _defined(statement: ast.stmt) -> set[str]:
+    """The names that a top-level statement gives a meaning to: `square.defvjp(...)` completes `square`."""
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        targets = [statement.value.func]
+    return {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+
+
+def _array(value: Any) -> Array:
+    return np.asarray(value.detach() if hasattr(value, "detach") else value, dtype=np.float64)
+
+
+def folder() -> Path:
+    """Where the examples are: inside an installed package, beside it in a checkout."""
+    package = Path(__file__).parent.parent
+    installed = package / "examples"
+    return installed if installed.is_dir() else package.parent / "examples"
+
+
+def lessons() -> dict[str, Lesson]:
+    """Every example by its name, in the order in which to read them."""
+    found = [Lesson(path.stem.partition("_")[2], path) for path in sorted(folder().glob("[0-9]*.py"))]
+    return {each.name: each for each in found}

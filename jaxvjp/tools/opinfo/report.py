@@ -1,0 +1,237 @@
+"""The report: which of torch's ops jaxvjp has, and which of them agree.
+
+`python -m jaxvjp ops` runs a few samples of each op, `python -m jaxvjp ops --full` all of them in every dtype, and
+`python -m jaxvjp ops softmax linalg.norm` those ops alone whose names have that in them. It shares the ops among
+processes, compiled there without XLA's costlier optimisations, and tells of a failure as soon as it is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import fnmatch
+import itertools
+import math
+import multiprocessing
+import os
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxvjp.explain import terminal
+from jaxvjp.library import creation
+from jaxvjp.tensor.bindings import overloads
+from jaxvjp.tensor.published import PUBLISHED
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tools.opinfo.table import DIFFERS, EDGES, NOT_DENSE, WHAT_IT_TAKES
+
+TITLES = {"function": "torch", "method": "Tensor"}
+WITH_TORCH = frozenset(["Tensor", "Tensor, in place"])
+"""Whose names are mostly those of torch's functions."""
+HEAD = """# torch's names in jaxvjp
+
+Every function, method and in-place form that comes from the registry of ops or is written over it. This page is
+written by `python -m jaxvjp.tools.opinfo.report`, as is the table in README.md, and a test holds both to the registry.
+How each fares against torch's own samples: `python -m jaxvjp ops`."""
+BETWEEN = ("<!-- names: python -m jaxvjp.tools.opinfo.report -->\n", "<!-- end of names -->\n")
+"""What stands before and after the table of names in README.md."""
+SAMPLES = 3
+"""How many samples of each op and dtype are run by default."""
+WORTH_A_PROCESS = 15
+"""Ops for which another process is worth its start."""
+RUNS_BETWEEN_CLEARING = 50
+"""Each op compiles some dozens of programs, and a process can map but so many: then XLA crashes."""
+PASSED, FAILED, DIFFERENT, MISSING = "passed", "FAILED", "differs deliberately", "missing"
+
+
+class Verdict(NamedTuple):
+    """How one op of torch's database fared.
+
+    Attributes:
+        title, name: torch's, with the variant and without.
+        status: PASSED, FAILED, DIFFERENT or MISSING.
+        dense: whether it counts among the differentiable ops on dense tensors.
+        differences: what was different, as text.
+    """
+
+    title: str
+    name: str
+    status: str
+    dense: bool
+    differences: list[str]
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Runs the ops asked for (all by default) and prints the report; 1 where something failed, 2 for no such op."""
+    parser = argparse.ArgumentParser(prog="jaxvjp ops", description="Compares every op with torch's.")
+    parser.add_argument(
+        "names", nargs="*", metavar="op", help="which to run: a part of torch's name, or a pattern; by default all"
+    )
+    parser.add_argument("--full", action="store_true", help="every sample in every type")
+    parser.add_argument("--processes", type=int, metavar="N", help="how many share the work; by default one per core")
+    asked = parser.parse_args(arguments)
+    if find_spec("torch") is None or find_spec("expecttest") is None:
+        print("Compared with nothing: torch's database of samples needs torch and expecttest.\n")
+        covered()
+        return 0
+    from jaxvjp.tools.opinfo.check import database, title
+
+    titles = [title(op) for op in database()]
+    chosen = [each for each in titles if not asked.names or any(_fits(each, name) for name in asked.names)]
+    if not chosen:
+        close = difflib.get_close_matches(asked.names[0], titles, n=3)
+        print(f"torch has no op like {' '.join(asked.names)}." + (f" Like it: {', '.join(close)}." if close else ""))
+        return 2
+    verdicts: list[Verdict] = []
+    for each in terminal.progress(_judged(chosen, asked.full, asked.processes), "torch's samples", len(chosen)):
+        verdicts.append(each)
+        if each.status == FAILED:
+            terminal.heading(each.title)
+            print("\n".join(f"    {difference}" for difference in each.differences[:8]), flush=True)
+    verdicts.sort(key=lambda each: each.title)
+    summary(verdicts, whole=not asked.names)
+    return 1 if any(each.status == FAILED for each in verdicts) else 0
+
+
+def _fits(title: str, name: str) -> bool:
+    return fnmatch.fnmatchcase(title, name) if set(name) & set("*?[") else name in title
+
+
+def _judged(titles: Sequence[str], full: bool, processes: int | None) -> Iterator[Verdict]:
+    """The verdict on each op, as it comes: from several processes, which take a few seconds to start, if it pays."""
+    count = min(processes or len(os.sched_getaffinity(0)), math.ceil(len(titles) / WORTH_A_PROCESS))
+    if count < 2:
+        yield from (verdict(each, full) for each in titles)
+        return
+    # Not forked: JAX's threads would not survive it.
+    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _prepare) as pool:
+        running = [pool.submit(verdict, each, full) for each in titles]
+        try:
+            for each in as_completed(running):
+                found = each.result()
+                # Chains in which almost everything cancels may need the optimisations that were left out there.
+                yield verdict(found.title, full) if found.status == FAILED else found
+        finally:  # also where nobody asks for the rest
+            pool.shutdown(cancel_futures=True)
+
+
+def _prepare() -> None:
+    """Makes a process of the report's own quick: most of the time goes into compiling what is run but once."""
+    import torch
+
+    _update("jax_disable_most_optimizations", True)
+    torch.set_num_threads(1)
+
+
+@cache
+def _by_title() -> dict[str, Any]:
+    from jaxvjp.tools.opinfo.check import database, title
+
+    return {title(op): op for op in database()}
+
+
+def verdict(title: str, full: bool) -> Verdict:
+    """Runs one op of torch's database."""
+    from jaxvjp.tools.opinfo.check import EVERY, FLOATING, Missing, differences
+
+    op = _by_title()[title]
+    found: list[str] = []
+    try:
+        found = [str(each) for each in differences(op, EVERY if full else FLOATING, None if full else SAMPLES)]
+    except Missing:
+        status = MISSING
+    else:
+        status = PASSED if not found else DIFFERENT if title in DIFFERS else FAILED
+    if full or next(_runs) % RUNS_BETWEEN_CLEARING == 0:
+        _forget()
+    return Verdict(title, op.name, status, op.supports_autograd and not _matches(op.name, NOT_DENSE), found)
+
+
+_runs = itertools.count(1)
+_update: Any = jax.config.update
+_forget: Any = jax.clear_caches
+
+
+def summary(verdicts: Sequence[Verdict], whole: bool) -> None:
+    """How much of torch is covered, and what is missing, with what it would take."""
+    missing = sorted({each.name for each in verdicts if each.status == MISSING})
+    if missing:
+        terminal.heading("missing")
+    for name in missing:
+        takes = next((text for pattern, text in WHAT_IT_TAKES.items() if fnmatch.fnmatch(name, pattern)), "")
+        print(f"    {name}{': ' if takes else ''}{takes}")
+    if whole:
+        dense = {each.name for each in verdicts if each.dense}
+        lacking = {each.name for each in verdicts if each.status in (MISSING, FAILED)} & dense
+        print(
+            f"{len(dense) - len(lacking)} of {len(dense)} differentiable dense ops of torch's database "
+            f"({100 * (1 - len(lacking) / len(dense)):.1f}%)"
+        )
+    counts = Counter(each.status for each in verdicts)
+    print(", ".join(f"{counts[status]} {status}" for status in (PASSED, FAILED, DIFFERENT, MISSING)))
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatch(name, each) for each in patterns)
+
+
+def covered() -> None:
+    """What the registry has, by torch's places."""
+    for place, found in places().items():
+        terminal.heading(f"{place}: {len(found)}")
+        print(textwrap.fill(" ".join(found), 110, initial_indent="    ", subsequent_indent="    "))
+
+
+def places() -> dict[str, list[str]]:
+    """By torch's place, how a reader would write it, the names that are there."""
+    found: dict[str, set[str]] = {}
+    for place, name in (*overloads(), *PUBLISHED):
+        found.setdefault(TITLES.get(place, f"torch.{place}"), set()).add(name)
+    for name in vars(Tensor):
+        if name.endswith("_") and not name.startswith("_"):
+            found.setdefault("Tensor, in place", set()).add(name)
+    for name in creation.__all__:
+        found["torch"].add(name)
+    return {place: sorted(each for each in names if each[0] != "_") for place, names in sorted(found.items())}
+
+
+def document() -> str:
+    """The page of the documentation that lists every name, and what differs at the edges: `docs/operators.md`."""
+    parts = [HEAD]
+    for place, found in places().items():
+        parts.append(f"## {place} ({len(found)})\n\n" + textwrap.fill(", ".join(f"`{each}`" for each in found), 118))
+    parts.append(
+        "## At the edges\n\n" + "\n".join(textwrap.fill(f"- {each}", 118, subsequent_indent="  ") for each in EDGES)
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def table() -> str:
+    """The table of README.md: what is at each of torch's places, each name where it stands first."""
+    found = places()
+    shown: set[str] = set()
+    rows = ["| where | names | which, but for those named before, with or without a `_` |", "|---|---|---|"]
+    for place in sorted(found, key=lambda place: (place != "torch", place)):
+        new = [each for each in found[place] if place not in WITH_TORCH or not {each, each.removesuffix("_")} & shown]
+        shown.update(found[place])
+        rows.append(f"| `{place}` | {len(found[place])} | {' '.join(new)} |")
+    return "\n".join(rows) + "\n"
+
+
+def written_into(page: str) -> str:
+    """README.md with its table of names anew."""
+    before, _, rest = page.partition(BETWEEN[0])
+    return before + BETWEEN[0] + table() + BETWEEN[1] + rest.partition(BETWEEN[1])[2]
+
+
+if __name__ == "__main__":
+    Path("docs/operators.md").write_text(document(), encoding="utf-8")
+    readme = Path("README.md")
+    readme.write_text(written_into(readme.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,136 @@
+"""Which of torch's names a script uses, found by reading it and not by running it.
+
+A name is followed through the script's imports (`import torch.nn.functional as F`) and plain assignments
+(`relu = torch.relu`). What type an object has is not known without running, so that every attribute that is a method of
+torch's `Tensor` counts as one, but on the script's other imports, on `self` and on literals, and but for those that are
+as likely another object's (`values` of a dict, `name` of a `grad_fn`).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, torch_names
+
+Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
+NOT_TENSORS = {"self", "cls", "ctx"}
+OTHERS_TOO = {"name", *[name for kind in (str, list, dict, set, int, float) for name in dir(kind)]}
+"""Attributes that say nothing of whose they are."""
+
+
+class Use(NamedTuple):
+    """One name of torch's that a script uses: the module or `torch.Tensor` that has it, and the lines."""
+
+    place: str
+    name: str
+    lines: tuple[int, ...]
+
+    @property
+    def qualified(self) -> str:
+        return f"{self.place}.{self.name}" if self.name else self.place
+
+    @property
+    def is_torchs(self) -> bool:
+        """Whether torch has such a name."""
+        return self.name in torch_names().modules.get(self.place, ()) or is_module(self.qualified)
+
+    @property
+    def covered(self) -> bool:
+        return covers(self.place, self.name) or self.qualified == "torch"
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is covered and, if not, what comes nearest."""
+        if self.covered:
+            return "yes"
+        if not self.is_torchs:
+            return "NO: torch has no such name either, that we know of"
+        near = nearest(self.place, self.name)
+        return (
+            "NO" + (" if this is a tensor's" if self.place == TENSOR else "") + (f"; nearest: {near}" if near else "")
+        )
+
+
+def names_used(source: str, path: str = "<script>") -> list[Use]:
+    """Every name of torch's in a script, by first use; SyntaxError where it is not Python."""
+    reader = _Reader()
+    reader.visit(ast.parse(source, path))
+    return [Use(place, name, tuple(sorted(lines))) for (place, name), lines in reader.found.items()]
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.meanings: dict[str, str] = {}
+        """What a name of the script stands for: "torch.nn.functional", or, if not torch's, the module it is."""
+        self.found: dict[tuple[str, str], set[int]] = {}
+
+    def use(self, dotted: str, line: int) -> None:
+        """Notes a dotted name of torch's: as far as it is a module, then one name. `torch.Tensor.add` is a method."""
+        place, *rest = dotted.split(".")
+        while rest and is_module(f"{place}.{rest[0]}") and not (len(rest) == 1 and covers(place, rest[0])):
+            place += "." + rest.pop(0)
+        if len(rest) > 1 and f"{place}.{rest[0]}" == TENSOR:
+            place, rest = TENSOR, rest[1:]
+        if rest or not covers(*place.rpartition(".")[::2]):
+            self.found.setdefault((place, rest[0]) if rest else _split(place), set()).add(line)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for each in node.names:
+            whole, first = each.name, each.name.partition(".")[0]
+            self.meanings[each.asname or first] = whole if each.asname else first
+            if first == "torch" and whole != "torch":
+                self.found.setdefault(_split(whole), set()).add(node.lineno)
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        torchs = module.partition(".")[0] == "torch" and not node.level
+        for each in node.names:
+            if each.name == "*":
+                if torchs:
+                    self.meanings.update({name: f"{module}.{name}" for name in torch_names().modules.get(module, ())})
+                continue
+            self.meanings[each.asname or each.name] = f"{module}.{each.name}"
+            if torchs:
+                self.found.setdefault((module, each.name), set()).add(node.lineno)
+
+    def visit_Assign(self, node: ast.Assign) -> None:
+        self.generic_visit(node)
+        meaning = self.meaning(node.value)
+        for each in node.targets:
+            if isinstance(each, ast.Name):
+                self.meanings.pop(each.id, None)
+                if meaning is not None:
+                    self.meanings[each.id] = meaning
+
+    def visit_Name(self, node: ast.Name) -> None:
+        meaning = self.meanings.get(node.id, "")
+        if meaning.startswith("torch.") and isinstance(node.ctx, ast.Load):
+            self.use(meaning, node.lineno)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        meaning = self.meaning(node)
+        if meaning is not None:
+            if meaning.startswith("torch."):
+                self.use(meaning, node.lineno)
+            return
+        self.generic_visit(node)
+        not_a_tensor = isinstance(node.value, Literal) or (
+            isinstance(node.value, ast.Name) and node.value.id in NOT_TENSORS
+        )
+        if not not_a_tensor and node.attr not in OTHERS_TOO and node.attr in torch_names().modules[TENSOR]:
+            self.found.setdefault((TENSOR, node.attr), set()).add(node.lineno)
+
+    def meaning(self, node: ast.expr) -> str | None:
+        """What a name or a chain of attributes stands for in the end; None unless it starts at an import."""
+        if isinstance(node, ast.Name):
+            return self.meanings.get(node.id)
+        if isinstance(node, ast.Attribute):
+            before = self.meaning(node.value)
+            return None if before is None else f"{before}.{node.attr}"
+        return None
+
+
+def _split(module: str) -> tuple[str, str]:
+    place, _, name = module.rpartition(".")
+    return place, name

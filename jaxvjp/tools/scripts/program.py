@@ -1,0 +1,54 @@
+"""A script's file as the main program, with one change: what `except` catches of ours says what torch would say.
+
+jaxvjp's errors keep torch's sentence as their first line and go on with advice. A script that prints the error it
+caught would print the advice too, where torch prints one line; here the advice moves to the exception's notes, which a
+traceback still shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import ModuleType
+from typing import Any
+
+
+def run_as_main(path: str) -> None:
+    """Runs the file as Python would run `python path`, in a module named `__main__`."""
+    with open(path, "rb") as file:
+        tree = ast.parse(file.read(), path)
+    code = compile(ast.fix_missing_locations(_Handlers().visit(tree)), path, "exec", dont_inherit=True)
+    module, before = ModuleType("__main__"), sys.modules["__main__"]
+    vars(module).update(__file__=path, __builtins__=__builtins__, __cached__=None)
+    sys.modules["__main__"] = module
+    try:
+        exec(code, vars(module))
+    finally:
+        sys.modules["__main__"] = before
+
+
+def says_as_torch(error: BaseException) -> None:
+    """Moves the advice in an exception of jaxvjp's from its text to its notes."""
+    raised = error.__traceback__
+    while raised is not None and raised.tb_next is not None:
+        raised = raised.tb_next
+    if raised is None or str(raised.tb_frame.f_globals.get("__name__")).partition(".")[0] != "jaxvjp":
+        return  # a user's own, or JAX's
+    if error.args and isinstance(error.args[0], str):
+        sentence, _, advice = error.args[0].partition("\n")
+        if advice:
+            error.args = (sentence, *error.args[1:])
+            error.add_note(advice)
+
+
+class _Handlers(ast.NodeTransformer):
+    """Has every `except ... as error:` begin with `says_as_torch(error)`."""
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
+        self.generic_visit(node)
+        if node.name:
+            (call,) = ast.parse(f"__import__({__name__!r}, fromlist=['']).says_as_torch({node.name})").body
+            node.body.insert(0, ast.copy_location(call, node))
+            for each in ast.walk(call):
+                ast.copy_location(each, node)
+        return node

@@ -1,0 +1,91 @@
+"""`python -m jaxvjp run script.py`: a script that says `import torch`, run on jaxvjp."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from jaxvjp.explain import terminal
+from jaxvjp.tools.scripts.check import names_used
+from jaxvjp.tools.scripts.names import TABLE, advise, table
+from jaxvjp.tools.scripts.program import run_as_main
+from jaxvjp.tools.scripts.stand_in import as_torch
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The command; returns its exit status: the script's own, 1 where it raised, 2 for a wrong call.
+
+    With `--check`: 0 where every name is covered, else 1.
+    """
+    parser = argparse.ArgumentParser(
+        prog="jaxvjp run", description="Runs a script that imports torch on jaxvjp, as it is.", epilog=TABLE
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="do not run it: list every name of torch's that it uses, and whether jaxvjp covers it; without a script, "
+        "every name that is covered",
+    )
+    parser.add_argument("script", nargs="?", type=Path)
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
+    given = parser.parse_args(arguments)
+    if given.script is None:
+        if not given.check:
+            parser.error("which script?")
+        print(table())
+        return 0
+    if not given.script.is_file():
+        parser.error(f"there is no script {str(given.script)!r}")
+    if given.check:
+        return check(given.script)
+    return run(given.script, given.arguments)
+
+
+def check(script: Path) -> int:
+    """Prints which of torch's names the script uses and whether each is covered; 1 where one is not."""
+    try:
+        used = names_used(script.read_text(encoding="utf-8"), str(script))
+    except SyntaxError as error:
+        print(f"{script}, line {error.lineno}: SyntaxError: {error.msg}", file=sys.stderr)
+        return 2
+    rows = [[each.qualified, _lines(each.lines), each.verdict] for each in used]
+    terminal.table(["name", "lines", "covered"], rows)
+    missing = [each for each in used if not each.covered]
+    print(f"{len(used)} names of torch's, {len(missing)} not covered." + (f"\n{TABLE}." if missing else ""))
+    return 1 if missing else 0
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    shown = ", ".join(str(each) for each in lines[:5])
+    return shown + (f", ... ({len(lines)})" if len(lines) > 5 else "")
+
+
+def run(script: Path, arguments: Sequence[str] = ()) -> int:
+    """Runs a script as `python script.py arguments` would, but that torch is jaxvjp; returns its exit status."""
+    argv, path = sys.argv, sys.path[:]
+    sys.argv = [str(script), *arguments]
+    sys.path[0] = str(script.resolve().parent)  # in the place of where `python -m jaxvjp` was called
+    try:
+        with as_torch():
+            run_as_main(str(script))
+    except SystemExit:
+        raise
+    except BaseException as error:
+        advise(error)
+        told = error.with_traceback(_from_script(error.__traceback__, script))
+        sys.excepthook(type(told), told, told.__traceback__)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    finally:
+        sys.argv, sys.path[:] = argv, path
+    return 0
+
+
+def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType | None:
+    """The part of a traceback that starts in the script; none of it for a syntax error."""
+    part = traceback
+    while part is not None and part.tb_frame.f_code.co_filename != str(script):
+        part = part.tb_next
+    return part

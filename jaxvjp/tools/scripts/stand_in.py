@@ -1,0 +1,104 @@
+"""`import torch` that gives jaxvjp: modules that have torch's names and stand in `sys.modules` in torch's place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from jaxvjp.tools.scripts.names import advice, counterpart, covered, covers, is_module, torch_names
+
+SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
+"""Classes that scripts print: `print(type(x))`."""
+
+
+class StandIn(ModuleType):
+    """A module of torch's, such as `torch.autograd`, with what jaxvjp covers of it and nothing else."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"jaxvjp in the place of {name}.")
+        self.__path__: list[str] = []
+        self.__spec__ = ModuleSpec(name, None, is_package=True)
+        if name == "torch":
+            self.__version__ = f"{torch_names().version}+jaxvjp"
+
+    def __getattr__(self, name: str) -> Any:
+        place = self.__name__
+        if not name.startswith("__"):
+            if covers(place, name):
+                # Where a module and what it is for have one name, as with `autograd.gradcheck`, torch shows the latter.
+                found = getattr(counterpart(place), name, None)
+                return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
+        elif name == "__all__":
+            return covered(place)
+        raise AttributeError(f"module '{place}' has no attribute '{name}'")
+
+    def __dir__(self) -> list[str]:
+        return covered(self.__name__)
+
+
+@cache  # one for each of torch's modules
+def stand_in(module: str) -> StandIn:
+    """The stand-in of a module of torch's that has a counterpart."""
+    return StandIn(module)
+
+
+class _Refusal(MetaPathFinder):
+    """Answers an import of what has no counterpart with what there is instead."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        if name.partition(".")[0] == "torch":
+            parent, _, last = name.rpartition(".")
+            told = advice(parent, last)
+            if told and not is_module(name):
+                raise ImportError(f"cannot import name '{last}' from '{parent}'{told}")
+            # With a name, `from torch import fft` would swallow this error and raise one without the advice.
+            raise ModuleNotFoundError(f"No module named '{name}'{told}", name=None if told else name)
+
+
+@contextmanager
+def as_torch() -> Iterator[ModuleType]:
+    """Makes `import torch`, in all its forms, give jaxvjp in this block; restores what was there.
+
+    What a script imports in the block it keeps. A name of torch's that jaxvjp lacks raises AttributeError (or, where it
+    is a module, ModuleNotFoundError); `advise` says what comes nearest to it. For the whole process: other threads that
+    import torch meanwhile get jaxvjp too. Gives the module in torch's place.
+    """
+    before = _torch_modules()
+    finder = _Refusal()
+    classes = [each for each in map(_shown, SHOWN_AS_TORCHS) if each is not None]
+    called = [each.__module__ for each, _ in classes]
+    for name in before:
+        del sys.modules[name]
+    for name in torch_names().modules:
+        if is_module(name) and counterpart(name) is not None:
+            sys.modules[name] = stand_in(name)
+    sys.meta_path.insert(0, finder)
+    for each, module in classes:
+        each.__module__ = module
+    try:
+        yield sys.modules["torch"]
+    finally:
+        sys.meta_path.remove(finder)
+        for (each, _), own in zip(classes, called, strict=True):
+            each.__module__ = own
+        for name in _torch_modules():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def _shown(qualified: str) -> tuple[type, str] | None:
+    """A class of ours and the module that torch says it is in; None where there is no such class yet."""
+    module, _, name = qualified.rpartition(".")
+    if not covers(module, name):
+        return None
+    return getattr(counterpart(module), name), module
+
+
+def _torch_modules() -> dict[str, ModuleType]:
+    return {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch"}

@@ -1,0 +1,207 @@
+"""Devices: torch's names for them, and the JAX device behind each.
+
+In this room one can name a device (`device("cuda:0")`), ask which there are (`cuda.is_available`, `count_of`) and which
+one new tensors go to (`set_default_device`, or `with device("cpu"):`).
+
+torch starts on the CPU; here new tensors go to the device that JAX prefers, its **home**. Where a tensor is belongs to
+its abstract value: a `device`, or None for home, so that on a machine with one device nothing is ever looked up. What
+`cpu` is for torch is JAX's CPU backend, `cuda` its GPU one and `xla` (or `tpu`) its TPU one.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+from typing import Any
+
+import jax
+
+BACKENDS = {"cpu": "cpu", "cuda": "gpu", "xla": "tpu"}
+"""The JAX backend of each device type of torch's that JAX has one for."""
+TYPES = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+
+
+class device:  # noqa: N801 - torch's own spelling
+    """Where a tensor is: a type such as "cpu" or "cuda", and which of several. Counterpart of `torch.device`.
+
+    `device("cuda:1")`, `device("cuda", 1)` and `device(1)` are one object. `with device("cuda"):` has tensors made
+    there. RuntimeError for a type that torch has not, and for an index that is no number or negative.
+
+    Attributes: `type`, and `index`, None where none was named.
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: Any, index: int | None = None) -> device:
+        if isinstance(type, device):
+            return type
+        if isinstance(type, int) and not isinstance(type, bool):
+            accelerator = home()
+            if accelerator.type == "cpu":
+                raise RuntimeError("Cannot access accelerator device when none is available.\n" + _there_is())
+            return _device(accelerator.type, type)
+        if not isinstance(type, str):
+            raise TypeError(
+                f"device() received an invalid combination of arguments - got ({type.__class__.__name__}), but "
+                "expected one of:\n * (torch.device device)\n * (str type, int index = -1)\n"
+            )
+        name, colon, number = type.partition(":")
+        name = "xla" if name == "tpu" else name
+        if name not in TYPES.split(", "):
+            raise RuntimeError(f"Expected one of {TYPES} device type at start of device string: {name}")
+        if colon and not number.isdecimal():
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        if colon and index is not None:
+            raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+        if index is not None and index < 0:
+            raise RuntimeError("Device index must not be negative")
+        return _device(name, int(number) if colon else index)
+
+    def __enter__(self) -> device:
+        _default.stack.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _default.stack.pop()
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
+
+    def __reduce__(self) -> Any:
+        return device, (str(self),)
+
+
+Device = device
+"""The class, where `device` is an argument's name."""
+
+
+class _Default(threading.local):
+    """Where this thread makes new tensors: the last entry, home where there is none."""
+
+    def __init__(self) -> None:
+        self.stack: list[device | None] = [None]
+
+
+_default = _Default()
+
+
+class Placed:
+    """Whether any tensor was ever put elsewhere than home: while none was, nobody needs to compare devices."""
+
+    anywhere = False
+
+
+@cache
+def _device(type: str, index: int | None) -> device:
+    made = object.__new__(device)
+    made.type, made.index = type, index
+    return made
+
+
+def _there_is() -> str:
+    return f"JAX has only {', '.join(sorted({_named(each).type for each in jax.devices()}))} here."
+
+
+def _named(each: Any) -> device:
+    kind = next((type for type, backend in BACKENDS.items() if backend == each.platform), "privateuseone")
+    return _device(kind, None if kind == "cpu" else each.local_hardware_id or 0)
+
+
+@cache
+def home() -> device:
+    """The device that JAX puts arrays on when nobody says where."""
+    return _named(jax.local_devices()[0])
+
+
+def of(place: device | None) -> device:
+    """The device that an abstract value's `device` means."""
+    return home() if place is None else place
+
+
+def count_of(type: str) -> int:
+    """How many devices of a type JAX has here."""
+    return len(_all(type))
+
+
+@cache
+def _all(type: str) -> list[Any]:
+    if type not in BACKENDS:
+        return []
+    try:
+        return list(jax.local_devices(backend=BACKENDS[type]))
+    except RuntimeError:  # no such backend
+        return []
+
+
+def place(requested: Any = None) -> device | None:
+    """What an abstract value says of a tensor put on `requested`: a device, its name, its number; None for the default.
+
+    Raises:
+        AssertionError: "cuda" where JAX has no GPU, as in a torch that was built without.
+        RuntimeError: a type that torch has not, or a number that no device has.
+        NotImplementedError: another type for which JAX has nothing here.
+    """
+    wanted = _default.stack[-1] if requested is None else device(requested)
+    if wanted is None:
+        return None
+    count = count_of(wanted.type)
+    if not count:
+        if wanted.type == "cuda":
+            raise AssertionError(
+                f"Torch not compiled with CUDA enabled\n{_there_is()} Write for both: "
+                '`device = "cuda" if torch.cuda.is_available() else "cpu"`; for a GPU install `jaxvjp[cuda]`.'
+            )
+        raise NotImplementedError(
+            f"Could not run 'aten::empty.memory_format' with arguments from the '{wanted.type.upper()}' backend.\n"
+            f"{_there_is()} `torch.get_default_device()` is what every tensor goes to unless told otherwise."
+        )
+    if wanted.type == "cpu":
+        concrete = _device("cpu", None)
+    else:
+        concrete = _device(wanted.type, wanted.index or 0)
+        if (wanted.index or 0) >= count:
+            raise RuntimeError(f"CUDA error: invalid device ordinal\nThere are {count} of type {wanted.type} here.")
+    if concrete is home():
+        return None
+    Placed.anywhere = True
+    return concrete
+
+
+def jax_device(place: device | None) -> Any:
+    """The JAX device behind an abstract value's `device`."""
+    where = of(place)
+    return _all(where.type)[where.index or 0]
+
+
+def place_of(array: jax.Array) -> device | None:
+    """What an abstract value says of a tensor whose value is `array`, wherever JAX has that."""
+    return place(_named(next(iter(array.devices()))))
+
+
+def put(array: Any, place: device | None) -> jax.Array:
+    """`array` on that device, as a `jax.Array`; NumPy's, put at home, JAX may still move to where it is used."""
+    here = place is None and not isinstance(array, jax.Array)
+    moved: jax.Array = jax.device_put(array) if here else jax.device_put(array, jax_device(place))
+    return moved
+
+
+def get_default_device() -> device:
+    """Where new tensors go; counterpart of `torch.get_default_device`, which starts at "cpu"."""
+    return of(_default.stack[-1])
+
+
+def set_default_device(device: Any) -> None:
+    """Has this thread make new tensors on `device`; None for JAX's own choice, as at the start.
+
+    That it is there is checked when a tensor is made. Counterpart of `torch.set_default_device`.
+    """
+    _default.stack[0] = None if device is None else Device(device)

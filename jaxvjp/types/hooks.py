@@ -1,0 +1,33 @@
+"""Handles of hooks.
+
+A hook is kept under a number in a dict of whatever calls it, in the order of registration; its handle takes it out.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+_numbers = count()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook out again, as does leaving a `with` block.
+
+    Counterpart of `torch.utils.hooks.RemovableHandle`.
+    """
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self._hooks = hooks
+        self.id = next(_numbers)
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Takes the hook out; a second call does nothing."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
