@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,27 @@ def test_a_row_is_declared_once():
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", README, re.DOTALL))
 def test_every_python_block_of_the_readme_runs(block):
     exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.parametrize(
+    ("room", "line", "broken"),
+    [
+        (None, "", None),
+        ("ops/logic.py", "from jaxvjp.core.record import graph", "The storeys: imports point down"),
+        ("core/record/modes.py", "from jaxvjp.core.run import plan", "The storeys of core"),
+        ("ops/arguments.py", "from jaxvjp.ops import logic", "No circles, neither of rooms nor within them"),
+    ],
+)
+def test_imports_point_down(room, line, broken, tmp_path):
+    """The contracts in `pyproject.toml` hold, and notice an import that runs back up or closes a circle."""
+    shutil.copytree(ROOT / "jaxvjp", tmp_path / "jaxvjp", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    if room is not None:
+        with (tmp_path / "jaxvjp" / room).open("a", encoding="utf-8") as file:
+            file.write(f"\n{line}\n")
+    code = f"import importlinter.cli as cli; print(cli.lint_imports({str(ROOT / 'pyproject.toml')!r}, no_cache=True))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    found = re.findall(r"^(.+) BROKEN", ran.stdout, re.MULTILINE)
+    assert broken in found if broken else found == [], ran.stdout + ran.stderr
 
 
 def test_a_failed_import_leaves_the_garbage_collector_as_it_was():
