@@ -456,6 +456,66 @@ def a_clone_that_is_not_contiguous_has_no_view(torch):
     return torch.arange(6.0).view(2, 3).t().clone().view(-1)
 
 
+def hooks_of_leaves_come_in_the_order_in_which_gradients_are_complete(torch):
+    called = []
+    leaves = [torch.ones(2, requires_grad=True) for _ in range(5)]
+    for number, each in enumerate(leaves):
+        each.register_post_accumulate_grad_hook(lambda leaf, number=number: called.append(number))
+    for _ in range(3):
+        x = leaves[3] * 1
+        for number in (1, 4, 0, 2, 1):
+            x = x * leaves[number]
+        x.sum().backward()
+        (leaves[2] * leaves[3] * leaves[0]).sum().backward()
+    return called, [each.grad for each in leaves]
+
+
+def gradients_asked_for_call_hooks_in_that_order(torch):
+    called = []
+    leaves = [torch.ones(2, requires_grad=True) for _ in range(3)]
+    for number, each in enumerate(leaves):
+        each.register_hook(lambda grad, number=number: called.append(number))
+    torch.autograd.grad((leaves[0] * 2 * leaves[2] * leaves[1]).sum(), leaves, create_graph=True)
+    return called
+
+
+def as_strided_of_a_leaf_view_notices_a_write(torch):
+    w = torch.ones(1, 3).select(0, 0).requires_grad_()
+    piece = w.as_strided((2,), (2,))
+    y = piece * piece
+    with torch.no_grad():
+        w[0] = -1.0
+    y.sum().backward()
+
+
+def an_unrecorded_view_is_turned_over_after_a_write(torch):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x.t()
+        x.mul_(0.5)
+        seen.t_()
+        return seen.tolist(), seen.requires_grad, seen._version
+
+
+def nothing_is_recorded_of_it_then(torch):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x.t()
+        x.mul_(0.5)
+        seen.t_()
+    seen.sum()
+
+
+def an_unrecorded_view_with_other_data_is_no_view(torch):
+    x = torch.ones(4, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x[1:]
+    seen = seen.detach()
+    seen.data = torch.zeros(3)
+    seen[:2].add_(1.0)
+    return seen, x
+
+
 PROGRAMS = programs_of(globals())
 test_agrees_with_torch = agreement_of(PROGRAMS)
 

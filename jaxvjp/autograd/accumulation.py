@@ -90,7 +90,10 @@ def accumulated(
                 receivers.append((receiver, sum_))
     if answer is not None:
         if waiting:
-            receivers += _hooked_leaves(waiting, answer.met)
+            early, late = iter(receivers), _hooked_leaves(waiting, answer.met)
+            kept = dict(waiting)
+            together = [late.get(node) if node in kept else next(early) for node, _ in answer.gradients]
+            receivers = [each for each in together if each is not None]
         return receivers, answer.walked, answer.met
     unseen = question is not None and question.unseen()
     # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
@@ -98,20 +101,23 @@ def accumulated(
     found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
+        order = list(gradients)
         waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
         sums = _summed(gradients)
-        _compute(question, found, {**sums, **dict(waiting)}, unseen)
-        receivers = [(node.tensor, gradients[node]) for node in sums]
+        results = {**sums, **dict(waiting)}
+        _compute(question, found, {node: results[node] for node in order if node in results}, unseen)
+        received = {node: (node.tensor, gradients[node]) for node in sums}
         if observers.listening:
             tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), 0, create_graph))
-        for (receiver, _), sum_ in zip(receivers, sums.values(), strict=True):
+        for (receiver, _), sum_ in zip(received.values(), sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    return receivers + _hooked_leaves(waiting, found.met), found.operations, found.met
+    received |= _hooked_leaves(waiting, found.met)
+    return [received[node] for node in order if node in received], found.operations, found.met
 
 
-def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> list[tuple[Tensor, Node]]:
+def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> dict[Node, tuple[Tensor, Node]]:
     """Calls the hooks of leaves with their gradients, and adds what they make of those to the `grad` of the tensors."""
-    receivers: list[tuple[Tensor, Node]] = []
+    received: dict[Node, tuple[Tensor, Node]] = {}
     walk = Reached(met if gradients else ())
     for node, gradient in gradients:
         with recording(False):
@@ -119,8 +125,8 @@ def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> li
             with accumulation:
                 for leaf, sum_ in _summed({node: gradient}).items():
                     _receive(leaf.tensor, sum_, False)
-                    receivers.append((leaf.tensor, gradient))
-    return receivers
+                    received[leaf] = leaf.tensor, gradient
+    return received
 
 
 def _shown_grads(nodes: Iterable[Node]) -> dict[Node, Node | None]:

@@ -87,14 +87,16 @@ def as_strided_scatter(
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Makes the tensor show what `steps` show of it; views of it stay as they are."""
     self.check_writable()
-    with recording(self.requires_grad and not self.is_leaf):  # its gradient has to have the new shape, too
-        return _reshaped(self, read(self.node, steps), self.path + steps)
+    node = self._looked_at
+    with recording(node.requires_grad and not node.is_leaf):  # its gradient has to have the new shape, too
+        return _reshaped(self, read(node, steps), self.path + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, at another `path` of its storage, where `node` is shown."""
+    shown = self._looked_at
+    leaf = shown.requires_grad and shown.is_leaf
     self.versions.written(node.where)
-    leaf = self.requires_grad and self.is_leaf
     if self.retains_grad:
         self.gradient_node.retains, node.retains = False, True
     self.storage.version += 1  # views of it are views of another shape by now
@@ -102,6 +104,8 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     if self._base is not None and not self._base.path:
         self._steps, self._path = path, None
     self._show(self._as_leaf(node) if leaf else node)
+    if self._base is not None and self._marked:
+        self._seen -= 1  # which is looked into whenever it is asked for
     return self
 
 
@@ -142,8 +146,9 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
     step = _strided(self, size, stride, storage_offset)
-    with recording(self.requires_grad and not self.is_leaf):
-        return _reshaped(self, step.read(self.whole(self.node)), (step,))
+    node = self._looked_at
+    with recording(node.requires_grad and not node.is_leaf):
+        return _reshaped(self, step.read(self.whole(node)), (step,))
 
 
 @public("method")

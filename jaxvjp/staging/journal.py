@@ -46,13 +46,17 @@ def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats())
 
 
+PLACE = ("_storage", "_path", "_base_tensor", "_steps", "_unrecorded")
+"""What says of a tensor where its contents are, and what it is a view of."""
+
+
 class Journal:
     """What a step does, while it is staged, to tensors that were there before it.
 
     Attributes:
         start: when it began, in the order of recording; what is older comes from outside.
         nodes: for each tensor that shows another node by now, the one before.
-        places: for each tensor that has been given other `data`, its storage, path, base and steps from there before.
+        places: for each tensor that has been given other `data`, what it had of `PLACE` before.
         grads: for each tensor that has another `grad` by now, the one before.
         contents: for each storage that was written, the node of its contents before.
         counts: for each count of writes that went on, where it stood before.
@@ -69,7 +73,7 @@ class Journal:
         self.collections = _collections()
         self.strict = strict
         self.nodes: dict[Tensor, Node] = {}
-        self.places: dict[Tensor, tuple[Storage | None, Any, Any, Any]] = {}
+        self.places: dict[Tensor, list[Any]] = {}
         self.grads: dict[Tensor, Tensor | None] = {}
         self.contents: dict[Storage, Node] = {}
         self.counts: dict[Versions, int] = {}
@@ -86,7 +90,7 @@ class Journal:
 
     def moves(self, tensor: Tensor) -> None:
         """`tensor` is about to be given other `data`."""
-        self.places.setdefault(tensor, (tensor._storage, tensor._path, tensor._base_tensor, tensor._steps))
+        self.places.setdefault(tensor, [getattr(tensor, each) for each in PLACE])
 
     def writes(self, tensor: Tensor) -> None:
         """The storage of `tensor` is about to be written."""
@@ -174,7 +178,8 @@ class Journal:
     def undo(self) -> None:
         """Puts back what the step changed."""
         for tensor, place in self.places.items():
-            tensor._storage, tensor._path, tensor._base_tensor, tensor._steps = place
+            for name, value in zip(PLACE, place, strict=True):
+                setattr(tensor, name, value)
         for written, node in self.contents.items():
             written.contents = node
         for tensor, node in self.nodes.items():

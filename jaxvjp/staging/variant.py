@@ -98,7 +98,7 @@ class Variant:
             for tensor, node in shown.items()
             if tensor._base_tensor is None and tensor._storage not in journal.contents and not _same(tensor.node, node)
         ]
-        for each, (storage, path, base, _) in journal.places.items():
+        for each, (storage, path, base, *_) in journal.places.items():
             if base is not None or each._path is not None or path is not None:
                 journal.refuse("gives a view other data, or a tensor another shape in place", each._node.where)
             elif each._storage is not storage and journal.older(each.storage.contents):

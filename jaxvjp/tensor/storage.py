@@ -428,6 +428,7 @@ class Stored(Holder):
             staging().journal.moves(self)
         if storage is not self._storage and self._base_tensor is not None:
             self._versions, self._base_tensor, self._steps = self.versions, None, ()
+            self._unrecorded = False
         self._storage, self._path = storage, path if path or self._steps else None
         self._seen = storage.version
 

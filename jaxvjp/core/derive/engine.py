@@ -284,15 +284,25 @@ class _Sweep:
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
                     values[node] = primal
-        passed = set(self.operations)
-        for node in self.nodes:
-            if self.leaf_hooks and node not in passed:
+        ends = self.ends()
+        if self.leaf_hooks:
+            for node in ends:
                 self.call_hooks(node)
-        wanted = [node for node in self.nodes if node.is_leaf] if self.targets is None else self.targets
+        wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
         # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
+
+    def ends(self) -> list[Node]:
+        """Where the walk ends; first what is complete first, for no operation recorded earlier uses it. As in torch."""
+        passed = set(self.operations)
+        complete: dict[Node, int] = {}
+        for at, node in enumerate(self.operations):
+            for each in gradient_edges(node):
+                if each not in passed:
+                    complete.setdefault(self.now.get(each, each), -at)
+        return sorted((node for node in self.nodes if node not in passed), key=lambda node: complete.get(node, 1))
 
     def segments(self) -> list[list[Node]]:
         """The operations, cut as the module's docstring says."""

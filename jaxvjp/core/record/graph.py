@@ -19,7 +19,7 @@ from jaxvjp.core.record.user_lines import Location, Where, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
-from jaxvjp.ops.view import unbind_one
+from jaxvjp.ops.view import placed, unbind_one
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import LEAST, MOST, within_64_bits
 
@@ -352,6 +352,9 @@ class Node:
         while isinstance(node, Node):
             if node.versions is not None:
                 return node if node.versions.count > node.version else None
+            if node.operation is placed:  # what lies beside it is read, and was not saved
+                node = node.inputs[1]
+                continue
             if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
                 return None
             if not node.inputs:
