@@ -15,8 +15,9 @@ from recording import COMMAND, VERSION, session
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
 
-# A quarter of the suite's time is XLA's costlier optimisations of what runs but once.
+# A quarter of the suite's time is XLA's costlier optimisations of what runs but once. Here, and in processes begun here:
 jax.config.update("jax_disable_most_optimizations", True)
+os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
 TESTS_BETWEEN_CLEARING = 100
 """Each test may compile dozens of programs, and a process can map but so many: then XLA crashes."""

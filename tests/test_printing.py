@@ -128,7 +128,7 @@ def printed(torch, dtype, array, graph, options):
 
 
 @needs_torch
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tensors(), OPTIONS)
 def test_random_tensors_print_as_torch(tensor, options):
     agree(lambda torch: printed(torch, *tensor, options), recorded=False)

@@ -58,7 +58,7 @@ def test_the_list_of_names_is_that_of_the_installed_torch():
         pytest.skip("the list is of another version")
     command = [sys.executable, str(ROOT / "tools" / "list_torch_names.py"), "--print"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert printed == (ROOT / "jaxvjp" / "scripts" / "torch_names.txt").read_text(encoding="utf-8")
+    assert printed == (ROOT / "jaxvjp" / "tools" / "scripts" / "torch_names.txt").read_text(encoding="utf-8")
 
 
 def test_every_form_of_import_gives_jaxvjp_and_then_what_was_there():
@@ -88,7 +88,7 @@ def test_every_form_of_import_gives_jaxvjp_and_then_what_was_there():
             assert inner is torch
         assert sys.modules["torch"] is torch
     assert {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch"} == before
-    assert str(jaxvjp.Tensor) == "<class 'jaxvjp.tensor.Tensor'>"
+    assert str(jaxvjp.Tensor) == "<class 'jaxvjp.Tensor'>"
 
 
 def test_what_was_there_comes_back_after_an_error():

@@ -14,7 +14,7 @@ from oracle import live_nodes
 import jaxvjp
 from jaxvjp.core.derive import pullback, transforms
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.record import record
+from jaxvjp.core.record.record import record, signature_of
 from jaxvjp.core.run import compilation, program
 from jaxvjp.core.run.program import freeze, replay, runs
 from jaxvjp.tensor.apply import FLUSH
@@ -238,7 +238,7 @@ def test_a_training_loop_does_not_grow():
 
 def test_every_cache_has_a_bound():
     for cache in (
-        record.signature_of,
+        signature_of,
         program.intern,
         compilation.executable,
         pullback.dependences,

@@ -477,7 +477,7 @@ def test_other_styles_give_the_same(style):
             np.testing.assert_allclose(found[name], value, rtol=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(programs())
 def test_any_program(lines):
     """Prints, runs and checks a program made at random, alone and with a backward of it recorded."""

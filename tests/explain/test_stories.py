@@ -155,7 +155,7 @@ def test_a_story(program):
     assert "jaxvjp" not in story.source.replace("import jaxvjp", "")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(stories())
 def test_any_story(lines):
     """Prints, runs and checks a recording made at random, of all that may happen in one."""

@@ -143,13 +143,13 @@ def differences(op: Any, dtypes: Sequence[str], count: int | None, errors: bool 
 
 
 def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> list[tuple[str, Any]]:
-    """torch's sample inputs, numbered; `count` of them, spread evenly over all."""
+    """torch's sample inputs, numbered; `count` of them, spread evenly over all, or only the first one."""
     import torch
 
     _seed(0)
     dtype = getattr(torch, name)
-    drawn = [each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not foreign(each)]
-    drawn = [each.transform(_leaf_of_its_own) for each in drawn]
+    drawn = (each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not foreign(each))
+    drawn = [each.transform(_leaf_of_its_own) for each in itertools.islice(drawn, 1 if count == 1 else None)]
     if op.name in COSTLY and count is not None:
         count = 1
     numbered = [(f"sample {number}: {_described(each)}", each) for number, each in enumerate(drawn)]
