@@ -14,7 +14,7 @@ from oracle import live_nodes
 import jaxvjp
 from jaxvjp.core.derive import pullback, transforms
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.record import record, signature_of
+from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run import compilation, program
 from jaxvjp.core.run.program import freeze, replay, runs
 from jaxvjp.tensor.apply import FLUSH
