@@ -15,7 +15,7 @@ from recording import COMMAND, VERSION, session
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
 
-# A quarter of the suite's time is XLA's costlier optimisations of what runs but once. Here, and in processes begun here:
+# A quarter of the suite's time is XLA's costlier optimisations of what runs but once; so in processes that tests start.
 jax.config.update("jax_disable_most_optimizations", True)
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 

@@ -1,7 +1,7 @@
 """Every op that torch's database and jaxvjp both have, on torch's sample inputs, under both.
 
-`pytest tests/ops/test_opinfo.py -k "softmax"` runs some, on the first sample of two dtypes; `python -m jaxvjp ops` three
-samples of three, and `pytest -m long` every sample of every dtype. Tolerances and deliberate differences are in
+`pytest tests/ops/test_opinfo.py -k "softmax"` runs some, on the first sample of two dtypes; `python -m jaxvjp ops` runs
+three samples of three, and `pytest -m long` every sample of every dtype. Tolerances and deliberate differences are in
 `jaxvjp/tools/opinfo/table.py`.
 """
 
