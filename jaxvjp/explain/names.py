@@ -54,7 +54,7 @@ class Statement(NamedTuple):
 
 
 def statement(where: Where) -> Statement | None:
-    """The user's statement for what `places.user_line` kept; None where there is no source to be had."""
+    """The user's statement for what `user_lines.user_line` kept; None where there is no source to be had."""
     if where is None:
         return None
     code, instruction = where

@@ -62,11 +62,11 @@ class Call:
         return not (source._steps or source._path) or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
-        """The node with these inputs: what `core.record.record` makes."""
+        """The node with these inputs: what `record.record` makes."""
         return record_as(self.signature, self.operation, inputs, self.static, where)
 
     def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
-        """The tensor of the node with these inputs: what `application.apply` gives."""
+        """The tensor of the node with these inputs: what `apply.apply` gives."""
         node = self.node(inputs, where)
         tensor = holding(node, Tensor)
         if not node.requires_grad:

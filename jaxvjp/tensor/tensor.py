@@ -63,7 +63,7 @@ class Tensor(Stored):
     contiguous: Callable[..., Tensor]
 
     def __getattr__(self, name: str) -> Any:
-        # Most methods are hung on by `functions`; what is not found there is missing.
+        # Most methods are hung on by `bindings`; what is not found there is missing.
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init__(self) -> None:
