@@ -80,15 +80,17 @@ def compile_rooms(root: Path, into: Path) -> list[Path]:
     os.chdir(root)
     extensions: list[Extension] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for room in ROOMS:
-            source = f"jaxvjp/{room}"
-            name = source.removesuffix(".py").replace("/", ".")
+        for typed in (True, False):
+            sources = [f"jaxvjp/{room}" for room in ROOMS if (room not in UNTYPED) == typed]
+            names = [source.removesuffix(".py").replace("/", ".") for source in sources]
+            flags = ["-O2", "-w"] if os.name == "posix" else []
             extensions += cythonize(
-                [Extension(name, [source], extra_compile_args=["-O2", "-w"] if os.name == "posix" else [])],
+                [Extension(name, [file], extra_compile_args=flags) for name, file in zip(names, sources, strict=True)],
                 build_dir=scratch,
                 force=True,
                 quiet=True,
-                compiler_directives={"language_level": 3, "annotation_typing": room not in UNTYPED},
+                nthreads=os.cpu_count() or 1,
+                compiler_directives={"language_level": 3, "annotation_typing": typed},
             )
         command = Distribution({"name": "jaxvjp", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(into), scratch, True
