@@ -115,13 +115,41 @@ def theirs(program: Program, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
     return outcome
 
 
-def agree(program: Program, rtol: float = 2e-6, atol: float = 1e-6, recorded: bool = True) -> Outcome:
+SLIPS = frozenset(
+    ["NameError", "UnboundLocalError", "AttributeError", "SyntaxError", "ImportError", "ModuleNotFoundError"]
+)
+"""What a slip of the pen in a program raises, under both modules alike."""
+
+
+def raises(kind: type[Exception]) -> Callable[[Program], Program]:
+    """Declares that a program of `agreement_of` ends in an error: `@raises(RuntimeError)`."""
+
+    def declared(program: Program) -> Program:
+        program.raises = kind  # type: ignore[attr-defined]
+        return program
+
+    return declared
+
+
+def agree(
+    program: Program,
+    rtol: float = 2e-6,
+    atol: float = 1e-6,
+    recorded: bool = True,
+    raises: type[Exception] | None = None,
+) -> Outcome:
     """Runs `program` under jaxvjp and asserts that torch agrees; returns what happened under jaxvjp.
 
-    What is not `recorded` needs live torch: programs that are others each time.
+    What is not `recorded` needs live torch: programs that are others each time. With `raises` the program has to end in
+    an error of that class. Without, it may end in any but those of `SLIPS`.
     """
     expected = theirs(program, rtol, atol) if recorded else Outcome(program, live)
-    return compare(Outcome(program, jaxvjp), expected, rtol, atol)
+    given = compare(Outcome(program, jaxvjp), expected, rtol, atol)
+    if raises is not None:
+        assert isinstance(given.error, raises), f"{raises.__name__} is declared: {given}"
+    elif given.raised is not None:
+        assert given.raised[0] not in SLIPS, f"declare it, `raises={given.raised[0]}`, if it is meant: {given}"
+    return given
 
 
 def compare(given: Outcome, expected: Outcome, rtol: float = 2e-6, atol: float = 1e-6) -> Outcome:
@@ -150,7 +178,9 @@ def agreement_of(programs: list[Program]) -> Callable[..., None]:
 
     @pytest.mark.parametrize("function", programs, ids=lambda function: function.__name__)
     def test_agrees_with_torch(function: Program) -> None:
-        agree(function)
+        declared = getattr(function, "raises", None)
+        outcome = agree(function, raises=declared)
+        assert outcome.raised is None or declared is not None, f"declare it, `@raises(...)`, if it is meant: {outcome}"
 
     return test_agrees_with_torch
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from oracle import agreement_of, theirs
+from oracle import agreement_of, raises, theirs
 
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
@@ -165,6 +165,7 @@ def an_unused_input_is_none_when_allowed(torch):
 
 
 @program
+@raises(RuntimeError)
 def an_unused_input_is_an_error(torch):
     x, w = leaf(torch, 1.0), leaf(torch, 2.0)
     torch.autograd.grad(x.sum(), [x, w])
@@ -199,6 +200,7 @@ def a_second_derivative_with_respect_to_an_intermediate(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_linear_function_has_no_second_derivative(torch):
     x = leaf(torch, 1.0, 2.0)
     (first,) = torch.autograd.grad((2 * x).sum(), x, create_graph=True)
@@ -329,6 +331,7 @@ def a_batch_of_gradients_asked_for_again(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_batch_of_gradients_of_the_wrong_shape(torch):
     x = leaf(torch, 1.0, 2.0)
     torch.autograd.grad(x * x, x, torch.ones(2, 3), is_grads_batched=True)
@@ -341,6 +344,7 @@ def materialized_gradients(torch):
 
 
 @program
+@raises(ValueError)
 def materialized_but_not_allowed(torch):
     x = leaf(torch, 1.0)
     torch.autograd.grad(x.sum(), x, materialize_grads=True, allow_unused=False)
@@ -358,6 +362,7 @@ def complex_gradients_are_conjugated_as_in_torch(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_operand_that_was_changed(torch):
     x = leaf(torch, 1.0, 2.0)
     y = x * 1
@@ -367,6 +372,7 @@ def a_saved_operand_that_was_changed(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_result_that_was_changed(torch):
     z = leaf(torch, 1.0, 2.0).exp()
     z.add_(1)
@@ -374,6 +380,7 @@ def a_saved_result_that_was_changed(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_leaf_that_was_changed(torch):
     x = leaf(torch, 1.0, 2.0)
     z = (x * x).sum()
@@ -384,6 +391,7 @@ def a_saved_leaf_that_was_changed(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_leaf_that_was_changed_through_detach(torch):
     x = leaf(torch, 1.0, 2.0)
     z = (x * x).sum()
@@ -392,6 +400,7 @@ def a_saved_leaf_that_was_changed_through_detach(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_view_whose_base_was_changed(torch):
     y = leaf(torch, 1.0, 2.0) * 1
     z = y[0] * y[1]
@@ -400,6 +409,7 @@ def a_saved_view_whose_base_was_changed(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_base_of_which_a_view_was_changed(torch):
     y = leaf(torch, 1.0, 2.0) * 1
     z = y * y
@@ -408,6 +418,7 @@ def a_saved_base_of_which_a_view_was_changed(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_saved_constant_that_was_changed(torch):
     x, c = leaf(torch, 1.0, 2.0), torch.tensor([3.0, 4.0])
     z = x * c

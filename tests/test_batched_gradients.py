@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from functions import custom, leaf, module
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -122,6 +122,7 @@ def through_saved_tensor_hooks(torch):
     return found
 
 
+@raises(RuntimeError)
 def a_hook_that_changes_the_size(torch):
     x = leaf(torch)
     y = x * 2
@@ -129,6 +130,7 @@ def a_hook_that_changes_the_size(torch):
     batched(torch, y**2, x)
 
 
+@raises(RuntimeError)
 def a_backward_of_the_wrong_shape(torch):
     x = leaf(torch)
     batched(torch, custom(torch, lambda ctx, x: x * 2, lambda ctx, g: g[:1] * torch.ones(3)).apply(x), x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 import pytest
-from oracle import agreement_of
+from oracle import agreement_of, raises
 
 import jaxvjp
 from jaxvjp.core.run import plan
@@ -215,26 +215,31 @@ def a_chain(torch):
 
 
 @program
+@raises(RuntimeError)
 def an_error_inside(torch):
     return called(torch, lambda x: x + torch.ones(3), leaf(torch, 1.0, 2.0))
 
 
 @program
+@raises(ValueError)
 def reentrant_takes_no_keywords(torch):
     return called(torch, lambda x, scale: x * scale, leaf(torch, 1.0), use_reentrant=True, scale=2)
 
 
 @program
+@raises(ValueError)
 def reentrant_takes_no_debug(torch):
     return called(torch, lambda x: x, leaf(torch, 1.0), use_reentrant=True, debug=True)
 
 
 @program
+@raises(ValueError)
 def an_unknown_determinism_check(torch):
     return called(torch, lambda x: x, leaf(torch, 1.0), determinism_check="some")
 
 
 @program
+@raises(ValueError)
 def an_unknown_keyword_of_a_chain(torch):
     return torch.utils.checkpoint.checkpoint_sequential([lambda x: x], 1, leaf(torch, 1.0), True, other=1)
 

@@ -9,7 +9,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from oracle import agree, agreement_of, live, needs_torch, programs_of
+from oracle import agree, agreement_of, live, needs_torch, programs_of, raises
 
 import jaxvjp
 
@@ -104,6 +104,7 @@ def test_a_later_write_to_the_array_is_not_seen(make):
     assert x.sum().item() == 0.0
 
 
+@raises(TypeError)
 def from_numpy_refuses_lists(torch):
     torch.from_numpy([1.0])
 
@@ -126,14 +127,17 @@ def as_tensor_takes_anything(torch):
     )
 
 
+@raises(TypeError)
 def as_tensor_refuses_text(torch):
     torch.as_tensor("a")
 
 
+@raises(BufferError)
 def dlpack_refuses_gradients(torch):
     torch.ones(2, requires_grad=True).__dlpack__()
 
 
+@raises(RuntimeError)
 def array_refuses_gradients(torch):
     np.asarray(torch.ones(2, requires_grad=True))
 
@@ -148,6 +152,7 @@ def copies(torch):
     return x, x.grad, deep, deep.grad, shallow, shallow.is_leaf, twice[0] is twice[1]
 
 
+@raises(RuntimeError)
 def deepcopy_refuses_graphs(torch):
     copy.deepcopy(torch.ones(2, requires_grad=True) * 2)
 
@@ -172,14 +177,17 @@ def parameter(torch):
     return repr(p), data, p.grad, repr([fixed]), f"{torch.nn.Parameter()}", kinds, isinstance(p, torch.Tensor), kept
 
 
+@raises(AttributeError)
 def parameter_of_a_list(torch):
     torch.nn.Parameter([1.0])
 
 
+@raises(RuntimeError)
 def parameter_of_integers(torch):
     torch.nn.Parameter(torch.ones(2, dtype=torch.int64))
 
 
+@raises(TypeError)
 def parameter_with_a_format(torch):
     return f"{torch.nn.Parameter(torch.tensor(1.0)):.2f}"
 

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from functions import custom, leaf
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
@@ -138,6 +138,7 @@ def without_gradients_nothing_is_recorded(torch):
     return y.requires_grad, z.requires_grad
 
 
+@raises(RuntimeError)
 def twice_without_retain_graph(torch):
     x = torch.tensor([1.0], requires_grad=True)
     y = cube(torch)(x)
@@ -145,6 +146,7 @@ def twice_without_retain_graph(torch):
     y.backward()
 
 
+@raises(RuntimeError)
 def too_many_gradients(torch):
     class Two(torch.autograd.Function):
         @staticmethod
@@ -158,6 +160,7 @@ def too_many_gradients(torch):
     Two.apply(torch.tensor([1.0], requires_grad=True)).backward()
 
 
+@raises(RuntimeError)
 def a_gradient_of_the_wrong_shape(torch):
     class Wrong(torch.autograd.Function):
         @staticmethod
@@ -171,6 +174,7 @@ def a_gradient_of_the_wrong_shape(torch):
     Wrong.apply(torch.tensor([1.0, 2.0], requires_grad=True)).sum().backward()
 
 
+@raises(KeyError)
 def an_exception_inside_is_the_users(torch):
     class Raises(torch.autograd.Function):
         @staticmethod
@@ -184,6 +188,7 @@ def an_exception_inside_is_the_users(torch):
     Raises.apply(torch.tensor([1.0], requires_grad=True)).backward()
 
 
+@raises(NotImplementedError)
 def no_backward(torch):
     class Forward(torch.autograd.Function):
         @staticmethod
@@ -193,6 +198,7 @@ def no_backward(torch):
     Forward.apply(torch.tensor([1.0], requires_grad=True)).backward()
 
 
+@raises(TypeError)
 def saving_a_number(torch):
     class Saves(torch.autograd.Function):
         @staticmethod
@@ -212,6 +218,7 @@ def what_saves_nothing_goes_back_twice(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def too_few_gradients(torch):
     function = custom(torch, lambda ctx, x, y: x * y, lambda ctx, gradient: gradient)
     x = leaf(torch)
@@ -225,6 +232,7 @@ def more_gradients_that_are_none(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def more_gradients_that_are_not_none(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: (gradient, None, 3))
     x = leaf(torch)
@@ -295,6 +303,7 @@ def instantiating_warns(torch):
     return [(each.category.__name__, str(each.message).partition("> ")[2]) for each in caught]
 
 
+@raises(RuntimeError)
 def a_list_of_gradients(torch):
     function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: [gradient, gradient])
     x = leaf(torch)
@@ -302,6 +311,7 @@ def a_list_of_gradients(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_gradient_for_a_number(torch):
     function = custom(torch, lambda ctx, x, n: x * n, lambda ctx, gradient: (gradient, gradient))
     x = leaf(torch)
@@ -309,6 +319,7 @@ def a_gradient_for_a_number(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_gradient_that_is_a_number(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: 3.0)
     x = leaf(torch)
@@ -316,6 +327,7 @@ def a_gradient_that_is_a_number(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_number_for_a_tensor_without_gradient(torch):
     function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, 3.0))
     x = leaf(torch)
@@ -330,6 +342,7 @@ def any_shape_for_a_tensor_without_gradient(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_list_in_a_list_of_gradients(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: [[gradient]])
     x = leaf(torch)
@@ -337,6 +350,7 @@ def a_list_in_a_list_of_gradients(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_gradient_that_is_an_array(torch):
     import numpy as np
 
@@ -367,6 +381,7 @@ def a_boolean_gradient(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_complex_gradient_of_a_real_input(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 1j, 2]))
     x = leaf(torch)
@@ -388,6 +403,7 @@ def a_gradient_is_summed_to_its_input(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_gradient_that_is_too_small(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(1))
     x = leaf(torch)
@@ -395,6 +411,7 @@ def a_gradient_that_is_too_small(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def the_index_of_a_wrong_gradient_counts_tensors(torch):
     function = custom(torch, lambda ctx, n, x: x * 2, lambda ctx, gradient: (None, torch.ones(5)))
     x = leaf(torch)
@@ -402,6 +419,7 @@ def the_index_of_a_wrong_gradient_counts_tensors(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def the_index_of_a_wrong_gradient_counts_all_tensors(torch):
     function = custom(torch, lambda ctx, w, n, x: x * 2, lambda ctx, gradient: (None, None, torch.ones(5)))
     x = leaf(torch)
@@ -422,6 +440,7 @@ def grad_of_what_lies_behind_none(torch):
     return torch.autograd.grad(function.apply(x * 2, w * 3).sum(), (x, w), allow_unused=True)
 
 
+@raises(RuntimeError)
 def grad_of_what_lies_behind_none_must_be_allowed(torch):
     function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
     x, w = (leaf(torch), leaf(torch))
@@ -435,11 +454,13 @@ def none_for_a_leaf(torch):
     return x.grad
 
 
+@raises(NotImplementedError)
 def a_function_without_forward(torch):
     function = type("function", (torch.autograd.Function,), {})
     return function.apply(leaf(torch))
 
 
+@raises(RuntimeError)
 def calling_an_instance(torch):
     function = custom(torch, lambda ctx, x: x * 2)
     found = function()
@@ -460,6 +481,7 @@ def methods_that_are_not_static(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def both_backward_and_vjp(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient, vjp=lambda ctx, gradient: gradient)
     x = leaf(torch)
@@ -478,6 +500,7 @@ def keyword_arguments(torch):
     return function.apply(leaf(torch), n=4)
 
 
+@raises(KeyError)
 def an_exception_in_forward(torch):
 
     def forward(ctx, x):
@@ -684,6 +707,7 @@ def double_backward_through_an_output_that_is_gone(torch):
     return (gradient, torch.autograd.grad(gradient.sum(), x))
 
 
+@raises(RuntimeError)
 def an_output_that_is_gone_is_freed(torch):
 
     def forward(ctx, x):
@@ -752,6 +776,7 @@ def a_complex_function(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def an_integer_gradient_of_a_complex_input(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1, 2]))
     x = torch.tensor([1 + 1j, 2 - 1j], requires_grad=True)
@@ -759,6 +784,7 @@ def an_integer_gradient_of_a_complex_input(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_complex_gradient_of_another_real_input(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 2j, 2]))
     x = leaf(torch)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from functions import custom, leaf, module
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -74,6 +74,7 @@ def every_derivative(torch, own):
     return found, sorted(map(str, set(seen)))
 
 
+@raises(ValueError)
 def derivatives_of_a_generated_rule(torch):
     return every_derivative(torch, False)
 
@@ -179,6 +180,7 @@ def per_sample_gradients(torch):
     return each, whole, each.sum(0) - whole
 
 
+@raises(NotImplementedError)
 def no_jvp_is_an_error_also_in_a_batch(torch):
     function = custom(
         torch, lambda x: x * 2, None, setup_context=lambda ctx, inputs, output: None, generate_vmap_rule=True

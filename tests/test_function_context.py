@@ -8,11 +8,12 @@ from collections import namedtuple
 
 import pytest
 from functions import custom, leaf
-from oracle import agreement_of, live_nodes, programs_of
+from oracle import agreement_of, live_nodes, programs_of, raises
 
 import jaxvjp
 
 
+@raises(RuntimeError)
 def saved_tensors_after_the_graph_is_freed(torch):
     contexts = []
 
@@ -53,6 +54,7 @@ def the_last_call_of_save_for_backward_counts(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_saved_input_was_written(torch):
 
     def forward(ctx, x):
@@ -68,6 +70,7 @@ def a_saved_input_was_written(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_saved_leaf_was_written(torch):
 
     def forward(ctx, x):
@@ -84,6 +87,7 @@ def a_saved_leaf_was_written(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_saved_output_was_written(torch):
 
     def forward(ctx, x):
@@ -113,6 +117,7 @@ def a_write_through_data_is_not_counted(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_write_through_detach_is_counted(torch):
 
     def forward(ctx, x):
@@ -127,6 +132,7 @@ def a_write_through_detach_is_counted(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def a_saved_intermediate_was_written(torch):
     keep = []
 
@@ -144,6 +150,7 @@ def a_saved_intermediate_was_written(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def the_base_of_a_saved_view_was_written(torch):
     w = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     x = leaf(torch)
@@ -263,6 +270,7 @@ def a_non_differentiable_output_without_zeros(torch):
     return (a.requires_grad, b.requires_grad, given, x.grad)
 
 
+@raises(RuntimeError)
 def a_number_marked_non_differentiable(torch):
 
     def forward(ctx, x):
@@ -318,6 +326,7 @@ def none_instead_of_zeros(torch):
     return (given, x.grad)
 
 
+@raises(TypeError)
 def set_materialize_grads_of_a_number(torch):
 
     def forward(ctx, x):
@@ -437,6 +446,7 @@ def an_input_without_gradient_returned(torch):
     return (y is x, y.requires_grad, x, y)
 
 
+@raises(RuntimeError)
 def writing_an_input_returned_as_it_is(torch):
     function = custom(torch, lambda ctx, x: x, lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -445,6 +455,7 @@ def writing_an_input_returned_as_it_is(torch):
     return y
 
 
+@raises(RuntimeError)
 def writing_the_input_of_an_output_that_is_it(torch):
     function = custom(torch, lambda ctx, x: x, lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -456,6 +467,7 @@ def writing_the_input_of_an_output_that_is_it(torch):
     return (y, h, x.grad)
 
 
+@raises(RuntimeError)
 def writing_the_input_of_an_output_that_is_it_and_recording(torch):
     function = custom(torch, lambda ctx, x: x, lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -466,6 +478,7 @@ def writing_the_input_of_an_output_that_is_it_and_recording(torch):
     return (y, h, x.grad)
 
 
+@raises(RuntimeError)
 def writing_an_input_returned_as_it_is_under_no_grad(torch):
     function = custom(torch, lambda ctx, x: x, lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -477,6 +490,7 @@ def writing_an_input_returned_as_it_is_under_no_grad(torch):
     return (y, h, x.grad)
 
 
+@raises(RuntimeError)
 def writing_a_view_that_forward_made(torch):
     function = custom(torch, lambda ctx, x: x[0], lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -485,6 +499,7 @@ def writing_a_view_that_forward_made(torch):
     return y
 
 
+@raises(RuntimeError)
 def writing_a_view_of_a_view_that_forward_made(torch):
     function = custom(torch, lambda ctx, x: x, lambda ctx, gradient: gradient * 5)
     x = leaf(torch)
@@ -493,6 +508,7 @@ def writing_a_view_of_a_view_that_forward_made(torch):
     return y
 
 
+@raises(RuntimeError)
 def writing_a_view_of_what_forward_made(torch):
     function = custom(torch, lambda ctx, x: (x * 2)[0], lambda ctx, gradient: torch.ones(2) * gradient * 5)
     x = leaf(torch)
@@ -511,6 +527,7 @@ def writing_one_of_two_outputs(torch):
     return (y, x.grad)
 
 
+@raises(RuntimeError)
 def writing_one_of_two_views(torch):
     function = custom(torch, lambda ctx, x: (x[0], x[1]), lambda ctx, gradient, h: torch.ones(2))
     x = leaf(torch)
@@ -571,6 +588,7 @@ def a_dirty_input_counts_a_write(torch):
     return y._version
 
 
+@raises(RuntimeError)
 def a_dirty_leaf(torch):
 
     def forward(ctx, x):
@@ -597,6 +615,7 @@ def a_dirty_leaf_under_no_grad(torch):
     return (y is x, x, x.is_leaf)
 
 
+@raises(RuntimeError)
 def a_dirty_input_that_is_not_returned(torch):
 
     def forward(ctx, x):
@@ -609,6 +628,7 @@ def a_dirty_input_that_is_not_returned(torch):
     function.apply(x)
 
 
+@raises(RuntimeError)
 def a_dirty_input_without_gradient_that_is_not_returned(torch):
 
     def forward(ctx, x):
@@ -635,6 +655,7 @@ def a_dirty_tensor_that_is_no_input(torch):
     return (y, x.grad)
 
 
+@raises(RuntimeError)
 def a_number_marked_dirty(torch):
 
     def forward(ctx, x):
@@ -676,6 +697,7 @@ def a_dirty_view_of_a_computed_tensor(torch):
     return (y is v, y, h, x.grad)
 
 
+@raises(RuntimeError)
 def a_dirty_view_of_a_leaf(torch):
 
     def forward(ctx, x):
@@ -688,6 +710,7 @@ def a_dirty_view_of_a_leaf(torch):
     function.apply(x[0])
 
 
+@raises(RuntimeError)
 def a_dirty_view_and_another_output(torch):
 
     def forward(ctx, x):
@@ -823,6 +846,7 @@ def an_input_returned_and_saved(torch):
     return (gradient, torch.autograd.grad(gradient.sum(), x))
 
 
+@raises(TypeError)
 def saving_text(torch):
 
     def forward(ctx, x):
@@ -843,6 +867,7 @@ def saving_a_number_where_nothing_is_recorded(torch):
     return function.apply(torch.ones(2))
 
 
+@raises(TypeError)
 def saving_a_list(torch):
 
     def forward(ctx, x):
@@ -869,6 +894,7 @@ def saving_none(torch):
     return x.grad
 
 
+@raises(RuntimeError)
 def saving_after_forward(torch):
     contexts = []
 
@@ -884,6 +910,7 @@ def saving_after_forward(torch):
     return (x.grad, contexts[0].saved_tensors)
 
 
+@raises(AssertionError)
 def saving_a_number_for_forward_mode(torch):
 
     def forward(ctx, x):
@@ -925,6 +952,7 @@ def attributes_of_ctx(torch):
     return x.grad
 
 
+@raises(AttributeError)
 def an_attribute_that_is_missing(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * ctx.zzz)
     x = leaf(torch)
@@ -970,6 +998,7 @@ def returning_a_global_computed_tensor(torch):
     return (y is h, x.grad, w.grad)
 
 
+@raises(RuntimeError)
 def saved_tensors_cleared_on_access(torch):
 
     def forward(ctx, x):
@@ -1130,6 +1159,7 @@ def an_input_returned_twice(torch):
     return (a is c, given, x.grad)
 
 
+@raises(RuntimeError)
 def an_input_and_a_new_tensor_returned(torch):
     function = custom(torch, lambda ctx, x: (x, x * 2), lambda ctx, gradient, h: gradient + 10 * h)
     x = leaf(torch)
@@ -1155,6 +1185,7 @@ def a_dirty_input_where_nothing_is_recorded(torch):
     return (y is x, x)
 
 
+@raises(RuntimeError)
 def a_number_marked_dirty_where_nothing_is_recorded(torch):
 
     def f(ctx, x):
@@ -1165,6 +1196,7 @@ def a_number_marked_dirty_where_nothing_is_recorded(torch):
     return function.apply(torch.ones(2))
 
 
+@raises(RuntimeError)
 def a_number_marked_non_differentiable_where_nothing_is_recorded(torch):
 
     def f(ctx, x):
@@ -1249,6 +1281,7 @@ def a_dirty_input_marked_non_differentiable(torch):
     return (j is i, i, x.grad)
 
 
+@raises(RuntimeError)
 def a_dirty_input_saved_before(torch):
 
     def f(ctx, x):
@@ -1297,6 +1330,7 @@ def saved_tensor_hooks_of_a_function(torch):
     return calls, first, torch.autograd.grad(first.sum(), x)
 
 
+@raises(RuntimeError)
 def a_saved_tensor_of_inference_mode(torch):
     with torch.inference_mode():
         w = torch.ones(2)

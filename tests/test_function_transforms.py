@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from functions import custom, leaf, module
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -49,6 +49,7 @@ def keyword_arguments_with_setup_context(torch):
     return x.grad
 
 
+@raises(TypeError)
 def a_keyword_only_argument_with_setup_context(torch):
 
     def setup(ctx, inputs, output):
@@ -84,6 +85,7 @@ def setup_context_sees_inputs_and_output(torch):
     return (given, x.grad)
 
 
+@raises(RuntimeError)
 def an_input_returned_and_saved_by_setup_context(torch):
 
     def setup(ctx, inputs, output):
@@ -123,14 +125,17 @@ def setup_context_marks_a_dirty_input(torch):
     return (y is h, x.grad)
 
 
+@raises(NotImplementedError)
 def the_default_jvp(torch):
     return torch.autograd.Function.jvp(None, 1)
 
 
+@raises(NotImplementedError)
 def the_default_vmap(torch):
     return torch.autograd.Function.vmap(None, (0,), 1)
 
 
+@raises(NotImplementedError)
 def the_default_setup_context(torch):
     return torch.autograd.Function.setup_context(None, (0,), 1)
 
@@ -160,6 +165,7 @@ def once_differentiable_gives_a_result_that_refuses(torch):
     return (gradient, gradient.grad_fn.name(), repr(gradient))
 
 
+@raises(RuntimeError)
 def once_differentiable_twice(torch):
     once = once_differentiable(torch)
     function = custom(torch, lambda ctx, x: x**2, once(lambda ctx, gradient: gradient * 2))
@@ -169,6 +175,7 @@ def once_differentiable_twice(torch):
     gradient.sum().backward()
 
 
+@raises(RuntimeError)
 def once_differentiable_leads_nowhere(torch):
     once = once_differentiable(torch)
     function = custom(torch, lambda ctx, x, y: x**2, once(lambda ctx, gradient: (gradient * 2, None)))
@@ -178,6 +185,7 @@ def once_differentiable_leads_nowhere(torch):
     torch.autograd.grad(gradient.sum(), x)
 
 
+@raises(RuntimeError)
 def once_differentiable_of_a_constant_gradient(torch):
     once = once_differentiable(torch)
     function = custom(torch, lambda ctx, x: x**2, once(lambda ctx, gradient: gradient * 2))
@@ -186,18 +194,22 @@ def once_differentiable_of_a_constant_gradient(torch):
     gradient.sum().backward()
 
 
+@raises(RuntimeError)
 def too_many_tangents(torch):
     return tangents_of(torch, lambda ctx, t: (t, t))
 
 
+@raises(RuntimeError)
 def too_few_tangents(torch):
     return tangents_of(torch, lambda ctx, t: t, lambda ctx, x: (x * 2, x * 3))
 
 
+@raises(RuntimeError)
 def a_tangent_of_the_wrong_shape(torch):
     return tangents_of(torch, lambda ctx, t: torch.ones(3))
 
 
+@raises(RuntimeError)
 def a_tangent_that_is_a_number(torch):
     return tangents_of(torch, lambda ctx, t: 3.0)
 
@@ -211,10 +223,12 @@ def a_tangent_without_zeros(torch):
     return tangents_of(torch, lambda ctx, t: t, forward)
 
 
+@raises(RuntimeError)
 def a_tangent_that_is_too_small(torch):
     return tangents_of(torch, lambda ctx, t: torch.ones(1))
 
 
+@raises(RuntimeError)
 def a_tangent_of_a_view_that_is_none(torch):
     return tangents_of(torch, lambda ctx, t: t, lambda ctx, x: x)
 
@@ -223,14 +237,17 @@ def a_tangent_of_a_view(torch):
     return tangents_of(torch, lambda ctx, t: t.view_as(t), lambda ctx, x: x)
 
 
+@raises(NotImplementedError)
 def a_function_without_jvp(torch):
     return tangents_of(torch, torch.autograd.Function.jvp)
 
 
+@raises(RuntimeError)
 def a_list_of_tangents(torch):
     return tangents_of(torch, lambda ctx, t: [t])
 
 
+@raises(RuntimeError)
 def a_tangent_of_a_non_differentiable_output(torch):
 
     def forward(ctx, x):
@@ -245,6 +262,7 @@ def a_boolean_output_without_tangent(torch):
     return tangents_of(torch, lambda ctx, t: (t, None), lambda ctx, x: (x * 2, x > 1))
 
 
+@raises(RuntimeError)
 def a_tangent_of_a_boolean_output(torch):
     return tangents_of(torch, lambda ctx, t: (t, t), lambda ctx, x: (x * 2, x > 1))
 
@@ -267,11 +285,13 @@ def zeros_for_missing_tangents(torch):
     return given
 
 
+@raises(RuntimeError)
 def vmap_without_a_rule(torch):
     function = custom(torch, lambda x: x * 2, None, setup_context=lambda ctx, i, found: None)
     return torch.func.vmap(function.apply)(torch.ones(2, 2))
 
 
+@raises(RuntimeError)
 def vmap_with_two_rules(torch):
     function = custom(
         torch,
@@ -284,6 +304,7 @@ def vmap_with_two_rules(torch):
     return torch.func.vmap(function.apply)(torch.ones(2, 2))
 
 
+@raises(RuntimeError)
 def vmap_without_setup_context(torch):
     function = custom(torch, lambda ctx, x: x * 2, None, generate_vmap_rule=True)
     return torch.func.vmap(function.apply)(torch.ones(2, 2))
@@ -299,10 +320,12 @@ def vmap_by_its_own_rule(torch):
     return (batched_by(torch, v), given)
 
 
+@raises(RuntimeError)
 def a_vmap_of_three_results(torch):
     return batched_by(torch, lambda i, d, x: (x, 0, 1))
 
 
+@raises(RuntimeError)
 def a_vmap_that_returns_a_list(torch):
     return batched_by(torch, lambda i, d, x: [x, 0])
 
@@ -311,6 +334,7 @@ def a_vmap_result_without_a_batch(torch):
     return batched_by(torch, lambda i, d, x: (x[0], None))
 
 
+@raises(ValueError)
 def a_vmap_result_that_is_no_tensor(torch):
     return batched_by(torch, lambda i, d, x: ((x, x * 2, "a"), 0))
 
@@ -355,6 +379,7 @@ def nothing_is_saved_yet_in_setup_context(torch):
     return found
 
 
+@raises(TypeError)
 def a_missing_argument_with_setup_context(torch):
     function = custom(
         torch, lambda x, y: x * y, lambda ctx, gradient: gradient, setup_context=lambda ctx, i, found: None

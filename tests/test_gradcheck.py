@@ -6,7 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
-from oracle import agreement_of, live
+from oracle import agreement_of, live, raises
 
 import jaxvjp
 from jaxvjp.autograd import gradcheck, gradgradcheck
@@ -60,17 +60,20 @@ def a_right_function(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_wrong_function(torch):
     return checked(torch, squaring(torch, lambda ctx, g: 3 * ctx.saved_tensors[0] * g), leaf(torch, 1.0, -2.0))
 
 
 @program
+@raises(RuntimeError)
 def a_wrong_function_in_fast_mode(torch):
     wrong = squaring(torch, lambda ctx, g: 3 * ctx.saved_tensors[0] * g)
     return checked(torch, wrong, leaf(torch, 1.0, -2.0), fast_mode=True)
 
 
 @program
+@raises(RuntimeError)
 def a_gradient_that_is_slightly_wrong(torch):
     return checked(torch, squaring(torch, lambda ctx, g: 2.01 * ctx.saved_tensors[0] * g), leaf(torch, 1.0, -2.0))
 
@@ -88,6 +91,7 @@ def a_wrong_function_without_an_exception(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_right_gradient_with_a_wrong_second_one(torch):
     half = squaring(torch, lambda ctx, g: 2 * ctx.saved_tensors[0].detach() * g)
     x = leaf(torch, 1.0, -2.0)
@@ -95,6 +99,7 @@ def a_right_gradient_with_a_wrong_second_one(torch):
 
 
 @program
+@raises(RuntimeError)
 def the_second_output_is_wrong_in_its_second_input(torch):
     class Pair(torch.autograd.Function):
         @staticmethod
@@ -111,11 +116,13 @@ def the_second_output_is_wrong_in_its_second_input(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_backward_that_forgets_its_argument(torch):
     return checked(torch, squaring(torch, lambda ctx, g: 2 * ctx.saved_tensors[0]), leaf(torch, 1.0))
 
 
 @program
+@raises(RuntimeError)
 def a_backward_that_differs_from_call_to_call(torch):
     calls = []
 
@@ -138,6 +145,7 @@ def one_that_nondet_tol_lets_pass(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_function_whose_values_differ_from_call_to_call(torch):
     calls = []
 
@@ -160,6 +168,7 @@ def an_output_that_requires_none_is_left_out(torch):
 
 
 @program
+@raises(RuntimeError)
 def an_output_that_is_cut_off(torch):
     return checked(torch, lambda x: x.detach() * 2, leaf(torch, 1.0, 2.0))
 
@@ -184,6 +193,7 @@ def numbers_and_several_dimensions(torch):
 
 
 @program
+@raises(RuntimeError)
 def float32_is_too_coarse(torch):
     return checked(torch, lambda x: x * x, leaf(torch, 1.0, 1000.0, dtype="float32"))
 
@@ -194,11 +204,13 @@ def a_single_tensor_as_inputs(torch):
 
 
 @program
+@raises(ValueError)
 def nothing_to_check(torch):
     return checked(torch, lambda x: x * x, torch.tensor([1.0], dtype=torch.float64))
 
 
 @program
+@raises(AssertionError)
 def no_direction_to_check(torch):
     return checked(torch, lambda x: x * x, leaf(torch, 1.0), check_backward_ad=False)
 
@@ -229,6 +241,7 @@ def a_kink(torch):
 
 
 @program
+@raises(ValueError)
 def forward_mode_and_batches(torch):
     def f(x, w):
         return (x * w).exp(), (x @ w).sin()
@@ -245,6 +258,7 @@ def forward_mode_alone(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_wrong_forward_mode(torch):
     class Wrong(torch.autograd.Function):
         @staticmethod
@@ -295,18 +309,21 @@ def twice_conjugated(torch, backward, jvp):
 
 
 @program
+@raises(RuntimeError)
 def a_conjugate_forgotten_backward(torch):
     wrong = twice_conjugated(torch, lambda ctx, g: 2 * conj(torch, g), lambda ctx, t: 2 * t)
     checked(torch, wrong, leaf(torch, 1 + 2j, 3j, dtype="complex128"))
 
 
 @program
+@raises(RuntimeError)
 def a_conjugate_forgotten_backward_in_fast_mode(torch):
     wrong = twice_conjugated(torch, lambda ctx, g: 2 * conj(torch, g), lambda ctx, t: 2 * t)
     checked(torch, wrong, leaf(torch, 1 + 2j, 3j, dtype="complex128"), fast_mode=True)
 
 
 @program
+@raises(RuntimeError)
 def a_conjugate_forgotten_forward(torch):
     wrong = twice_conjugated(torch, lambda ctx, g: 2 * g, lambda ctx, t: 2 * conj(torch, t))
     z = leaf(torch, 1 + 2j, 3j, dtype="complex128")
@@ -315,6 +332,7 @@ def a_conjugate_forgotten_forward(torch):
 
 
 @program
+@raises(RuntimeError)
 def a_real_part_that_is_wrong(torch):
     wrong = twice_conjugated(torch, lambda ctx, g: g * 2 + (g + conj(torch, g)), lambda ctx, t: 2 * t)
     checked(torch, wrong, leaf(torch, 1 + 2j, dtype="complex128"))
@@ -334,27 +352,32 @@ def forward_over_reverse(torch):
 
 
 @program
+@raises(AssertionError)
 def no_second_direction(torch):
     checked(torch, lambda x: x * x, leaf(torch, 1.0), second=True, check_rev_over_rev=False)
 
 
 @program
+@raises(AssertionError)
 def undefined_gradients_of_a_direction_that_is_not_checked(torch):
     checked(torch, lambda x: x * x, leaf(torch, 1.0), second=True, check_rev_over_rev=False, check_fwd_over_rev=True)
 
 
 @program
+@raises(AssertionError)
 def batches_of_a_direction_that_is_not_checked(torch):
     checked(torch, lambda x: x * x, leaf(torch, 1.0), check_batched_forward_grad=True)
 
 
 @program
+@raises(AssertionError)
 def batches_of_the_other_direction(torch):
     named = {"check_batched_grad": True, "check_backward_ad": False, "check_forward_ad": True}
     checked(torch, lambda x: x * x, leaf(torch, 1.0), **named)
 
 
 @program
+@raises(RuntimeError)
 def an_undefined_tangent_that_is_not_zero(torch):
     class Wrong(torch.autograd.Function):
         @staticmethod

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 from functions import leaf, module
-from oracle import agree, agreement_of, programs_of
+from oracle import agree, agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -133,6 +133,7 @@ def what_a_step_saved(torch):
 # Gradient edges
 
 
+@raises(RuntimeError)
 def edges_in_the_place_of_tensors(torch):
     x = leaf(torch)
     y = x * 2
@@ -155,10 +156,12 @@ def the_edge_of_one_of_several_results(torch):
     return edge.output_nr, torch.autograd.grad(edge, x, retain_graph=True), torch.autograd.grad(by_hand, x)
 
 
+@raises(RuntimeError)
 def no_edge_without_a_gradient(torch):
     graph(torch).get_gradient_edge(torch.ones(2))
 
 
+@raises(RuntimeError)
 def an_edge_of_several_elements_needs_a_gradient(torch):
     torch.autograd.backward(graph(torch).get_gradient_edge(leaf(torch) * 2))
 
@@ -184,6 +187,7 @@ def hooks_of_several_tensors(torch):
     return log
 
 
+@raises(ValueError)
 def a_mode_that_there_is_not(torch):
     graph(torch).register_multi_grad_hook((leaf(torch),), lambda gradients: None, mode="some")
 
@@ -199,6 +203,7 @@ def a_version_counted_up(torch):
     return x._version - before, x
 
 
+@raises(RuntimeError)
 def what_was_saved_before_the_count_went_up(torch):
     x = leaf(torch)
     w = x * 1
@@ -209,6 +214,7 @@ def what_was_saved_before_the_count_went_up(torch):
     y.sum().backward()
 
 
+@raises(RuntimeError)
 def a_leaf_whose_version_was_counted_up(torch):
     x = leaf(torch)
     y = x * x
@@ -216,6 +222,7 @@ def a_leaf_whose_version_was_counted_up(torch):
     y.sum().backward()
 
 
+@raises(RuntimeError)
 def only_tensors_have_versions(torch):
     graph(torch).increment_version(5)
 
@@ -248,6 +255,7 @@ def writes_to_what_is_saved_allowed(torch):
     return gradients
 
 
+@raises(RuntimeError)
 def only_of_what_is_recorded_inside(torch):
     c = leaf(torch).clone()
     y = c**2
@@ -256,6 +264,7 @@ def only_of_what_is_recorded_inside(torch):
         y.sum().backward()
 
 
+@raises(RuntimeError)
 def one_inside_the_other(torch):
     with graph(torch).allow_mutation_on_saved_tensors(), graph(torch).allow_mutation_on_saved_tensors():
         pass
@@ -289,6 +298,7 @@ def settings_without_effect(torch):
     return inside, torch.autograd.is_multithreading_enabled(), y, checkpoint.detach_variable((x, x * 2, 3))
 
 
+@raises(RuntimeError)
 def detach_variable_takes_a_tuple(torch):
     module(torch, "utils.checkpoint").detach_variable(5)
 
@@ -304,6 +314,7 @@ def functions_without_writes(torch):
     return pure(x), torch.func.grad(pure)(x), torch.func.vmap(torch.func.functionalize(torch.sin))(x)
 
 
+@raises(RuntimeError)
 def there_is_no_such_thing_to_remove(torch):
     torch.func.functionalize(torch.sin, remove="everything")(torch.ones(1))
 

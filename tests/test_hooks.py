@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
@@ -181,6 +181,7 @@ def a_hook_inside_a_loop_of_training(torch):
     return norms, w
 
 
+@raises(KeyError)
 def an_exception_in_a_hook_is_the_users_and_changes_nothing(torch):
     x = leaf(torch, 1.0)
     x.register_hook(lambda gradient: {}["missing"])
@@ -190,38 +191,45 @@ def an_exception_in_a_hook_is_the_users_and_changes_nothing(torch):
         assert x.grad is None
 
 
+@raises(TypeError)
 def a_hook_that_returns_a_number(torch):
     x = leaf(torch, 1.0)
     x.register_hook(lambda gradient: 3)
     (x * 2).backward()
 
 
+@raises(RuntimeError)
 def a_hook_that_changes_the_shape(torch):
     x = leaf(torch, 1.0)
     x.register_hook(lambda gradient: torch.ones(3))
     (x * 2).backward()
 
 
+@raises(RuntimeError)
 def a_step_hook_that_returns_too_few(torch):
     y = leaf(torch, 1.0) * 2
     y.grad_fn.register_hook(lambda inputs, outputs: (inputs[0],))
     y.backward()
 
 
+@raises(RuntimeError)
 def a_hook_where_no_gradient_comes(torch):
     torch.ones(2).register_hook(print)
 
 
+@raises(RuntimeError)
 def a_post_accumulate_hook_that_returns_something(torch):
     x = leaf(torch, 1.0)
     x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad.zero_())
     (x * 2).sum().backward()
 
 
+@raises(RuntimeError)
 def a_post_accumulate_hook_on_a_result(torch):
     (leaf(torch, 1.0) * 2).register_post_accumulate_grad_hook(print)
 
 
+@raises(RuntimeError)
 def retaining_where_no_gradient_comes(torch):
     torch.ones(2).retain_grad()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 
-from oracle import agreement_of, live_nodes, programs_of
+from oracle import agreement_of, live_nodes, programs_of, raises
 
 import jaxvjp
 
@@ -189,6 +189,7 @@ def a_step_with_hooks_after_a_write_reaches_the_leaf(torch):
     return seen, a.grad is not None
 
 
+@raises(RuntimeError)
 def what_an_in_place_operation_changed_is_said_after_a_look(torch):
     x = torch.ones(3, requires_grad=True)
     z = x * 2
@@ -199,6 +200,7 @@ def what_an_in_place_operation_changed_is_said_after_a_look(torch):
     y.sum().backward()
 
 
+@raises(RuntimeError)
 def a_saved_leaf_was_written(torch):
     w = torch.ones(3, requires_grad=True)
     y = (w * w).sum()
@@ -230,6 +232,7 @@ def a_view_without_a_record(torch):
     return before, v.tolist(), v.requires_grad
 
 
+@raises(RuntimeError)
 def a_view_without_a_record_is_not_computed_with_after_a_write(torch):
     w = torch.ones(3, requires_grad=True)
     with torch.no_grad():
@@ -238,6 +241,7 @@ def a_view_without_a_record_is_not_computed_with_after_a_write(torch):
     return v * 2
 
 
+@raises(RuntimeError)
 def a_piece_is_not_computed_with_after_a_write(torch):
     w = torch.ones(4, requires_grad=True)
     first, _ = w.chunk(2)
@@ -247,6 +251,7 @@ def a_piece_is_not_computed_with_after_a_write(torch):
     return first * 2
 
 
+@raises(RuntimeError)
 def a_piece_whose_leaf_lost_its_data_is_not_computed_with_after_a_write(torch):
     w = torch.ones(4, requires_grad=True)
     first, _ = w.chunk(2)
@@ -256,6 +261,7 @@ def a_piece_whose_leaf_lost_its_data_is_not_computed_with_after_a_write(torch):
     return first * 2
 
 
+@raises(RuntimeError)
 def a_piece_is_no_root_after_a_write(torch):
     w = torch.ones(4, requires_grad=True)
     first, _ = w.chunk(2)
@@ -263,6 +269,7 @@ def a_piece_is_no_root_after_a_write(torch):
     first.backward(torch.ones(2), retain_graph=True)
 
 
+@raises(RuntimeError)
 def a_piece_retains_nothing_after_a_write(torch):
     w = torch.ones(4, requires_grad=True)
     first, _ = w.chunk(2)
@@ -367,10 +374,12 @@ def what_is_repeated_is_written_as_part_of_a_graph(torch):
     return c, c.requires_grad, leaf, leaf.is_leaf
 
 
+@raises(RuntimeError)
 def a_piece_of_a_constant_is_not_written_as_part_of_a_graph(torch):
     torch.ones(3, 2).chunk(2)[0].copy_(torch.tensor(2.0, requires_grad=True))
 
 
+@raises(RuntimeError)
 def the_last_use_of_what_was_written_is_told(torch):
     x = torch.ones(3, requires_grad=True)
     y = x.tanh()
@@ -389,6 +398,7 @@ def a_leaf_view_of_what_comes_to_be_computed(torch):
     return x.requires_grad, v.is_leaf, v.requires_grad
 
 
+@raises(RuntimeError)
 def a_view_of_a_leaf_view_is_not_written(torch):
     torch.zeros(2, 3).view(3, 2).requires_grad_().t().add_(1)
 
@@ -404,6 +414,7 @@ def set_shows_another_storage(torch):
     return x, v, x._version, v._version, w, w.is_leaf, w._version
 
 
+@raises(RuntimeError)
 def set_of_a_leaf_is_refused(torch):
     torch.zeros(3, requires_grad=True).set_(torch.ones(3))
 
@@ -452,6 +463,7 @@ def layouts(torch):
     )
 
 
+@raises(RuntimeError)
 def a_clone_that_is_not_contiguous_has_no_view(torch):
     return torch.arange(6.0).view(2, 3).t().clone().view(-1)
 
@@ -479,6 +491,7 @@ def gradients_asked_for_call_hooks_in_that_order(torch):
     return called
 
 
+@raises(RuntimeError)
 def as_strided_of_a_leaf_view_notices_a_write(torch):
     w = torch.ones(1, 3).select(0, 0).requires_grad_()
     piece = w.as_strided((2,), (2,))
@@ -497,6 +510,7 @@ def an_unrecorded_view_is_turned_over_after_a_write(torch):
         return seen.tolist(), seen.requires_grad, seen._version
 
 
+@raises(RuntimeError)
 def nothing_is_recorded_of_it_then(torch):
     x = torch.ones(2, 3, requires_grad=True) * 2
     with torch.no_grad():

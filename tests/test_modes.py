@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agreement_of, programs_of
+from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -80,6 +80,7 @@ def inference(torch):
     return inside, y, z.requires_grad, z.is_inference(), x.grad, added
 
 
+@raises(RuntimeError)
 def inference_saved_for_backward(torch):
     x = leaf(torch, 1.0, 2.0)
     with torch.inference_mode():
@@ -87,24 +88,28 @@ def inference_saved_for_backward(torch):
     return x * y
 
 
+@raises(RuntimeError)
 def inference_changed_outside(torch):
     with torch.inference_mode():
         y = torch.ones(2)
     y.add_(1)
 
 
+@raises(RuntimeError)
 def inference_requiring_a_gradient(torch):
     with torch.inference_mode():
         y = torch.ones(2)
     y.requires_grad_()
 
 
+@raises(RuntimeError)
 def inference_has_no_version(torch):
     with torch.inference_mode():
         y = torch.ones(2)
     return y._version
 
 
+@raises(RuntimeError)
 def the_first_nan_is_named(torch):
     x = leaf(torch, 0.0, 4.0)
     with torch.autograd.detect_anomaly():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import oracle
 import pytest
 import recording
-from oracle import Outcome, agree, live, needs_torch, plain, same
+from oracle import Outcome, agree, agreement_of, live, needs_torch, plain, raises, same
 from recording import COMMAND, VERSION, RecordError, Session, decoded, encoded, entries, file_of
 
 import jaxvjp
@@ -41,6 +41,29 @@ def test_an_outcome_is_a_value_or_an_error():
         "AttributeError",
         "'types.SimpleNamespace' object has no attribute 'y'",
     )
+
+
+def an_error(torch):
+    return torch.tensor([1.0, 2.0]).view(3)
+
+
+def a_slip(torch):
+    return torch.tensor([1.0, 2.0]).veiw(2)
+
+
+def test_an_error_that_is_meant_is_declared(monkeypatch):
+    monkeypatch.setattr(oracle, "theirs", lambda program, *_: Outcome(program, jaxvjp))
+    assert agree(an_error).raised[0] == "RuntimeError"
+    assert agree(an_error, raises=RuntimeError).raised[0] == "RuntimeError"
+    agree(a_slip, raises=AttributeError)
+    for program, declared in ((an_error, ValueError), (a_slip, None), (lambda torch: 1, RuntimeError)):
+        with pytest.raises(AssertionError, match="declare"):
+            agree(program, raises=declared)
+    both = agreement_of([an_error])
+    both(raises(RuntimeError)(an_error))
+    del an_error.raises
+    with pytest.raises(AssertionError, match="declare it"):
+        both(an_error)
 
 
 @needs_torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oracle import agree, agreement_of, programs_of
+from oracle import agree, agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -90,11 +90,13 @@ def on_the_host(torch):
     return x.grad, w.grad
 
 
+@raises(RuntimeError)
 def disabled(torch):
     with torch.autograd.graph.disable_saved_tensors_hooks("not here"):
         torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept).__enter__()
 
 
+@raises(RuntimeError)
 def disabled_inside(torch):
     with (
         torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept),
@@ -103,6 +105,7 @@ def disabled_inside(torch):
         pass
 
 
+@raises(TypeError)
 def a_number_is_unpacked(torch):
     x = variables(torch)["x"]
     with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: 3):
@@ -110,6 +113,7 @@ def a_number_is_unpacked(torch):
     y.sum().backward()
 
 
+@raises(RuntimeError)
 def a_pack_hook_that_writes(torch):
     x, w = (variables(torch)[name] for name in "xw")
     with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved.add_(1), lambda kept: kept):

@@ -108,8 +108,9 @@ def grad(
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
     if staging().journal is not None:
         staging().journal.walks(walked)
-    pulled = {node: each for node, each in pulled.items() if node.leaf is None or not node.leaf.lost}
     for position, node in enumerate(targets):
+        if node.leaf is not None and node.leaf.lost:
+            pulled.pop(node, None)
         if node not in pulled and not (allow_unused or materialize_grads):
             raise RuntimeError(
                 f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
