@@ -80,17 +80,15 @@ def compile_rooms(root: Path, into: Path) -> list[Path]:
     os.chdir(root)
     extensions: list[Extension] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for typed in (True, False):
-            sources = [f"jaxvjp/{room}" for room in ROOMS if (room not in UNTYPED) == typed]
-            names = [source.removesuffix(".py").replace("/", ".") for source in sources]
-            flags = ["-O2", "-w"] if os.name == "posix" else []
+        for room in ROOMS:
+            source = f"jaxvjp/{room}"
+            name = source.removesuffix(".py").replace("/", ".")
             extensions += cythonize(
-                [Extension(name, [file], extra_compile_args=flags) for name, file in zip(names, sources, strict=True)],
+                [Extension(name, [source], extra_compile_args=["-O2", "-w"] if os.name == "posix" else [])],
                 build_dir=scratch,
                 force=True,
                 quiet=True,
-                nthreads=os.cpu_count() or 1,
-                compiler_directives={"language_level": 3, "annotation_typing": typed},
+                compiler_directives={"language_level": 3, "annotation_typing": room not in UNTYPED},
             )
         command = Distribution({"name": "jaxvjp", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(into), scratch, True

@@ -530,6 +530,30 @@ def an_unrecorded_view_with_other_data_is_no_view(torch):
     return seen, x
 
 
+def _saved(torch, view, write):
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    piece = view(x)
+    read = piece.tolist()  # a view that has been computed goes on being told of writes
+    y = w * piece
+    write(x, piece)
+    y.sum().backward()
+    return read, w.grad
+
+
+@raises(RuntimeError)
+def a_view_that_was_read_is_saved_and_its_base_written(torch):
+    return _saved(torch, lambda x: x[1:][0], lambda x, _: x.add_(1))
+
+
+@raises(RuntimeError)
+def a_detached_view_that_was_read_is_saved_and_its_base_written(torch):
+    return _saved(torch, lambda x: x.detach()[0], lambda x, _: x.add_(1))
+
+
+def it_is_not_told_of_what_is_written_through_data(torch):
+    return _saved(torch, lambda x: x.data[0], lambda x, _: x.add_(1))[0]
+
+
 PROGRAMS = programs_of(globals())
 test_agrees_with_torch = agreement_of(PROGRAMS)
 

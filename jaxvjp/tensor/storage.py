@@ -336,6 +336,10 @@ class Stored(Holder):
             self._count_for(self._node)
         return self._versions
 
+    def begin_count(self) -> None:
+        """Has the nodes that show its contents know from now on whether they are written."""
+        self.versions  # noqa: B018
+
     def check_writable(self) -> None:
         """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
         if self._node.inference and not grad_mode().inference:

@@ -308,6 +308,12 @@ class Node:
             if self.freed:
                 self.input_avals = self.avals_read()
                 self.passed = self.passed or Passed(reachable([self], gradient_edges))
+            elif self.versions is None and self.inputs:  # a view goes on being told of writes
+                origin = self.origin()
+                if origin is not self:
+                    if origin.versions is None and origin.tensor is not None:
+                        origin.tensor.begin_count()
+                    self.versions, self.version = origin.versions, origin.version
             self.inputs = self.inputs[:1] if self.operation is rebind else ()  # a gradient to retain is the first's
             if self.edges is not None:
                 self.edges = ()
@@ -348,19 +354,21 @@ class Node:
     def shows_overwritten(self) -> Node | None:
         """Whose contents an in-place write has replaced since this node showed them: its own, or those it is a view
         of."""
-        node: Node | Number = self
-        while isinstance(node, Node):
-            if node.versions is not None:
-                return node if node.versions.count > node.version else None
-            if node.operation is placed:  # what lies beside it is read, and was not saved
-                node = node.inputs[1]
-                continue
-            if node.operation is None or not (node.operation.write or node.operation in (detach, variable)):
-                return None
-            if not node.inputs:
-                return None
-            node = node.inputs[0]
-        return None
+        node = self.origin()
+        return node if node.versions is not None and node.versions.count > node.version else None
+
+    def origin(self) -> Node:
+        """The node whose contents this one shows: itself, or what it is a view of, back to one that counts writes."""
+        node = self
+        while node.versions is None and node.operation is not None and node.inputs:
+            operation = node.operation
+            if not (operation.write or operation in (detach, variable, placed)):
+                break
+            behind = node.inputs[1 if operation is placed else 0]  # beside what was placed something is read, not saved
+            if not isinstance(behind, Node):
+                break
+            node = behind
+        return node
 
     @property
     def location(self) -> Location | None:

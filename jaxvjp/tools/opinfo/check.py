@@ -148,8 +148,8 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
 
     _seed(0)
     dtype = getattr(torch, name)
-    drawn = (each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not foreign(each))
-    drawn = [each.transform(_leaf_of_its_own) for each in itertools.islice(drawn, 1 if count == 1 else None)]
+    drawing = (each for each in op.sample_inputs("cpu", dtype, requires_grad=requires_grad) if not foreign(each))
+    drawn = [each.transform(_leaf_of_its_own) for each in itertools.islice(drawing, 1 if count == 1 else None)]
     if op.name in COSTLY and count is not None:
         count = 1
     numbered = [(f"sample {number}: {_described(each)}", each) for number, each in enumerate(drawn)]
