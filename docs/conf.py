@@ -13,6 +13,8 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from sphinx.errors import SphinxError
+
 import jaxvjp
 from jaxvjp.tensor.bindings import in_place_forms, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -124,7 +126,11 @@ def signature(app, what, name, obj, options, shown, returned):
 
 
 def finished(app, error):
-    """Where a browser begins."""
+    """Where a browser begins. No page may load anything from elsewhere."""
+    loads = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*(?:src|href|data)="(?:https?:)?//')
+    far = [path.name for path in Path(app.outdir).rglob("*.html") if loads.search(path.read_text(encoding="utf-8"))]
+    if far:
+        raise SphinxError(f"these pages load something from a network: {', '.join(far)}")
     (Path(app.outdir) / "index.html").write_text('<meta http-equiv="refresh" content="0; url=README.html">\n')
 
 
