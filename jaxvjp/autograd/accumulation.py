@@ -15,7 +15,7 @@ from typing import Any
 from jaxvjp.core.derive.engine import Reached, Walk, calls_python, hooked, pull_back, release
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import Question
-from jaxvjp.core.record.graph import Cotangents, Node, ends_here
+from jaxvjp.core.record.graph import Cotangents, Node, ends_here, recording_order
 from jaxvjp.core.record.modes import recording, staging, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
@@ -108,7 +108,10 @@ def accumulated(
         _compute(question, found, {node: results[node] for node in order if node in results}, unseen)
         received = {node: (node.tensor, gradients[node]) for node in sums}
         if observers.listening:
-            tell(Walked(roots, cotangents, gradients, _shown_grads(sums), dict(sums), 0, create_graph))
+            arrived, added = (
+                {node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums)
+            )
+            tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
         for (receiver, _), sum_ in zip(received.values(), sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
     received |= _hooked_leaves(waiting, found.met)

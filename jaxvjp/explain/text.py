@@ -108,7 +108,7 @@ class Text:
             return own
         index = None
         if node.operation is item:
-            source = node.inputs[0]
+            source = node.inputs[0] if node.inputs else None  # of a remembered walk the program is not kept
             if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
                 return own or assigned(node.where)  # of `value, slope = jvp(...)` it may be either
             index = node.static[0]

@@ -33,15 +33,11 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.opinfo.table import DIFFERS, EDGES, NOT_DENSE, WHAT_IT_TAKES
 
 TITLES = {"function": "torch", "method": "Tensor"}
-WITH_TORCH = frozenset(["Tensor", "Tensor, in place"])
-"""Whose names are mostly those of torch's functions."""
 HEAD = """# torch's names in jaxvjp
 
 Every function, method and in-place form that comes from the registry of ops or is written over it. This page is
-written by `python -m jaxvjp.tools.opinfo.report`, as is the table in README.md, and a test holds both to the registry.
+written by `python -m jaxvjp.tools.opinfo.report`, and a test holds it to the registry.
 How each fares against torch's own samples: `python -m jaxvjp ops`."""
-BETWEEN = ("<!-- names: python -m jaxvjp.tools.opinfo.report -->\n", "<!-- end of names -->\n")
-"""What stands before and after the table of names in README.md."""
 SAMPLES = 3
 """How many samples of each op and dtype are run by default."""
 WORTH_A_PROCESS = 15
@@ -213,25 +209,5 @@ def document() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def table() -> str:
-    """The table of README.md: what is at each of torch's places, each name where it stands first."""
-    found = places()
-    shown: set[str] = set()
-    rows = ["| where | names | which, but for those named before, with or without a `_` |", "|---|---|---|"]
-    for place in sorted(found, key=lambda place: (place != "torch", place)):
-        new = [each for each in found[place] if place not in WITH_TORCH or not {each, each.removesuffix("_")} & shown]
-        shown.update(found[place])
-        rows.append(f"| `{place}` | {len(found[place])} | {' '.join(new)} |")
-    return "\n".join(rows) + "\n"
-
-
-def written_into(page: str) -> str:
-    """README.md with its table of names anew."""
-    before, _, rest = page.partition(BETWEEN[0])
-    return before + BETWEEN[0] + table() + BETWEEN[1] + rest.partition(BETWEEN[1])[2]
-
-
 if __name__ == "__main__":
     Path("docs/operators.md").write_text(document(), encoding="utf-8")
-    readme = Path("README.md")
-    readme.write_text(written_into(readme.read_text(encoding="utf-8")), encoding="utf-8")

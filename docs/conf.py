@@ -1,0 +1,141 @@
+"""The documentation site: `sphinx-build -W -c docs . build/site`, from the root of the repository.
+
+The pages are those that stand in the repository, where they stand; `README.md` is the first. Below `docs/api` a page
+has a title and what to know, and the functions of its module are added here, from the code. Notebooks are shown as they
+are stored. Nothing is loaded from a network, so the site can be read from a disk: there is no Mermaid, which is a
+script, and the picture of the architecture is the SVG that was made of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from importlib import import_module
+from pathlib import Path
+
+from sphinx.errors import SphinxError
+
+import jaxvjp
+from jaxvjp.tensor.bindings import in_place_forms, overloads
+from jaxvjp.tensor.published import PUBLISHED
+
+project = "jaxvjp"
+version = release = jaxvjp.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "README"
+include_patterns = ["*.md", "docs/**.md", "examples/**.md", "examples/notebooks/*.ipynb"]
+html_theme = "furo"
+html_title = "jaxvjp"
+html_copy_source = False
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
+myst_heading_anchors = 3
+myst_enable_extensions = []
+nb_execution_mode = "off"
+autodoc_typehints = "none"
+
+NOTEBOOKS = sorted(path.stem for path in Path(__file__).parent.parent.glob("examples/notebooks/*.ipynb"))
+MODULES = [
+    "autograd",
+    "autograd.functional",
+    "autograd.forward_ad",
+    "autograd.graph",
+    "func",
+    "nn.functional",
+    "linalg",
+    "fft",
+    "special",
+]
+CONTENTS = {
+    "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain"],
+    "To look up": [f"docs/{name}" for name in ("autograd", "operators", "storage", "scripts", "speed")],
+    "Modules": [f"docs/api/{name}" for name in ("jaxvjp", "Tensor", *MODULES)],
+    "To contribute": ["CONTRIBUTING", "docs/architecture", "docs/tests", "CHANGELOG"],
+}
+
+
+def contents() -> str:
+    """What is to be found at the side of every page."""
+    lists = [
+        "\n".join([f"```{{toctree}}\n:hidden:\n:caption: {caption}\n", *pages, "```"])
+        for caption, pages in CONTENTS.items()
+    ]
+    return "\n\n".join(lists)
+
+
+def public(name: str) -> list[str]:
+    """The functions and classes of a module that torch's module has, too, or that it lists or else defines."""
+    module = import_module(name)
+    defined = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == name]
+    place = name.removeprefix("jaxvjp").removeprefix(".") or "function"
+    torchs = {each for where, each in (*overloads(), *PUBLISHED) if where == place}
+    found = {each for each in torchs | {*getattr(module, "__all__", defined)} if not each.startswith("_")}
+    return sorted(each for each in found if callable(getattr(module, each)) and each != "Tensor")
+
+
+def members(name: str) -> str:
+    """The directives for all that is documented of a module; a class that has two places stands with `jaxvjp`."""
+    module, lines = import_module(name), []
+    for each in public(name):
+        if not inspect.isclass(getattr(module, each)):
+            lines.append(f".. autofunction:: {name}.{each}")
+        elif module is jaxvjp or each not in jaxvjp.__all__:
+            lines.append(f".. autoclass:: {name}.{each}" + ("" if module is jaxvjp else "\n   :members:"))
+    return "\n\n".join(lines)
+
+
+def read(app, docname, source):
+    """Adds to a page what is made from the code, and puts the picture in the place of its text."""
+    if docname == root_doc:
+        source[0] += "\n" + contents()
+    elif docname == "docs/api/Tensor":
+        source[0] += "\n```{eval-rst}\n.. autoclass:: jaxvjp.Tensor\n   :members:\n   :inherited-members:\n```\n"
+    elif docname.startswith("docs/api/"):
+        name = docname.removeprefix("docs/api/")
+        name = name if name == "jaxvjp" else f"jaxvjp.{name}"
+        source[0] += f"\n```{{eval-rst}}\n{members(name)}\n```\n"
+    picture = "![the modules that a call goes through](architecture-1.svg)"
+    source[0] = re.sub(r"^```mermaid\n.*?^```$", picture, source[0], flags=re.DOTALL | re.MULTILINE)
+
+
+def docstring(app, what, name, obj, options, lines):
+    """Docstrings have Markdown's code spans, and are else plain text, in which no sign is markup."""
+    paragraphs, example = [], None
+    for paragraph in "\n".join(lines).split("\n\n"):
+        indent = len(paragraph) - len(paragraph.lstrip())
+        if example is None or indent <= example:
+            example = indent if paragraph.endswith("::") else None
+            parts = re.split(r"`+(.+?)`+", paragraph, flags=re.DOTALL)
+            parts[::2] = [re.sub(r"([*|\\]|_\b)", r"\\\1", each) for each in parts[::2]]
+            paragraph = "``".join(parts)
+        paragraphs.append(paragraph)
+    lines[:] = "\n\n".join(paragraphs).split("\n")
+
+
+def signature(app, what, name, obj, options, shown, returned):
+    """The parameters of a function that follows from a row are those of the row's."""
+    owner, _, own = name.rpartition(".")
+    place = {"jaxvjp": "function", "jaxvjp.Tensor": "method"}.get(owner, owner.removeprefix("jaxvjp."))
+    rows = overloads().get((place, own)) or in_place_forms().get(own.removesuffix("_"))
+    if (place, own) in PUBLISHED or not rows or not shown.endswith("**named)"):
+        return None
+    parameters = list(inspect.signature(rows[0].function).parameters.values())
+    if place == "method":
+        parameters.remove(next((each for each in parameters if each.name == "input"), parameters[0]))
+    return str(inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])), None
+
+
+def finished(app, error):
+    """Where a browser begins. No page may load anything from elsewhere."""
+    loads = re.compile(r'<(?:script|link|img|iframe|source|object)\b[^>]*(?:src|href|data)="(?:https?:)?//')
+    far = [path.name for path in Path(app.outdir).rglob("*.html") if loads.search(path.read_text(encoding="utf-8"))]
+    if far:
+        raise SphinxError(f"these pages load something from a network: {', '.join(far)}")
+    (Path(app.outdir) / "index.html").write_text('<meta http-equiv="refresh" content="0; url=README.html">\n')
+
+
+def setup(app):
+    app.connect("source-read", read)
+    app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon, which writes markup
+    app.connect("autodoc-process-signature", signature)
+    app.connect("build-finished", finished)
