@@ -408,7 +408,7 @@ def test_functions_within_an_operation_are_functions_and_the_fastest_way_is_not_
 def test_what_was_walked_back_before_is_shown_as_well():
     x, v = jaxvjp.tensor([1.0, 2.0], requires_grad=True), jaxvjp.tensor([1.0, 10.0])
     (3 * x**2).backward(v)
-    with explain.recording() as story:
+    with jaxvjp.explain.recording() as story:
         y = 3 * x**2
         y.backward(v)
     assert "x_grad = jnp.array([6.0, 120.0]) + dx" in story.source
