@@ -84,7 +84,7 @@ def _differentiated(
 ) -> tuple[Variables, Any, Tensor, Any]:
     """The level at which `func` was differentiated, its gradient there, its value and what it returned beside it."""
     name = "grad_and_value(f)(*args)"
-    with Variables() as variables, Guard(tensors_of((args, kwargs))):
+    with Variables() as variables, Guard(tensors_of((*args, *kwargs.values()))):
         chosen = _fresh(variables, chosen_of(args, argnums))
         output, aux = with_aux(func(*with_chosen(args, argnums, chosen), **kwargs), has_aux, name)
         if not isinstance(output, Tensor):

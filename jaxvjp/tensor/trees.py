@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from jax.tree_util import register_pytree_node_class, tree_flatten, tree_structure, tree_unflatten
@@ -18,6 +19,13 @@ from jaxvjp.tensor.tensor import Tensor
 DICTS = frozenset([dict, OrderedDict, defaultdict])
 ONE = tree_structure(0)
 """The structure of what is no tree: of nearly all that a function returns, so that none needs to be looked for."""
+LEAVES = frozenset([Tensor, int, float, bool, type(None)])
+
+
+@lru_cache(maxsize=64)
+def _tuple_of(count: int) -> Any:
+    """The structure of a tuple of so many leaves."""
+    return tree_structure((0,) * count)
 
 
 @register_pytree_node_class
@@ -63,8 +71,11 @@ def _in_order(leaves: list[Any], structure: Any) -> Any:
 
 def flattened(tree: Any) -> tuple[list[Any], Any]:
     """The leaves of a tree, and its structure."""
-    if type(tree) is Tensor:
+    kind = type(tree)
+    if kind in LEAVES:
         return [tree], ONE
+    if kind is tuple and LEAVES.issuperset(map(type, tree)):  # nearly all arguments: a tenth of `vmap(grad(f))(x)`
+        return list(tree), _tuple_of(len(tree))
     leaves, structure = tree_flatten(tree, is_leaf=_stops)
     for each in leaves:
         if type(each) in DICTS:
