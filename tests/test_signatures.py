@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from oracle import agree, agreement_of, programs_of
+from oracle import agree, agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -74,6 +74,7 @@ def out_that_is_empty(torch):
     return out
 
 
+@raises(RuntimeError)
 def out_that_cannot_hold_it(torch):
     return torch.add(torch.tensor([1.5]), 1, out=torch.zeros(1, dtype=torch.int64))
 
@@ -84,10 +85,12 @@ def out_of_several(torch):
     return result.values is values, values, indices
 
 
+@raises(RuntimeError)
 def out_beside_a_gradient(torch):
     return torch.add(torch.tensor([1.0], requires_grad=True), 1, out=torch.zeros(1))
 
 
+@raises(RuntimeError)
 def out_that_requires_a_gradient(torch):
     return torch.add(torch.tensor([1.0]), 1, out=torch.zeros(1, requires_grad=True))
 
