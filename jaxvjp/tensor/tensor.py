@@ -7,9 +7,9 @@ computes it), take views and aliases of it, hook it. What it holds is in `storag
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -39,7 +39,13 @@ CONTROL_FLOW = (
 )
 
 
-class Tensor(Stored):
+if TYPE_CHECKING:
+    from jaxvjp.tensor.methods import Methods  # a stub of what is hung on `Tensor`, from `tools.stubs`
+else:
+    Methods = Stored
+
+
+class Tensor(Methods):
     """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
 
     Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
@@ -52,19 +58,11 @@ class Tensor(Stored):
 
     _grad: Tensor | None
 
-    backward: Callable[..., None]  # hung on by `autograd.backward`
-    explain: Callable[..., Any]  # hung on by `explain`
-    grad_fn: Any  # hung on by `autograd.graph`
-    output_nr: Any
-    to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
-    cpu: Callable[..., Tensor]
-    cuda: Callable[..., Tensor]
-    is_contiguous: Callable[..., bool]  # hung on, as this one, by `memory`
-    contiguous: Callable[..., Tensor]
+    if not TYPE_CHECKING:
 
-    def __getattr__(self, name: str) -> Any:
-        # Most methods are hung on by `functions`; what is not found there is missing.
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        def __getattr__(self, name: str) -> Any:
+            # Most methods are hung on by `library.attach_methods`; what is not found there is missing.
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
@@ -118,7 +116,7 @@ class Tensor(Stored):
         """How many elements apart neighbours are, per dimension or along `dim`."""
         return self._layout().strides if dim is None else self._layout().strides[dim]
 
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same elements, in order, in another shape: a view where torch has one, else a copy."""
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
         try:
