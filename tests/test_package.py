@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -99,6 +100,25 @@ def test_every_public_name_is_there_and_documented():
     for name in jaxvjp.__all__:
         assert hasattr(jaxvjp, name)
         assert getattr(jaxvjp, name).__doc__ or name == "newaxis", name
+
+
+@pytest.mark.parametrize("namespace", ["Tensor", *NAMESPACES.split()])
+def test_what_is_public_in_a_namespace_is_documented_and_has_a_signature(namespace):
+    owner = jaxvjp.Tensor if namespace == "Tensor" else importlib.import_module(f"jaxvjp.{namespace}")
+    public = [getattr(owner, each) for each in dir(owner) if not each.startswith("_") and each != "storage"]
+    for each in public:
+        assert each.__doc__
+        assert not inspect.isfunction(each) or inspect.signature(each)
+    assert public
+
+
+def test_a_function_of_several_rows_tells_them_all():
+    for each in ("The larger of two", "Tensor input, int dim", "`values`, `indices`", "jax.vjp"):
+        assert each in jaxvjp.max.__doc__
+    assert "no gradient" in jaxvjp.argmax.__doc__
+    assert "A view" in jaxvjp.Tensor.transpose.__doc__
+    shown = str(inspect.signature(jaxvjp.exp)).replace("jaxvjp.", "")
+    assert shown == "(input: Tensor, *, out: Tensor | None = None) -> Tensor"
 
 
 def test_every_row_has_a_docstring_and_its_forms():

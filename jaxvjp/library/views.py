@@ -124,6 +124,7 @@ def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
 
 
 def _hermitian(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
@@ -134,10 +135,12 @@ def _hermitian(self: Tensor) -> Tensor:
 
 
 def _transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, as a view."""
     return _turned("mT", self, conjugate=False)
 
 
 def _conjugate_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, and each element its conjugate."""
     return _turned("mH", self, conjugate=True)
 
 

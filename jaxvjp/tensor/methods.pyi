@@ -19,7 +19,8 @@ import builtins
 
 class Methods(Stored):
     @property
-    def H(self) -> Tensor: ...
+    def H(self) -> Tensor:
+        """The conjugate transpose of a matrix."""
     def __abs__(self) -> Tensor:
         """The magnitude; its derivative at 0 is 0."""
     def __add__(self, other: Tensor | complex) -> Tensor:
@@ -754,9 +755,11 @@ class Methods(Stored):
     def lu_unpack(self, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True) -> return_types.lu_unpack:
         """P, L and U from what `linalg.lu_factor` gave."""
     @property
-    def mH(self) -> Tensor: ...
+    def mH(self) -> Tensor:
+        """The last two dimensions exchanged, and each element its conjugate."""
     @property
-    def mT(self) -> Tensor: ...
+    def mT(self) -> Tensor:
+        """The last two dimensions exchanged, as a view."""
     def masked_fill(self, mask: Tensor, value: Tensor | complex) -> Tensor:
         """`input` with one number wherever `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | complex) -> Self:

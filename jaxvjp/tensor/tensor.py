@@ -71,6 +71,7 @@ class Tensor(Methods):
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
 
     def size(self, dim: int | None = None) -> Any:
@@ -79,6 +80,7 @@ class Tensor(Methods):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._node.aval.shape)
 
     def dim(self) -> int:
@@ -91,6 +93,7 @@ class Tensor(Methods):
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements. `x.to(...)` and `x.double()` give another."""
         own: dtype = self._node.aval.dtype
         return own
 
@@ -101,10 +104,12 @@ class Tensor(Methods):
 
     @property
     def is_cpu(self) -> bool:
+        """Whether it is in the host's memory."""
         return self.device.type == "cpu"
 
     @property
     def is_cuda(self) -> bool:
+        """Whether it is on a GPU."""
         return self.device.type == "cuda"
 
     def get_device(self) -> int:
@@ -144,6 +149,7 @@ class Tensor(Methods):
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
+        """The dimensions in reverse order, as a view."""
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property
@@ -162,6 +168,7 @@ class Tensor(Methods):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
         node = self._looked_at
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
             return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
@@ -350,6 +357,7 @@ class Tensor(Methods):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
         return made_by(self._looked_at).retains
 
     # Reading the value computes it.
