@@ -930,10 +930,10 @@ def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtin
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
 @overload
-def reshape(self: Any, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+def reshape(self: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
     """The same elements, in order, in another shape: a view where torch has one, else a copy."""
 @overload
-def reshape(self: Any, *shape: builtins.int) -> Tensor: ...
+def reshape(self: Tensor, *shape: builtins.int) -> Tensor: ...
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:

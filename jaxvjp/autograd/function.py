@@ -142,6 +142,8 @@ class Function(metaclass=FunctionMeta):
         """Fills `ctx` after a `forward` that does not take it."""
         raise NotImplementedError("setup_context is not implemented.")
 
+    # What a subclass has here may take any parameters: to type checkers, that is what `*` and `**` of Any say.
+
     @staticmethod
     def backward(ctx: Any, *gradients: Any, **named: Any) -> Any:
         """The cotangents of the arguments, from those of the outputs; `vjp` is another name for it."""

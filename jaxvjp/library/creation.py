@@ -166,7 +166,7 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 def show(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
     """Has `inspect` show for `front` what `outer` takes, which hands on to `inner` what it does not know by name."""
-    own = inspect.signature(outer, follow_wrapped=False, eval_str=True)
+    own = inspect.signature(outer, eval_str=True)
     known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     names = {*without, *[each.name for each in known]}
     further = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]

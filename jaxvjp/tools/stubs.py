@@ -71,8 +71,6 @@ class Stub:
 
     def typed(self, annotation: Any) -> str:
         """An annotation as text, whose names are imported."""
-        if annotation is REQUIRED:
-            annotation = Any
         if hasattr(annotation, "_fields"):
             self.results[annotation.__name__] = annotation
         text = inspect.formatannotation(annotation).replace("NoneType", "None")
@@ -114,7 +112,9 @@ class Stub:
             if method and not place:
                 each = inspect.Parameter("self", each.POSITIONAL_OR_KEYWORD)
             else:
-                each = each.replace(annotation=Text(self.typed(each.annotation)), default=_default(each.default))
+                unknown = Tensor if each.name == "self" else Any
+                text = self.typed(unknown if each.annotation is REQUIRED else each.annotation)
+                each = each.replace(annotation=Text(text), default=_default(each.default))
             shown.append(each)
         returned = Text(self.typed(form.return_annotation))
         return str(inspect.Signature(shown, return_annotation=returned))
