@@ -21,6 +21,7 @@ from math import e as e
 from math import inf as inf
 from math import nan as nan
 from math import pi as pi
+from types import ModuleType
 from typing import Any
 
 import jax.numpy  # noqa: F401 - before the next lines, which are about our own rooms
@@ -103,6 +104,7 @@ __all__ = [
     "cuda",
     "device",
     "dtype",
+    "e",
     "empty",
     "empty_like",
     "enable_grad",
@@ -115,6 +117,7 @@ __all__ = [
     "func",
     "get_default_device",
     "get_default_dtype",
+    "inf",
     "inference_mode",
     "initial_seed",
     "is_anomaly_enabled",
@@ -125,10 +128,13 @@ __all__ = [
     "manual_seed",
     "masked",
     "memory_format",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
     "ones",
     "ones_like",
+    "pi",
     "preserve_format",
     "promote_types",
     "rand",
@@ -151,14 +157,35 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
+__all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose rooms are imported when they are first used."""
-
+NOT_STARRED = frozenset(
+    [
+        "broadcast_shapes",
+        "channels_last",
+        "channels_last_3d",
+        "contiguous_format",
+        "from_dlpack",
+        "lu",
+        "native_dropout_backward",
+        "pca_lowrank",
+        "preserve_format",
+        "segment_reduce",
+        "set_default_dtype",
+        "set_grad_enabled",
+        "svd_lowrank",
+        "unique",
+    ]
+)
+"""What `from torch import *` leaves out, as it does modules."""
 
 _published, __dir__ = bindings.published("function", globals())
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        rooms = {each for each, value in globals().items() if type(value) is ModuleType}
+        return [each for each in _published(name) if each not in rooms | NOT_STARRED]
     return getattr(import_module(LATER[name]), name) if name in LATER else _published(name)

@@ -6,6 +6,21 @@ from typing import Any
 
 from jaxvjp.types import devices
 
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "is_available",
+    "manual_seed",
+    "manual_seed_all",
+    "synchronize",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def is_available() -> bool:
     """Whether JAX has a GPU here; counterpart of `torch.cuda.is_available`."""

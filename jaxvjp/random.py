@@ -3,3 +3,7 @@
 from jaxvjp.library.generator import initial_seed, manual_seed
 
 __all__ = ["initial_seed", "manual_seed"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,6 +10,12 @@ import numpy as np
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float16, from_numpy
 
+__all__ = ["assert_close"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
 
 def assert_close(actual: Any, expected: Any, *, rtol: float | None = None, atol: float | None = None) -> None:
     """AssertionError, with the differing elements, unless the two agree in shape and, within tolerance, in value.

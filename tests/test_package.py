@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 import shutil
 import subprocess
@@ -9,9 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from oracle import theirs
 
 import jaxvjp
 from jaxvjp.ops.op import REGISTRY, Op, op
+from jaxvjp.tools.scripts.names import torch_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -59,10 +63,62 @@ print(*[name for name in waiting if not isinstance(methods[name], Unmade)])
     assert run_python(code).split() == ["cos", "exp_"]
 
 
+OURS = {"as_torch", "compare", "counters", "explain", "explain_program", "from_torch", "jit", "recompiles"}
+OURS |= {"UnstageableError", "set_choosing"}
+"""What is public in jaxvjp and not in torch, `jit` as a function."""
+
+
+def torchs_star(torch):
+    return sorted(torch.__all__)
+
+
+def test_star_import_brings_what_torchs_does_and_ours():
+    found = {}
+    exec("from jaxvjp import *", found)
+    assert found.keys() - {"__builtins__"} == {*theirs(torchs_star, 0, 0).value} & {*dir(jaxvjp)} | OURS
+
+
+NAMESPACES = "autograd cuda fft func linalg masked nn nn.functional random signal signal.windows special testing utils"
+
+
+@pytest.mark.parametrize(
+    ("namespace", "ours"),
+    [
+        ("", OURS - {"jit"} | {"native_dropout_backward"}),
+        *[(f".{each}", {"jacobian"} if each == "autograd" else set()) for each in NAMESPACES.split()],
+    ],
+)
+def test_dir_shows_torchs_names_and_ours_and_nothing_that_we_import(namespace, ours):
+    known = torch_names().modules
+    rooms = {each.rpartition(".")[2] for each in known if each.rpartition(".")[0] == f"torch{namespace}"}
+    shown = {each for each in dir(importlib.import_module(f"jaxvjp{namespace}")) if not each.startswith("__")}
+    assert shown - rooms - known.get(f"torch{namespace}", set()) == ours
+    assert shown
+
+
 def test_every_public_name_is_there_and_documented():
     for name in jaxvjp.__all__:
         assert hasattr(jaxvjp, name)
-        assert getattr(jaxvjp, name).__doc__, name
+        assert getattr(jaxvjp, name).__doc__ or name == "newaxis", name
+
+
+@pytest.mark.parametrize("namespace", ["Tensor", *NAMESPACES.split()])
+def test_what_is_public_in_a_namespace_is_documented_and_has_a_signature(namespace):
+    owner = jaxvjp.Tensor if namespace == "Tensor" else importlib.import_module(f"jaxvjp.{namespace}")
+    public = [getattr(owner, each) for each in dir(owner) if not each.startswith("_") and each != "storage"]
+    for each in public:
+        assert each.__doc__
+        assert not inspect.isfunction(each) or inspect.signature(each)
+    assert public
+
+
+def test_a_function_of_several_rows_tells_them_all():
+    for each in ("The larger of two", "Tensor input, int dim", "`values`, `indices`", "jax.vjp"):
+        assert each in jaxvjp.max.__doc__
+    assert "no gradient" in jaxvjp.argmax.__doc__
+    assert "A view" in jaxvjp.Tensor.transpose.__doc__
+    shown = str(inspect.signature(jaxvjp.exp)).replace("jaxvjp.", "")
+    assert shown == "(input: Tensor, *, out: Tensor | None = None) -> Tensor"
 
 
 def test_every_row_has_a_docstring_and_its_forms():

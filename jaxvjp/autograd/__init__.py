@@ -41,3 +41,7 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

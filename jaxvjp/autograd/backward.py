@@ -80,7 +80,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor, ...]:
     """vᵀJ for each of `inputs`, returned and not accumulated: J the Jacobian of `outputs`, v `grad_outputs`.
 
     Args:
@@ -120,9 +120,10 @@ def grad(
     if not (create_graph if retain_graph is None else retain_graph):
         release(walked, met)
     missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
-    return tuple(
+    found: tuple[Any, ...] = tuple(
         wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
     )
+    return found  # each a Tensor, to type checkers as in torch, for only who allows unused inputs gets None
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -322,4 +323,4 @@ def _method(
         backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
 
 
-Tensor.backward = _method
+Tensor.backward = _method  # type: ignore[method-assign, assignment]

@@ -142,8 +142,10 @@ class Function(metaclass=FunctionMeta):
         """Fills `ctx` after a `forward` that does not take it."""
         raise NotImplementedError("setup_context is not implemented.")
 
+    # What a subclass has here may take any parameters: to type checkers, that is what `*` and `**` of Any say.
+
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
+    def backward(ctx: Any, *gradients: Any, **named: Any) -> Any:
         """The cotangents of the arguments, from those of the outputs; `vjp` is another name for it."""
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
@@ -153,7 +155,7 @@ class Function(metaclass=FunctionMeta):
     vjp = backward
 
     @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
+    def jvp(ctx: Any, *tangents: Any, **named: Any) -> Any:
         """The tangents of the outputs, from those of the arguments."""
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."

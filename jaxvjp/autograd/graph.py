@@ -334,5 +334,5 @@ def _output_nr(self: Tensor) -> int:
     return 0 if self.is_leaf else self.node.output_number
 
 
-Tensor.grad_fn = property(_grad_fn)
-Tensor.output_nr = property(_output_nr)
+Tensor.grad_fn = property(_grad_fn)  # type: ignore[method-assign, assignment]
+Tensor.output_nr = property(_output_nr)  # type: ignore[method-assign, assignment]

@@ -42,4 +42,4 @@ def _method(self: Tensor, gradient: Tensor | None = None, style: str = "vjp") ->
 
 
 sys.modules[__name__].__class__ = _Explain
-Tensor.explain = _method
+Tensor.explain = _method  # type: ignore[method-assign, assignment]

@@ -5,9 +5,10 @@ Each returns a leaf. `requires_grad=True` makes it one that `backward` accumulat
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_overloads, overload
 
 import jax
 import numpy as np
@@ -163,6 +164,15 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(int(each) for each in size)
 
 
+def show(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
+    """Has `inspect` show for `front` what `outer` takes, which hands on to `inner` what it does not know by name."""
+    own = inspect.signature(outer, eval_str=True)
+    known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    names = {*without, *[each.name for each in known]}
+    further = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]
+    front.__signature__ = own.replace(parameters=sorted([*known, *further], key=lambda each: each.kind))
+
+
 def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
     """A public function that makes a leaf, of one that gives an array and its dtype; `make` takes `dtype` too.
 
@@ -186,6 +196,9 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         return made if out is None else write_out(out, made)
 
     create.__name__ = create.__qualname__ = make.__name__
+    for each in [*get_overloads(make), make]:
+        show(create if each is make else each, create, each)
+    create.__wrapped__ = make  # type: ignore[attr-defined]
     module = "torch" if place == "function" else f"torch.{place}"
     create.__doc__ = f"{make.__doc__}\n\nCounterpart of `{module}.{make.__name__}`."
     return public(place, make.__name__)(create)
@@ -194,7 +207,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
 def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary: str) -> Callable[..., Tensor]:
     """A function of torch's that makes a tensor of a given shape, such as `ones(2, 3, dtype=...)`."""
 
-    def make(*size: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
+    def make(*size: int | Sequence[int], dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
         return fill(sizes(name, size or (named.pop("size"),)), own.numpy), own
 
@@ -226,6 +239,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
 
     create_like.__name__ = create_like.__qualname__ = name
+    show(create_like, create_like, create, "size", "named")
     create_like.__doc__ = f"As `{create.__name__}`, with the shape, dtype and device of `input`, unless told otherwise."
     return public("function", name)(create_like)
 
@@ -238,6 +252,7 @@ def _new(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
         return create(*arguments, dtype=dtype or self.dtype, device=where, **named)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
+    show(method, method, create)
     method.__doc__ = f"As `{name}`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_{name}`."
     return public("method", f"new_{name}")(method)
 
@@ -249,7 +264,7 @@ ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 
 
 @factory
-def full(size: Any, fill_value: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def full(size: int | Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """`fill_value` everywhere, by default in the number's own dtype."""
     value = _number(fill_value)
     own = dtype or of_number(value)
@@ -261,6 +276,7 @@ def _filled(fill_value: Any, size: Any, **named: Any) -> Tensor:
 
 
 _filled.__name__ = "full"
+show(_filled, _filled, full)
 
 
 full_like = like(_filled)
@@ -275,14 +291,16 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: 
 
 
 @factory
-def empty_strided(size: Any, stride: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """As `empty`; the strides are those of contiguous memory, whatever `stride` says."""
     own = dtype or get_default_dtype()
     return np.zeros(sizes("empty_strided", (size,)), own.numpy), own
 
 
 @factory
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def empty_permuted(
+    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Dtype | None = None
+) -> tuple[Any, Dtype]:
     """As `empty`; the memory is laid out in the order of dimensions, whatever `physical_layout` says."""
     if len(size) != len(physical_layout):
         raise RuntimeError(
@@ -315,6 +333,12 @@ def _number(value: Any) -> Any:
     return within_64_bits(value.item() if isinstance(value, Tensor | np.generic) else value)
 
 
+@overload
+def arange(end: complex | Tensor, *, dtype: Dtype | None = None) -> Tensor: ...
+@overload
+def arange(
+    start: complex | Tensor, end: complex | Tensor, step: complex | Tensor = 1, *, dtype: Dtype | None = None
+) -> Tensor: ...
 @factory
 def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
     """The numbers from `start` (0) on, below `end`, by `step` (1); integers where all three are."""
@@ -366,23 +390,27 @@ def _evenly(start: Any, end: Any, steps: int, own: Dtype, between: Any = np.floa
 
 
 @factory
-def linspace(start: Any, end: Any, steps: int, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def linspace(
+    start: complex | Tensor, end: complex | Tensor, steps: int, *, dtype: Dtype | None = None
+) -> tuple[Any, Dtype]:
     """`steps` numbers from `start` to `end`, equally far apart."""
     count = _steps("linspace", start, end, steps)
-    start, end = _number(start), _number(end)
-    own = dtype or (default_complex_dtype() if isinstance(start, complex) or isinstance(end, complex) else None)
+    first, last = _number(start), _number(end)
+    own = dtype or (default_complex_dtype() if isinstance(first, complex) or isinstance(last, complex) else None)
     own = own or get_default_dtype()
-    return _evenly(start, end, count, own), own
+    return _evenly(first, last, count, own), own
 
 
 @factory
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def logspace(
+    start: complex | Tensor, end: complex | Tensor, steps: int, base: float = 10.0, *, dtype: Dtype | None = None
+) -> tuple[Any, Dtype]:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
     count = _steps("logspace", start, end, steps)
-    start, end = _number(start), _number(end)
-    own = dtype or (default_complex_dtype() if isinstance(start, complex) or isinstance(end, complex) else None)
+    first, last = _number(start), _number(end)
+    own = dtype or (default_complex_dtype() if isinstance(first, complex) or isinstance(last, complex) else None)
     own = own or get_default_dtype()
-    exponents = _evenly(start, end, count, own, np.float32)
+    exponents = _evenly(first, last, count, own, np.float32)
     return np.power(np.asarray(base, np.complex128 if own.is_complex else np.float64), exponents), own
 
 

@@ -47,6 +47,9 @@ def histogram(
     return Histogram(found, edges[0])
 
 
+histogram.__annotations__["return"] = Histogram
+
+
 @public("function")
 def histogramdd(
     input: Tensor,
@@ -99,7 +102,7 @@ def _counted(
     if input.dtype.category != FLOATING or input.dtype.itemsize < 4:
         raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype.legacy}'")
     edges = tuple(
-        each.detach() if isinstance(each, Tensor) else _edges(input[..., dim], each, range, dim)  # type: ignore[index]
+        each.detach() if isinstance(each, Tensor) else _edges(input[..., dim], each, range, dim)
         for dim, each in enumerate(bins)
     )
     found: Tensor = apply(points_in_cells, (input, edges, weight), (density,))

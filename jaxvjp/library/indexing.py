@@ -10,7 +10,7 @@ Where the same is written wherever a mask is true (`x[mask] = 0`) nobody reads t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import dropwhile
 from typing import Any, NamedTuple
@@ -327,7 +327,7 @@ def _check_positions(positions: Any, size: int, dim: int) -> None:
             raise IndexError(f"index {extreme} is out of bounds for dimension {dim} with size {size}")
 
 
-def iterate(self: Tensor) -> Any:
+def iterate(self: Tensor) -> Iterator[Tensor]:
     """The elements of the first dimension, as views."""
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")

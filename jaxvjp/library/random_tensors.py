@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def _drawn(
 
 def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) -> Callable[..., Tensor]:
     def create(
-        *size: Any,
+        *size: int | Sequence[int],
         generator: Generator | None = None,
         out: Tensor | None = None,
         dtype: Dtype | None = None,
@@ -100,6 +100,20 @@ randn = _floats("randn", "normal_kernel_cpu", Generator.normal, "Random numbers 
 rand_like, randn_like = like(rand, random=True), like(randn, random=True)
 
 
+@overload
+def randint(
+    high: int, size: Sequence[int], *, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any
+) -> Tensor: ...
+@overload
+def randint(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    *,
+    generator: Generator | None = None,
+    dtype: Dtype | None = None,
+    **named: Any,
+) -> Tensor: ...
 @public("function")
 def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | None = None, **named: Any) -> Tensor:
     """Random integers from `low` (0) on, below `high`: `randint(low, high, size)`. Counterpart of `torch.randint`."""

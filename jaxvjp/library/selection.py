@@ -7,7 +7,7 @@ through which gradients flow.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import jax
 import numpy as np
@@ -50,6 +50,12 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return _beside(input, np.argwhere(values))
 
 
+@overload
+def where_function(condition: Tensor) -> tuple[Tensor, ...]: ...
+@overload
+def where_function(
+    condition: Tensor, input: Tensor | complex, other: Tensor | complex, *, out: Tensor | None = None
+) -> Tensor: ...
 @public("function", "where")
 def where_function(*arguments: Any, **named: Any) -> Any:
     """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero.

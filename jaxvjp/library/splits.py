@@ -6,6 +6,7 @@ Each hands out views; the copying forms of them, copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from itertools import pairwise
 from typing import Any
 
@@ -197,6 +198,7 @@ _splitting("dsplit", 3, lambda ndim: 2)
 
 
 def _copying(name: str, function: Callable[..., Any], places: str = "function") -> None:
+    @wraps(function)
     def copied(*arguments: Any, **named: Any) -> Any:
         result = function(*arguments, **named)
         return wrap(result.node) if isinstance(result, Tensor) else tuple(wrap(each.node) for each in result)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording
@@ -167,7 +166,7 @@ def fill_diagonal_(self: Tensor, fill_value: complex | Tensor, wrap: bool = Fals
 
 
 @public("method")
-def sum_to_size(self: Tensor, *size: Any) -> Tensor:
+def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     """Summed over what expanding `size` to the shape would repeat. Counterpart of `torch.Tensor.sum_to_size`."""
     shape = size_argument(size[0] if len(size) == 1 else size)
     if not expandable(shape, self.shape):
@@ -177,7 +176,7 @@ def sum_to_size(self: Tensor, *size: Any) -> Tensor:
 
 
 @public("method")
-def resize_(self: Tensor, *sizes: Any, memory_format: None = None) -> Tensor:
+def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: None = None) -> Tensor:
     """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
 
     Where the storage is too small the tensor gets one of its own, in which new elements are zeros.

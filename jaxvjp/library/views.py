@@ -124,6 +124,7 @@ def _turned(name: str, self: Tensor, conjugate: bool) -> Tensor:
 
 
 def _hermitian(self: Tensor) -> Tensor:
+    """The conjugate transpose of a matrix."""
     if self.ndim not in (0, 2):
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
@@ -133,24 +134,29 @@ def _hermitian(self: Tensor) -> Tensor:
     return turned.conj() if self.dtype.is_complex else turned
 
 
-PROPERTIES: dict[str, Callable[[Tensor], Tensor]] = {
-    "mT": lambda self: _turned("mT", self, conjugate=False),
-    "mH": lambda self: _turned("mH", self, conjugate=True),
-    "H": _hermitian,
-}
+def _transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, as a view."""
+    return _turned("mT", self, conjugate=False)
+
+
+def _conjugate_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged, and each element its conjugate."""
+    return _turned("mH", self, conjugate=True)
+
+
+PROPERTIES = {"mT": _transposed, "mH": _conjugate_transposed, "H": _hermitian}
 
 
 def _raised(name: str, least: int, places: Callable[[int], Sequence[int]]) -> None:
     """`atleast_2d` and its like: missing dimensions are put in at the places that `places` names for an ndim."""
 
-    def function(*tensors: Any) -> Any:
-        if len(tensors) == 1 and not isinstance(tensors[0], Tensor):
-            tensors = tuple(tensors[0])
+    def function(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
+        given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
         raised = []
-        for each in tensors:
+        for each in given:
             steps = [Step(unsqueeze, (place,)) for place in places(each.ndim)] if each.ndim < least else []
             raised.append(view(each, *steps) if steps else each)
-        return raised[0] if len(tensors) == 1 else tuple(raised)
+        return raised[0] if len(given) == 1 else tuple(raised)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Tensors as views with {least} dimensions or more. Counterpart of `torch.{name}`."
@@ -163,7 +169,7 @@ _raised("atleast_3d", 3, lambda ndim: ((0, 0, 0), (0, 2), (2,))[ndim])
 
 
 @public("function")
-def broadcast_shapes(*shapes: Any) -> Any:
+def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to; RuntimeError where there is none. As in torch."""
     sizes = [size_argument(each) for each in shapes]
     for each in sizes:
@@ -184,9 +190,9 @@ def broadcast_shapes(*shapes: Any) -> Any:
 
 
 @public("function")
-def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
+def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they broadcast to: views. Counterpart of `torch.broadcast_tensors`."""
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     shape: tuple[int, ...] = ()
     check: Any = broadcast
     for each in given:
@@ -196,12 +202,12 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
 
 
 @public("function")
-def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
     """Vectors expanded along a dimension of its own each: views. Counterpart of `torch.meshgrid`.
 
     With `indexing="xy"` the first two dimensions change places.
     """
-    given = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for each in given:

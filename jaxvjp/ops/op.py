@@ -118,6 +118,7 @@ class Parameter(NamedTuple):
         role: what an operand may be, "" for a static.
         default: REQUIRED where there is none.
         positional: False for one that can only be given by name.
+        annotation: the type that the op's function declares it to have.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Parameter(NamedTuple):
     role: str
     default: Any
     positional: bool
+    annotation: Any
 
 
 class Saved(NamedTuple):
@@ -403,7 +405,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     role = kind.role if kind is not None else "" if keyword_only else TENSOR
     name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
-    return Parameter(name, kind, role, parameter.default, not keyword_only)
+    return Parameter(name, kind, role, parameter.default, not keyword_only, parameter.annotation)
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> Any:

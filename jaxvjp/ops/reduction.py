@@ -176,6 +176,7 @@ def _declare_spread(name: str, of: Callable[[Any, Any], Any], meaning: str, **co
     columns = {"grad_fn": grad_fn, "saves": "input", "rounds_once": True, **columns}
     for suffix, row in (("", by_correction), (".unbiased", unbiased_only), (".dim", by_dim)):
         row.__doc__ = meaning
+        row.__annotations__["return"] = tuple[Any, Any] if name.endswith("_mean") else Any
         op(name=name + suffix, **columns)(row)
 
 

@@ -5,10 +5,11 @@ Nothing here knows an op by name; a new row in `ops` is enough.
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from typing import Any
+from typing import Any, get_args
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode
@@ -60,10 +61,9 @@ def overloads() -> dict[tuple[str, str], list[Op]]:
 
 def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Callable[..., Any]:
     """torch's function for the rows that share a name: `jaxvjp.sum(x, dim=0)`."""
-    signatures = [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
-    module = "torch" if place == "function" else f"torch.{place}"
+    signatures = _signatures(rows, name, place)
     if place == "nn.functional" and any(row.inplace for row in rows):
-        return _documented(_with_inplace(signatures), rows[0], name, f"{module}.{name}")
+        return _documented(_with_inplace(signatures), rows, name, place)
 
     def function(*arguments: Any, **named: Any) -> Any:
         if "out" in named and place != "nn.functional":
@@ -71,7 +71,35 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(_remembering(function, rows), rows[0], name, f"{module}.{name}")
+    return _documented(_remembering(function, rows), rows, name, place)
+
+
+def _signatures(rows: Sequence[Op], name: str, place: str) -> list[Signature]:
+    if place == "method":
+        return [Signature(row, name, method=True) for row in rows]
+    return [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
+
+
+OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
+OUTS = OUT.replace(annotation=tuple[Tensor, ...] | None)
+INPLACE = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=bool)
+
+
+def inspected(rows: Sequence[Op], name: str, place: str) -> list[inspect.Signature]:
+    """The ways to call torch's function or method for the rows that share a name; in place, if its name ends so."""
+    found = []
+    in_place = name.endswith("_")
+    for each in _signatures(rows, name, "method" if in_place else place):
+        result: Any = Tensor if in_place or each.row.returns is None else each.row.returns
+        if get_args(each.row.function.__annotations__.get("return")):
+            result = tuple[Tensor, Tensor]
+        further = []
+        if place == "nn.functional" and each.row.inplace:
+            further = [INPLACE]
+        elif place not in ("method", "nn.functional") and each.row.out and not in_place:
+            further = [OUT if result is Tensor else OUTS]
+        found += [each.inspected(result, *further, spread=spread) for spread in ([False, True][: 1 + each.spreads])]
+    return found
 
 
 def _remembering(
@@ -97,13 +125,13 @@ def _with_inplace(signatures: list[Signature]) -> Callable[..., Any]:
 
 def method_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
     """torch's method for the rows that share a name: `x.sum(0)`."""
-    signatures = [Signature(row, name, method=True) for row in rows]
+    signatures = _signatures(rows, name, "method")
 
     def method(*arguments: Any, **named: Any) -> Any:
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
 
-    return _documented(_remembering(method, rows), rows[0], name, f"torch.Tensor.{name}")
+    return _documented(_remembering(method, rows), rows, name, "method")
 
 
 def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
@@ -115,9 +143,7 @@ def in_place_of(rows: Sequence[Op], name: str) -> Callable[..., Any]:
         node = recorded_in_place(row, operands[0], operands[1:], static)
         return row, None if row.promotion == COMPARE else node
 
-    return _documented(
-        _remembering(method, rows, remembering_in_place), rows[0], name + "_", f"torch.Tensor.{name}_", "In place: "
-    )
+    return _documented(_remembering(method, rows, remembering_in_place), rows, name + "_", "method")
 
 
 def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
@@ -128,16 +154,18 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     reflects = row.operator.startswith("r")
     name = OPERATORS[row.operator.removeprefix("r")]
 
-    def forward(self: Tensor, other: Any) -> Tensor:
-        return apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+    def forward(self: Tensor, other: Tensor | complex) -> Tensor:
+        result: Tensor = apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
+        return result
 
-    def reflected(self: Tensor, other: Any) -> Tensor:
-        return apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+    def reflected(self: Tensor, other: Tensor | complex) -> Tensor:
+        result: Tensor = apply(row, (other, self)) if isinstance(other, OPERANDS) else NotImplemented
+        return result
 
     by_value = row.rewrite is not None
     remembered = remembering_operator(forward, by_value)
 
-    def in_place(self: Tensor, other: Any) -> Any:
+    def in_place(self: Tensor, other: Tensor | complex) -> Tensor:
         if not isinstance(other, OPERANDS):
             return NotImplemented
         check_writable(row, self, (other,))
@@ -155,7 +183,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
         methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:
         methods[f"__i{name}__"] = in_place
-    return {name: _documented(method, row, name, f"torch.Tensor.{name}") for name, method in methods.items()}
+    return {name: _documented(method, [row], name, "method") for name, method in methods.items()}
 
 
 def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -185,6 +213,8 @@ def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         given = _tensors((*arguments, *named.values()))
         return _written(name, lambda: function(*arguments, **named), out, given, apart=True)
 
+    own = inspect.signature(function, eval_str=True)
+    with_out.__signature__ = own.replace(parameters=[*own.parameters.values(), OUT])  # type: ignore[attr-defined]
     return with_out
 
 
@@ -255,12 +285,35 @@ def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
     return [each for each in flat if isinstance(each, Tensor)]
 
 
-def _documented(
-    function: Callable[..., Any], row: Op, name: str, counterpart: str, prefix: str = ""
-) -> Callable[..., Any]:
-    function.__name__ = name
-    function.__qualname__ = name
-    function.__doc__ = f"{prefix}{row.function.__doc__}\n\nCounterpart of `{counterpart}`."
+def _told(rows: Sequence[Op], name: str, place: str) -> str:
+    """What the docstring of a function says that follows from rows."""
+    docs = [inspect.cleandoc(row.function.__doc__ or "") for row in rows]
+    told = docs[:1]
+    if len(rows) > 1:
+        ways = zip(_signatures(rows, name, place), docs, strict=True)
+        told += ["It is called as"] + [f"    {name}{each}: {doc.partition(chr(10))[0]}" for each, doc in ways]
+    fields = [", ".join(f"`{each}`" for each in row.returns._fields) for row in rows if row.returns is not None]
+    told += [f"Returns a named tuple of {each}." for each in dict.fromkeys(fields)]
+    if all(row.write is not None for row in rows):
+        told.append("A view: it shares its memory with the tensor, in both directions.")
+    ops = " or ".join(f"the op `{row.name}` of `{row.function.__module__}`" for row in rows)
+    slope = "`jax.vjp` of it" if any(row.differentiable for row in rows) else "no gradient"
+    return "\n\n".join([*told, f"Underneath: {ops}, a function of JAX arrays, and {slope}."])
+
+
+ANY = inspect.signature(lambda *arguments, **named: None)
+
+
+def _documented(function: Callable[..., Any], rows: Sequence[Op], name: str, place: str) -> Callable[..., Any]:
+    """`function` with the name, the docstring and the signature that follow from rows."""
+    module = {"function": "torch", "method": "torch.Tensor"}.get(place, f"torch.{place}")
+    prefix = "In place: " if name.endswith("_") and not name.startswith("_") else ""
+    front: Any = function
+    front.__name__ = front.__qualname__ = name
+    front.__doc__ = f"{prefix}{_told(rows, name, place)}\n\nCounterpart of `{module}.{name}`."
+    if not name.startswith("__"):  # an operator's own is right
+        forms = inspected(rows, name, place)
+        front.__signature__ = forms[0] if len(rows) == 1 else ANY
     return function
 
 
@@ -283,25 +336,51 @@ def _made(place: str, name: str) -> Callable[..., Any] | None:
     if rows is not None:
         return function_of(rows, name, place)
     rows = in_place_forms().get(name[:-1]) if place == "function" and name.endswith("_") else None
-    return in_place_of(rows, name[:-1]) if rows is not None and _of_one_tensor(rows) else None
+    return in_place_of(rows, name[:-1]) if rows is not None and _as_function(name[:-1], rows) else None
 
 
-def _of_one_tensor(rows: list[Op]) -> bool:
+METHODS_ALONE = frozenset(
+    [
+        "absolute",
+        "bitwise_not",
+        "cumprod",
+        "cumsum",
+        "digamma",
+        "erfinv",
+        "lgamma",
+        "logical_not",
+        "mvlgamma",
+        "polygamma",
+        "renorm",
+        "sgn",
+        "sign",
+        "tril",
+        "triu",
+    ]
+)
+"""What is of one tensor, and yet torch has its in-place form as a method and not as a function."""
+
+
+def _as_function(name: str, rows: list[Op]) -> bool:
     """Whether torch has an in-place form as a function as well: `torch.exp_`."""
-    return all(len(row.operands) == 1 or row is fill for row in rows)
+    return name not in METHODS_ALONE and all(len(row.operands) == 1 or row is fill for row in rows)
 
 
 def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Gives a module, whose namespace is `module`, every function that torch has at a place, such as "linalg".
 
     What follows from rows is made when it is first asked for: of several hundred functions a program uses a few. That
-    is what the two results do, which are to be the module's `__getattr__` and `__dir__`.
+    is what the two results do, which are to be the module's `__getattr__` and `__dir__`. The module's `__all__` says
+    what else is public there; it is taken away, so that one that has all names is made when it is asked for.
     """
+    others = module.pop("__all__", ())
     for (where, name), function in PUBLISHED.items():
         if where == place:
             module[name] = writing_out(function, name) if function in WRITING_OUT else function
 
     def getattr_(name: str) -> Any:
+        if name == "__all__":
+            return [each for each in dir_() if not each.startswith("_")]
         function = _made(place, name)
         if function is not None:
             module[name] = function
@@ -309,10 +388,10 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
         raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
 
     def dir_() -> list[str]:
-        own = {name for where, name in overloads() if where == place}
+        own = {name for where, name in (*overloads(), *PUBLISHED) if where == place and not name.startswith("_")}
         if place == "function":
-            own |= {f"{name}_" for name, rows in in_place_forms().items() if _of_one_tensor(rows)}
-        return sorted(own | {*module})
+            own |= {f"{name}_" for name, rows in in_place_forms().items() if _as_function(name, rows)}
+        return sorted(own.union(others, [name for name in module if name.startswith("__")]))
 
     return getattr_, dir_
 

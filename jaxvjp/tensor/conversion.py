@@ -7,7 +7,7 @@ or a transfer between programs.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.transfer import moved
@@ -19,6 +19,20 @@ from jaxvjp.types.dtypes import ALIASES, bfloat16, bool_, int8, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 
+@overload
+def to(self: Tensor, dtype: Dtype, non_blocking: bool = False, copy: bool = False) -> Tensor: ...
+@overload
+def to(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    dtype: Dtype | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    *,
+    memory_format: Any = None,
+) -> Tensor: ...
+@overload
+def to(self: Tensor, tensor: Tensor, non_blocking: bool = False, copy: bool = False) -> Tensor: ...
 def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
     """The tensor in another dtype or on another device, through which gradients flow; itself where it is so already.
 
@@ -88,6 +102,7 @@ def conversion_to(name: str, target: Dtype) -> Callable[[Tensor], Tensor]:
 
 def attach_methods() -> None:
     """Hangs `to`, `cpu`, `cuda` and a method for every dtype on `Tensor`."""
-    Tensor.to, Tensor.cpu, Tensor.cuda = to, cpu, cuda
+    for method in (to, cpu, cuda):
+        setattr(Tensor, method.__name__, method)
     for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16, "byte": uint8, "char": int8}.items():
         setattr(Tensor, name, conversion_to(name, target))

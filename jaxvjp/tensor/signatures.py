@@ -1,23 +1,36 @@
 """From a call's arguments to a row's: which overload the call means, its operands, its static values.
 
 In this room one can bind a call to a row as torch's parser does (`Signature.bind`), or to the first of several rows
-that it fits (`chosen`), with torch's words for what does not fit.
+that it fits (`chosen`), with torch's words for what does not fit; and show the row as Python's `inspect` shows a
+function (`Signature.inspected`).
 """
 
 from __future__ import annotations
 
+import inspect
+import operator
 from collections.abc import Sequence
-from typing import Any
+from functools import reduce
+from types import GenericAlias, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
-from jaxvjp.ops.arguments import EITHER, SCALAR, SPREAD, TENSORS, size
+from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, size
 from jaxvjp.ops.op import REQUIRED, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
 """NumPy's names, which torch takes for its own."""
+
+TAKEN: dict[str, Any] = {
+    **dict.fromkeys([TENSOR, KEPT], Tensor),
+    **dict.fromkeys([TENSORS, SPREAD], Sequence[Tensor]),
+    EITHER: Tensor | complex,
+    SCALAR: complex,
+}
+"""The type of what an operand may be, by its role."""
 
 Bound = tuple[tuple[Any, ...], tuple[Any, ...]]
 
@@ -166,6 +179,23 @@ class Signature:
                 return f"{self.name}() got an unexpected keyword argument '{each}'\nIt takes {', '.join(names)}."
         return f"{self.name}(): invalid keyword arguments"
 
+    def inspected(self, result: Any, *further: inspect.Parameter, spread: bool = False) -> inspect.Signature:
+        """For `inspect.signature`, with types; `further` parameters come last of those that can be given by place.
+
+        With `spread` the last of those that can be given by place is as many as one likes: `x.permute(1, 0)`.
+        """
+        shown = []
+        for place, each in enumerate(self.parameters):
+            default, taken = each.default, accepted(each)
+            kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD if each.positional else inspect.Parameter.KEYWORD_ONLY
+            if each.name.startswith("*") or (spread and place == self.positional - 1):
+                kind, default = inspect.Parameter.VAR_POSITIONAL, REQUIRED
+                taken = Tensor if each.role else int
+            name = "self" if place < self.own else each.name.lstrip("*")
+            shown.append(inspect.Parameter(name, kind, default=default, annotation=taken))
+        shown.extend(further)
+        return inspect.Signature(sorted(shown, key=lambda each: each.kind), return_annotation=result)
+
     def __str__(self) -> str:
         shown = []
         for each in self.parameters[self.own :]:
@@ -175,6 +205,24 @@ class Signature:
             default = "" if each.default is REQUIRED else f" = {each.default}"
             shown.append(f"{word} {each.name}{default}")
         return f"({', '.join(shown)})"
+
+
+def accepted(parameter: Parameter) -> Any:
+    """The type of what a call may give for a parameter: for sizes, a tuple to the op, `int | Sequence[int]`."""
+    taken = TAKEN[parameter.role] if parameter.role else _widened(parameter.annotation)
+    return taken | None if parameter.default is None and taken is not Any else taken
+
+
+def _widened(annotation: Any) -> Any:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if annotation is Exact:
+        return complex
+    if origin is Annotated:
+        return _widened(inner[0])
+    if origin in (Union, UnionType):
+        each = [_widened(one) for one in inner]
+        return Any if Any in each else reduce(operator.or_, each)
+    return inner[0] | GenericAlias(Sequence, inner[0]) if origin is tuple else annotation
 
 
 def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Op, Bound]:

@@ -7,9 +7,9 @@ computes it), take views and aliases of it, hook it. What it holds is in `storag
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -39,7 +39,13 @@ CONTROL_FLOW = (
 )
 
 
-class Tensor(Stored):
+if TYPE_CHECKING:
+    from jaxvjp.tensor.methods import Methods  # a stub of what is hung on `Tensor`, from `tools.stubs`
+else:
+    Methods = Stored
+
+
+class Tensor(Methods):
     """A multi-dimensional array that records what is done with it; counterpart of `torch.Tensor`.
 
     Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
@@ -52,19 +58,11 @@ class Tensor(Stored):
 
     _grad: Tensor | None
 
-    backward: Callable[..., None]  # hung on by `autograd.backward`
-    explain: Callable[..., Any]  # hung on by `explain`
-    grad_fn: Any  # hung on by `autograd.graph`
-    output_nr: Any
-    to: Callable[..., Tensor]  # hung on, as these two, by `conversion`
-    cpu: Callable[..., Tensor]
-    cuda: Callable[..., Tensor]
-    is_contiguous: Callable[..., bool]  # hung on, as this one, by `memory`
-    contiguous: Callable[..., Tensor]
+    if not TYPE_CHECKING:
 
-    def __getattr__(self, name: str) -> Any:
-        # Most methods are hung on by `bindings`; what is not found there is missing.
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        def __getattr__(self, name: str) -> Any:
+            # Most methods are hung on by `library.attach_methods`; what is not found there is missing.
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
@@ -73,6 +71,7 @@ class Tensor(Stored):
 
     @property
     def shape(self) -> Size:
+        """The size of each dimension."""
         return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
 
     def size(self, dim: int | None = None) -> Any:
@@ -81,6 +80,7 @@ class Tensor(Stored):
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self._node.aval.shape)
 
     def dim(self) -> int:
@@ -93,6 +93,7 @@ class Tensor(Stored):
 
     @property
     def dtype(self) -> dtype:
+        """The type of the elements. `x.to(...)` and `x.double()` give another."""
         own: dtype = self._node.aval.dtype
         return own
 
@@ -103,10 +104,12 @@ class Tensor(Stored):
 
     @property
     def is_cpu(self) -> bool:
+        """Whether it is in the host's memory."""
         return self.device.type == "cpu"
 
     @property
     def is_cuda(self) -> bool:
+        """Whether it is on a GPU."""
         return self.device.type == "cuda"
 
     def get_device(self) -> int:
@@ -118,7 +121,7 @@ class Tensor(Stored):
         """How many elements apart neighbours are, per dimension or along `dim`."""
         return self._layout().strides if dim is None else self._layout().strides[dim]
 
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same elements, in order, in another shape: a view where torch has one, else a copy."""
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
         try:
@@ -146,6 +149,7 @@ class Tensor(Stored):
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
+        """The dimensions in reverse order, as a view."""
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property
@@ -164,6 +168,7 @@ class Tensor(Stored):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
         node = self._looked_at
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
             return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
@@ -352,6 +357,7 @@ class Tensor(Stored):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
         return made_by(self._looked_at).retains
 
     # Reading the value computes it.

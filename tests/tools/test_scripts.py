@@ -17,7 +17,7 @@ from jaxvjp.tools.scripts import names
 from jaxvjp.tools.scripts.check import names_used
 from jaxvjp.tools.scripts.run import run
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 SCRIPT = """
 import sys
 import torch

@@ -29,10 +29,10 @@ import weakref
 
 import numpy as np
 import pytest
+from oracle import agreement_of, programs_of
+from test_staging import staged
 
 import jaxvjp
-from tests.oracle import agreement_of, programs_of
-from tests.test_staging import staged
 
 CALLS = 24
 CHANGES = (3, 14, 20)

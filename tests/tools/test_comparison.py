@@ -24,7 +24,7 @@ from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, R
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
 from jaxvjp.tools.scripts.check import names_used
 
-SCRIPTS = sorted((Path(__file__).parent.parent / "examples" / "torch_scripts").glob("*.py"))
+SCRIPTS = sorted((Path(__file__).parent.parent.parent / "examples" / "torch_scripts").glob("*.py"))
 
 
 # Lines.
@@ -344,7 +344,7 @@ def test_both_sides_find_the_same_surroundings(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "jaxvjp", "compare", "--json", write(tmp_path, SURROUNDINGS), "--", "--rate", "0.5"],
         input="first\nsecond\nthird\n",
-        env={**os.environ, "COMPARED": "here", "PYTHONPATH": str(Path(__file__).parent.parent)},
+        env={**os.environ, "COMPARED": "here", "PYTHONPATH": str(Path(__file__).parent.parent.parent)},
         cwd=tmp_path,
         capture_output=True,
         text=True,

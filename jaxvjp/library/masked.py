@@ -1,0 +1,331 @@
+"""The functions of torch's `masked`: reductions and normalisations of those elements that a mask keeps.
+
+Each is the ordinary function of a tensor in which what the mask leaves out is replaced by a number that changes
+nothing: 0 for a sum, 1 for a product, infinity for the smallest. `mask` is a tensor of truth values that broadcasts to
+the input's shape, and True means kept; None keeps everything. Where nothing is kept, the result is that number, or NaN
+where there is none, as for a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from math import inf, nan
+from typing import Any
+
+from jaxvjp.library.properties import iinfo
+from jaxvjp.ops.reduction import linalg_vector_norm
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+Dims = int | Sequence[int] | None
+Reduce = Callable[[Tensor, tuple[int, ...], bool, Dtype | None], Tensor]
+Along = Callable[[Tensor, int, Dtype], Tensor]
+
+
+def _lowest(own: Dtype) -> float | None:
+    return -inf if own.category == FLOATING else None if own.category == BOOL else _limits(own).min
+
+
+def _highest(own: Dtype) -> float | None:
+    return inf if own.category == FLOATING else None if own.category == BOOL else _limits(own).max
+
+
+_limits: Any = iinfo
+
+
+NEUTRAL: dict[str, Callable[[Dtype], float | None]] = {
+    **dict.fromkeys(["sum", "norm"], lambda _: 0),
+    "prod": lambda _: 1,
+    **dict.fromkeys(["amax", "argmax", "logaddexp"], _lowest),
+    "logsumexp": lambda own: -inf if own.is_complex else _lowest(own),
+    **dict.fromkeys(["amin", "argmin"], _highest),
+    "median": lambda _: nan,
+}
+"""For each function a number that changes nothing about its result, by the dtype; None where there is none."""
+
+
+def _kept(input: Tensor, mask: Tensor) -> Tensor:
+    """The mask in the shape of the input."""
+    if mask.ndim > input.ndim:
+        raise IndexError(
+            "_input_mask expected broadcastable mask (got mask dimensionality higher than of the input)\n"
+            f"The mask has shape {list(mask.shape)}, the input {list(input.shape)}."
+        )
+    kept: Tensor = mask.broadcast_to(input.shape).bool()
+    return kept
+
+
+def _filled(input: Tensor, mask: Tensor | None, name: str, order: float = 2.0) -> Tensor:
+    """The input with the neutral number of a function where the mask leaves it out."""
+    if mask is None:
+        return input
+    kept = _kept(input, mask)
+    number = NEUTRAL[name](input.dtype)
+    if name == "norm" and order == -inf:
+        if input.dtype.category != FLOATING:
+            raise AssertionError(f"input must be floating point, got {input.dtype}")
+        number = inf
+    if number is None:
+        raise NotImplementedError(
+            f"identity of {name} on {input.dtype} input\nNo {input.dtype} number leaves {name} as it is; convert the "
+            "input first, such as by `input.float()`."
+        )
+    filled: Tensor = input.where(kept, input.new_full((), number))
+    return filled
+
+
+def _dims(dim: Dims, ndim: int) -> tuple[int, ...]:
+    """The dimensions that `dim` means, sorted; all of them for None and ()."""
+    if dim is None or dim == ():
+        return tuple(range(ndim))
+    bound = max(ndim, 1)
+    found: list[int] = []
+    for each in (dim,) if isinstance(dim, int) else dim:
+        if each in found:
+            raise RuntimeError(f"dim={each} appears multiple times in the list of dims")
+        if not -bound <= each < bound:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {each})"
+            )
+        found.append(each % bound)
+    return tuple(sorted(found))
+
+
+def _cast(x: Tensor, own: Dtype | None) -> Tensor:
+    return x if own is None else x.to(own)
+
+
+def _published(function: Callable[..., Tensor], name: str, meaning: str) -> None:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{meaning}. Counterpart of `torch.masked.{name}`."
+    public("masked")(function)
+
+
+def _reduction(name: str, reduce: Reduce, meaning: str) -> None:
+    def function(
+        input: Tensor,
+        dim: Dims = None,
+        *,
+        keepdim: bool | None = False,
+        dtype: Dtype | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        dims = _dims(dim, input.ndim)
+        return reduce(_filled(input, mask, name), dims, bool(keepdim), dtype)
+
+    _published(function, name, f"{meaning} of what is kept, over all dimensions or those that `dim` names")
+
+
+def _normalization(name: str, along: Along, neutral: str, meaning: str) -> None:
+    def function(input: Tensor, dim: int, *, dtype: Dtype | None = None, mask: Tensor | None = None) -> Tensor:
+        (place,) = _dims(dim, input.ndim) or (0,)
+        return along(_filled(input, mask, neutral), place, dtype or input.dtype)
+
+    _published(function, name, f"{meaning} of what is kept along `dim`")
+
+
+def _product(x: Tensor, dims: tuple[int, ...], keepdim: bool, own: Dtype | None) -> Tensor:
+    x = x.to(own or (int64 if x.dtype.category <= INTEGRAL else x.dtype))
+    for dim in reversed(dims):
+        x = x.prod(dim, keepdim)
+    return x
+
+
+_reduction("sum", lambda x, dims, keepdim, own: x.sum(dims, keepdim, dtype=own), "The sum")
+_reduction("prod", _product, "The product")
+_reduction("amax", lambda x, dims, keepdim, own: _cast(x.amax(dims, keepdim), own), "The largest")
+_reduction("amin", lambda x, dims, keepdim, own: _cast(x.amin(dims, keepdim), own), "The smallest")
+_reduction(
+    "logsumexp",
+    lambda x, dims, keepdim, own: x.logsumexp(dims, keepdim=keepdim).to(own or x.dtype),
+    "The logarithm of the sum of the exponentials",
+)
+_normalization("cumsum", lambda x, dim, own: x.cumsum(dim, dtype=own), "sum", "The running sum")
+_normalization("cumprod", lambda x, dim, own: x.cumprod(dim, dtype=own), "prod", "The running product")
+_normalization("softmax", lambda x, dim, own: x.softmax(dim, dtype=own), "amax", "The softmax")
+_normalization("log_softmax", lambda x, dim, own: x.log_softmax(dim, dtype=own), "amax", "The logarithm of the softmax")
+_normalization("softmin", lambda x, dim, own: x.neg().softmax(dim, dtype=own), "amin", "The softmax of the negative")
+
+
+def _position(name: str, meaning: str) -> None:
+    def function(
+        input: Tensor,
+        dim: int | None = None,
+        *,
+        keepdim: bool | None = False,
+        dtype: Dtype | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        found: Tensor = getattr(_filled(input, mask, name), name)(dim, bool(keepdim))
+        return found.to(dtype or input.dtype)  # torch's default, though it is a position
+
+    _published(function, name, f"Where {meaning} of what is kept is, in all of the input or along `dim`")
+
+
+_position("argmax", "the largest")
+_position("argmin", "the smallest")
+
+
+def _count_and_total(
+    input: Tensor, dim: Dims, keepdim: bool, own: Dtype | None, mask: Tensor | None
+) -> tuple[Any, Any]:
+    """How many are kept, a number where that is all, and their sum."""
+    dims = _dims(dim, input.ndim)
+    count = (
+        math.prod(input.shape[each] for each in dims if input.ndim)
+        if mask is None
+        else _kept(input, mask).sum(dims, keepdim)
+    )
+    return count, _filled(input, mask, "sum").sum(dims, keepdim, dtype=own)
+
+
+@public("masked")
+def mean(
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The mean of what is kept, NaN where that is nothing; ValueError for integers.
+
+    Counterpart of `torch.masked.mean`.
+    """
+    own = dtype or input.dtype
+    if not own.differentiable:
+        raise ValueError(
+            f"mean(): Could not infer output dtype. {'Input' if dtype is None else 'Optional'} dtype must be either a "
+            f"floating point or complex dtype. Got: {own}"
+        )
+    count, total = _count_and_total(input, dim, bool(keepdim), own, mask)
+    quotient: Tensor = total / count
+    return quotient
+
+
+@public("masked")
+def median(
+    input: Tensor,
+    dim: int = -1,
+    *,
+    keepdim: bool = False,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The median of what is kept along `dim`, of two the lower one, NaN where nothing is.
+
+    ValueError for integers where nothing is kept. Counterpart of `torch.masked.median`.
+    """
+    (place,) = _dims(dim, input.ndim) or (0,)
+    floating = input.dtype.category == FLOATING
+    found: Tensor = _filled(input if floating else input.to(float32), mask, "median").nanmedian(place, keepdim).values
+    if floating:
+        return found
+    if found.isnan().any():
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return found.to(dtype or input.dtype)
+
+
+@public("masked")
+def logaddexp(
+    input: Tensor,
+    other: Tensor,
+    *,
+    dtype: Dtype | None = None,
+    input_mask: Tensor | None = None,
+    other_mask: Tensor | None = None,
+) -> Tensor:
+    """`log(exp(input) + exp(other))` of what either mask keeps. Counterpart of `torch.masked.logaddexp`."""
+    first, second = _filled(input, input_mask, "logaddexp"), _filled(other, other_mask, "logaddexp")
+    result: Tensor = first.logaddexp(second).to(dtype or input.dtype)
+    return result
+
+
+@public("masked")
+def norm(
+    input: Tensor,
+    ord: float | None = 2.0,
+    dim: Dims = None,
+    *,
+    keepdim: bool | None = False,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The norm of order `ord` of the vectors that are kept. Counterpart of `torch.masked.norm`."""
+    order = 2.0 if ord is None else float(ord)
+    static = (order, _dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
+    result: Tensor = apply(linalg_vector_norm, (_filled(input, mask, "norm", order),), static)
+    return result
+
+
+@public("masked")
+def var(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool | None = False,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The variance of what is kept, divided by its number less `correction` (1, or 0 if not `unbiased`).
+
+    Counterpart of `torch.masked.var`.
+    """
+    if unbiased is not None and correction is not None:
+        raise AssertionError("Only one of unbiased and correction may be given")
+    if correction is None:
+        correction = 0.0 if unbiased is False else 1.0
+    own = dtype or (input.dtype if input.dtype.differentiable else float32)
+    counting = own if own.differentiable else float32
+    count, total = _count_and_total(input, dim, True, own, mask)
+    away: Tensor = input.sub(total / count)
+    _, squares = _count_and_total(away.mul(away.conj()), dim, bool(keepdim), counting, mask)
+    if mask is None:
+        count = max(count - correction, 0)
+    else:
+        count = count.reshape(squares.shape)
+        count = (count - correction).clamp_min(0) if correction else count
+    variance: Tensor = (squares / count).to(own)
+    return variance
+
+
+@public("masked")
+def std(
+    input: Tensor,
+    dim: Dims = None,
+    unbiased: bool | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool | None = False,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """The root of `var`. Counterpart of `torch.masked.std`."""
+    variance = var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask)
+    deviation: Tensor = variance.sqrt()
+    return deviation
+
+
+@public("masked")
+def normalize(
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: Dtype | None = None,
+    mask: Tensor | None = None,
+) -> Tensor:
+    """What is kept divided by its norm along `dim`, or by `eps` if that is more.
+
+    Counterpart of `torch.masked.normalize`.
+    """
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    quotient: Tensor = _filled(input, mask, "sum").div(length.maximum(length.new_full((), eps)))
+    return quotient

@@ -1,0 +1,229 @@
+"""Writes the stubs, from which editors and type checkers learn what is made when it is first asked for.
+
+Run as `python -m jaxvjp.tools.stubs` after a change to the registry, or to a signature of what is published; a test
+says where that was forgotten. Functions and methods come from the rows of `ops` and from `PUBLISHED`, with the types
+that `bindings.inspected` and the annotations give; the other names of `jaxvjp` are imported as `__init__.py` does it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_overloads
+
+import jaxvjp
+from jaxvjp.explain.explanation import Explanation
+from jaxvjp.ops.op import REQUIRED
+from jaxvjp.tensor.bindings import Unmade, in_place_forms, inspected, overloads
+from jaxvjp.tensor.published import PUBLISHED
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import dtype
+
+ROOT = Path(inspect.getfile(jaxvjp)).parent
+PLACES = {
+    "__init__": "function",
+    "fft": "fft",
+    "linalg": "linalg",
+    "masked": "masked",
+    "nn/functional": "nn.functional",
+    "signal/windows": "signal.windows",
+    "special": "special",
+}
+"""The modules whose functions are made when they are first asked for, and their places in the registry."""
+
+HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+
+from typing import Any, Literal, NamedTuple, Self, overload
+"""
+HOMES = {"jaxvjp": "jaxvjp.tensor.tensor"}
+"""Where classes are found that say that they are elsewhere."""
+BUILTINS = frozenset(["bool", "complex", "dict", "float", "int", "list", "str", "tuple", "type"])
+Forms = Iterable[inspect.Signature]
+
+
+class Text:
+    """Text that stands in a signature as it is."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Stub:
+    """The text of one stub, which grows; `defined` are its own names.
+
+    `results` collects the named tuples that it speaks of.
+    """
+
+    def __init__(self, defined: Iterable[str], results: dict[str, type]) -> None:
+        self.results = results
+        self.shadowed = BUILTINS & {*defined}
+        self.imports: set[str] = set()
+        self.lines: list[str] = []
+
+    def typed(self, annotation: Any) -> str:
+        """An annotation as text, whose names are imported."""
+        if hasattr(annotation, "_fields"):
+            self.results[annotation.__name__] = annotation
+        text = inspect.formatannotation(annotation).replace("NoneType", "None")
+        text = re.sub(r"(?<![\w.])((?:\w+\.)+)(\w+)", lambda found: self._named(found[1][:-1], found[2]), text)
+        for each in self.shadowed:
+            text = re.sub(rf"(?<![\w.]){each}\b(?!:)", f"builtins.{each}", text)
+        return text
+
+    def _named(self, module: str, name: str) -> str:
+        module = HOMES.get(module, module)
+        if module == "jaxvjp.ops.op":  # a named tuple, whose name is that of a function
+            self.imports.add("from jaxvjp.tensor import return_types")
+            return f"return_types.{name}"
+        if module == "typing":
+            return name
+        if module.startswith(("jaxvjp", "collections")):
+            self.imports.add(f"from {module} import {name}")
+            return name
+        self.imports.add(f"import {module}")
+        return f"{module}.{name}"
+
+    def function(self, name: str, forms: Forms, live: Any, method: bool = False) -> None:
+        """A function or method that can be called in several ways."""
+        indent = "    " if method else ""
+        summary = (inspect.getdoc(live) or "").partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
+        body = f'\n{indent}    """{summary}"""' if summary else " ..."
+        shown = list(dict.fromkeys(self._signature(each, method) for form in forms for each in _spread(form)))
+        if method and (re.fullmatch(r"[^_].*[^_]_", name) or (name[:3] == "__i" and hasattr(Tensor, f"__{name[3:]}"))):
+            shown = [re.sub(r"-> Tensor$", "-> Self", each) for each in shown]
+        for signature in shown:
+            if len(shown) > 1:
+                self.lines.append(f"{indent}@overload")
+            self.lines.append(f"{indent}def {name}{signature}:{body}")
+            body = " ..."
+
+    def _signature(self, form: inspect.Signature, method: bool) -> str:
+        shown = []
+        for place, each in enumerate(form.parameters.values()):
+            if method and not place:
+                each = inspect.Parameter("self", each.POSITIONAL_OR_KEYWORD)
+            else:
+                unknown = Tensor if each.name == "self" else Any
+                text = self.typed(unknown if each.annotation is REQUIRED else each.annotation)
+                each = each.replace(annotation=Text(text), default=_default(each.default))
+            shown.append(each)
+        returned = Text(self.typed(form.return_annotation))
+        return str(inspect.Signature(shown, return_annotation=returned))
+
+    def __str__(self) -> str:
+        if self.shadowed:
+            self.imports.add("import builtins")
+        public = {each.rpartition(" as ")[0] for each in self.imports}
+        return "\n".join([HEADER + "\n".join(sorted(self.imports - public)), "", *self.lines, ""])
+
+
+def _default(value: Any) -> Any:
+    plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+    plain = plain or (isinstance(value, tuple) and all(isinstance(each, int) for each in value))
+    return value if plain or value is REQUIRED else Text("...")
+
+
+def _spread(form: inspect.Signature) -> Forms:
+    """The two ways to give what may be one sequence or spread out, `*size: int | Sequence[int]`; other forms as such.
+
+    A function that returns indices if it is asked to has two forms as well.
+    """
+    given = form.parameters
+    for each in given.values():
+        one = next((kind for kind in (int, Tensor) if each.annotation == kind | Sequence[kind]), None)  # type: ignore[valid-type]
+        if each.kind is each.VAR_POSITIONAL and one is not None:
+            others = [other for other in given.values() if other.kind is not other.VAR_KEYWORD]
+            kinds = {each.name: each.replace(kind=each.POSITIONAL_OR_KEYWORD)}
+            yield form.replace(parameters=[kinds.get(other.name, other) for other in others])
+            kinds = {each.name: each.replace(annotation=one)}
+            yield form.replace(parameters=[kinds.get(other.name, other) for other in others])
+            return
+    if "return_indices" not in given:
+        yield form
+        return
+    for answer, result in ((False, Tensor), (True, tuple[Tensor, Tensor])):
+        asked = given["return_indices"].replace(annotation=Literal[answer])
+        if answer:
+            asked = asked.replace(kind=asked.KEYWORD_ONLY, default=REQUIRED)
+        others = [asked if each.name == "return_indices" else each for each in given.values()]
+        yield form.replace(parameters=sorted(others, key=lambda each: each.kind), return_annotation=result)
+
+
+def forms_of(place: str, name: str, live: Any) -> Forms:
+    """The ways to call what stands at a place under a name."""
+    if (place, name) not in PUBLISHED:
+        rows = overloads().get((place, name)) or (in_place_forms().get(name[:-1]) if name.endswith("_") else None)
+        if rows is not None:
+            return inspected(rows, name, place)
+    ways = get_overloads(inspect.unwrap(live)) or [live]
+    return [inspect.signature(each, eval_str=True, locals={"Explanation": Explanation}) for each in ways]
+
+
+def methods(results: dict[str, type]) -> str:
+    """A class with all that is hung on `Tensor`, which type checkers take for its base."""
+    hung: dict[str, tuple[Any, bool]] = {}
+    for name, each in vars(Tensor).items():
+        made: Any = getattr(Tensor, name) if isinstance(each, Unmade) else getattr(each, "fget", each)
+        if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
+            hung[name] = made, isinstance(each, property)
+    stub = Stub(hung, results)
+    stub.imports.add("from jaxvjp.tensor.storage import Stored")
+    stub.lines.append("class Methods(Stored):")
+    for name, (made, is_property) in sorted(hung.items()):
+        if is_property:
+            stub.lines.append("    @property")
+        stub.function(name, forms_of("method", name, made), made, method=True)
+    return str(stub)
+
+
+def module(path: str, place: str, results: dict[str, type]) -> str:
+    """The stub of a module whose functions are at a place of the registry."""
+    own = importlib.import_module(".".join(["jaxvjp", *path.split("/")]).removesuffix(".__init__"))
+    made = {name for where, name in PUBLISHED if where == place}
+    names = [name for name in dir(own) if not name.startswith("_")]
+    stub = Stub(names, results)
+    source = ast.parse((ROOT / f"{path}.py").read_text(encoding="utf-8"))
+    imported = {
+        each.name: node.module for node in ast.walk(source) if isinstance(node, ast.ImportFrom) for each in node.names
+    }
+    later = getattr(own, "LATER", {})
+    for name in names:
+        live = getattr(own, name)
+        if isinstance(live, dtype):
+            stub.lines.append(f"{name}: {stub.typed(dtype)}")
+        elif isinstance(live, type) and name in made:
+            stub.imports.add(f"from {live.__module__} import {name} as {name}")
+        elif name in later or (name in imported and name not in made):
+            stub.imports.add(f"from {later.get(name) or imported[name]} import {name} as {name}")
+        elif callable(live):
+            stub.function(name, forms_of(place, name, live), live)
+        else:
+            stub.lines.append(f"{name}: {stub.typed(type(live))}")
+    return str(stub)
+
+
+def texts() -> dict[Path, str]:
+    """The text of each stub, by its path."""
+    results: dict[str, Any] = {}
+    found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
+    found["tensor/methods.pyi"] = methods(results)
+    stub = Stub([], {})
+    for name, each in sorted(results.items()):
+        stub.lines += [f"class {name}(NamedTuple):", *[f"    {field}: {stub.typed(Tensor)}" for field in each._fields]]
+    found["tensor/return_types.pyi"] = str(stub)
+    return {ROOT / path: text for path, text in found.items()}
+
+
+if __name__ == "__main__":
+    for path, text in texts().items():
+        path.write_text(text, encoding="utf-8")
+        print(path)
