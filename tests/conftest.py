@@ -7,7 +7,10 @@ import os
 from collections.abc import Callable, Generator, Iterator
 from itertools import count
 
-os.environ.setdefault("JAXVJP_CHOOSE", "0")  # which way is the fastest depends on the hour, and compiles are counted
+# Compiles are counted, and neither which way is the fastest nor when compiling pays is always the same: tests run
+# in NumPy, and in XLA those of the folders COMPILED and those marked `compiled`; with `JAXVJP_XLA=always` all of them.
+os.environ.setdefault("JAXVJP_CHOOSE", "0")
+os.environ.setdefault("JAXVJP_XLA", "never")
 
 import jax
 import pytest
@@ -16,11 +19,14 @@ from recording import COMMAND, VERSION, session
 
 import jaxvjp
 from jaxvjp.core.run.compilation import counters
+from jaxvjp.core.run.tiers import Compiling
 
 # A quarter of the suite's time is XLA's costlier optimisations of what runs but once; so in processes that tests start.
 jax.config.update("jax_disable_most_optimizations", True)
 os.environ["JAX_DISABLE_MOST_OPTIMIZATIONS"] = "1"
 
+COMPILED = ("core", "staging")
+"""Folders of tests of what is compiled, and when."""
 TESTS_BETWEEN_CLEARING = 100
 """Each test may compile dozens of programs, and a process can map but so many: then XLA crashes."""
 _tests = count(1)
@@ -35,6 +41,13 @@ def _undisturbed() -> Iterator[None]:
         jax.clear_caches()
     assert jaxvjp.is_grad_enabled()
     assert jaxvjp.get_default_dtype() is jaxvjp.float32
+
+
+@pytest.fixture(autouse=True)
+def _compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs of tests that are marked so are compiled at their first call."""
+    if request.node.get_closest_marker("compiled") or request.path.parent.name in COMPILED:
+        monkeypatch.setattr(Compiling, "when", "always")
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable
 from types import MethodType
 from typing import Any
@@ -108,7 +109,9 @@ class Staged:
         for variant in known:
             tensors = variant.tensors(arguments)
             if tensors is not None:
+                begun = time.perf_counter()
                 result = variant.run(tensors)
+                variant.spent += time.perf_counter() - begun
                 if variant.calls % HOT == 0:
                     found = warm_path(variant, tensors, arguments, structure)
                     if found is not None:

@@ -71,7 +71,7 @@ class Variant:
         required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
         grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
         returned: the leaves of the result.
-        calls: how often it was run in general terms.
+        calls, spent: how often it was run in general terms, and how many seconds that took.
         compiled: once it is hot, what `warm` had compiled of it, with all numbers as constants.
     """
 
@@ -80,6 +80,7 @@ class Variant:
         self._found = surroundings.places()
         self.outside: list[Outside] = []
         self.calls = 0
+        self.spent = 0.0
         self.compiled: Any = None
         self.warm: Any = None
         self._journal = journal

@@ -24,6 +24,7 @@ from jaxvjp.core.record.modes import changed, changes, doing, grad_mode
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.run.compilation import HOT, Apart, counters
+from jaxvjp.core.run.tiers import pays
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
@@ -82,6 +83,8 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
     if not all(each.executable.settled for each in dispatches):
+        return None
+    if not pays(variant.spent, len(dispatches), sum(each.executable.program.weight for each in dispatches)):
         return None
     if variant.graph is not None or any(each.alias is not None for each in variant.returned):
         return None

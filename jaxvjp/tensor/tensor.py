@@ -17,7 +17,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
 from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.record import detached, leaf, record
-from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.core.run.evaluation import array_of, evaluate, numbers_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.ops.view import alias, permute, reshaped_copy
@@ -373,12 +373,19 @@ class Tensor(Methods):
         value: jax.Array = array_of(node)
         return value
 
+    def _numbers(self) -> np.ndarray[Any, Any]:
+        """The value as a read-only NumPy array, without a way over JAX's device."""
+        node = self._looked_at
+        if node.value is None or staging().journal is not None:
+            _ = self.value
+        return numbers_of(node)
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._looked_at, NO_STORAGE)
-        return np.asarray(self.value)
+        return self._numbers()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
@@ -390,12 +397,12 @@ class Tensor(Methods):
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."
             )
-        return np.asarray(self.value).item()
+        return self._numbers().item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
         _unreadable(self._looked_at, NO_STORAGE)
-        return np.asarray(self.value).tolist()
+        return self._numbers().tolist()
 
     def __bool__(self) -> bool:
         if self.numel() != 1:
@@ -436,7 +443,7 @@ class Tensor(Methods):
         if tangent is not None:
             suffixes.append(f"tangent={blank(tangent)}")
         device = None if node.device is None else str(node.device)
-        return printing.tensor(np.asarray(self.value), self.dtype, suffixes, device)
+        return printing.tensor(self._numbers(), self.dtype, suffixes, device)
 
     def __len__(self) -> int:
         if self.ndim == 0:
@@ -445,7 +452,7 @@ class Tensor(Methods):
         return length
 
     def __contains__(self, element: Any) -> bool:
-        return bool((np.asarray(self.value) == np.asarray(element)).any())
+        return bool((self._numbers() == np.asarray(element)).any())
 
 
 def _unreadable(node: Node, sentence: str) -> None:

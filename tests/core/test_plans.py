@@ -623,10 +623,10 @@ def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
 
     for number in (1.5, 2.5):
         step(lambda x, number=number: (x * number).sum())
-    before = len(jaxvjp.recompiles())
+    jaxvjp.core.run.history.history.recompiles.clear()  # it is bounded, and may be full
     monkeypatch.setattr(jaxvjp.core.run.history.history, "told", True)
     step(change)
-    made = jaxvjp.recompiles()[before:]
+    made = jaxvjp.recompiles()
     assert len(made) == 1
     assert made[0].line.text == "function(x).backward()"
     assert "test_plans.py" in str(made[0])

@@ -16,7 +16,7 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import user_line
-from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operand_of
+from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
 from jaxvjp.core.run.plan import Memory, Plan, first_sight, survey
 from jaxvjp.ops.op import Aval
 
@@ -116,7 +116,7 @@ class Question:
         nodes = self.survey.nodes
         walked = [nodes[each] for each in remembered.walked]
         check_unchanged(walked)
-        values = _values(nodes) + remembered.constants + remembered.own
+        values = operands_of(nodes, remembered.plan) + remembered.constants + remembered.own
         remembered.plan.run(values, deferring=True)
         node: Node
         for number, place in remembered.values:
@@ -160,15 +160,3 @@ class Question:
                 tuple(number[node] for node in walk.operations),
             ),
         )
-
-
-def _values(nodes: list[Any]) -> list[Any]:
-    """What is known of each: the value of a node, or of a number."""
-    values: list[Any] = []
-    for each in nodes:
-        if type(each) is Node:
-            node: Node = each
-            values.append(operand_of(node))
-        else:
-            values.append(each.value)
-    return values

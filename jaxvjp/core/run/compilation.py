@@ -24,6 +24,7 @@ import numpy as np
 
 from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.run.program import Program, replay
+from jaxvjp.core.run.tiers import Compiling, Waiting
 from jaxvjp.ops.identity import item
 from jaxvjp.types.devices import jax_device
 from jaxvjp.types.dtypes import dtype
@@ -37,6 +38,8 @@ ENOUGH = 0.05
 """Seconds of timing after which no more runs than those are made."""
 HOT = 8
 """Calls after which a program is hot."""
+MADE = 4
+"""Compiles that it takes to try all ways, about."""
 WORTHWHILE = 100e-6
 """Seconds that a call must take, for another way to be worth looking for."""
 PATIENCE = 5.0
@@ -204,6 +207,10 @@ def packed_numbers(numbers: list[Any], own: Any) -> Any:
         return np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
 
 
+told_of_compiles: list[Callable[[Where, Executable], None]] = []
+"""Who wants to know of each program that is compiled, and for which line."""
+
+
 class Executable:
     """A program compiled for calling: its arrays as they are, its Python numbers packed into one array per dtype.
 
@@ -215,7 +222,6 @@ class Executable:
         compiled: the compiled function of those operands.
         choice: how it is compiled, once that was chosen.
         where: the line that needed it first.
-        known: whether `history` has been told of it.
         device: where it runs; None where JAX puts arrays anyway.
         deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
         repeated: for each pack what was in the last one and, once that came twice, the array of it on the device.
@@ -231,7 +237,7 @@ class Executable:
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, NOT_SPLIT)
-        self.compiled: Compiled = _Trial(self, usual) if Choosing.enabled else usual
+        self.compiled: Compiled = Waiting(self.run, _Trial(self, usual) if Choosing.enabled else usual, self._over)
         self.device: Any = None
         place = next((each.device for each in program.leaves if each.device is not None), None)
         if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
@@ -239,7 +245,6 @@ class Executable:
             self.compiled = _on_device(self.device, usual)
         self.deferring: Compiled | None = None
         self.where: Where = None
-        self.known = False
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or those of its outputs."""
@@ -268,7 +273,12 @@ class Executable:
     @property
     def settled(self) -> bool:
         """Whether it is known how to compile it."""
-        return not isinstance(self.compiled, _Trial)
+        return not isinstance(self.compiled, _Trial | Waiting)
+
+    def _over(self, compiled: Compiled) -> None:
+        self.compiled = compiled
+        for tell in told_of_compiles:
+            tell(self.where, self)
 
     def for_always(self, arrays: Sequence[Any], packs: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
         """A function of the arrays alone, for arrays like `arrays` and always the same `packs`, compiled here and now.
@@ -294,8 +304,8 @@ class Executable:
 
     def may_run_eagerly(self) -> None:
         """Lets the first call go without a compile, unless that is quick: it may be the only one."""
-        if isinstance(self.compiled, _Trial) and self.compiled.eager is None and self.program.weight > QUICK:
-            self.compiled.eager = self.compiled.calls == 0
+        if isinstance(self.compiled, Waiting) and self.compiled.calls == 0 and self.program.weight > QUICK:
+            self.compiled.eagerly = True
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
         """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
@@ -330,8 +340,8 @@ def _on_device(device: Any, compiled: Compiled) -> Compiled:
 class _Trial:
     """Stands in for a program's compiled function until it is known how to compile it.
 
-    The first call compiles, the next are timed; a program that is called HOT times and takes long enough is then
-    compiled in the other ways and timed on the operands of that call.
+    The first call compiles, the next are timed; a program that is called HOT times, takes long enough and has run for
+    longer than the trials will take is then compiled in the other ways and timed on the operands of that call.
     """
 
     def __init__(self, of: Executable, usual: Compiled) -> None:
@@ -341,15 +351,8 @@ class _Trial:
         self.first = 0.0
         self.seconds = float("inf")
         self.choosing = threading.Lock()
-        self.eager: bool | None = None  # once: True until that first call, then False
 
     def __call__(self, *operands: Any) -> Sequence[Any]:
-        if self.eager:
-            self.eager = False
-            count = len(self.of.arrays)
-            # NumPy's arrays lack some of the methods that operations call.
-            arrays = [each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands[:count]]
-            return self.of.run(*arrays, *operands[count:])
         self.calls += 1
         if self.calls == 1:
             start = time.perf_counter()
@@ -364,7 +367,9 @@ class _Trial:
             if self.calls == 1 + TRIALS and (self.seconds < WORTHWHILE or self.first > PATIENCE):
                 self.of.settle(self.usual, Choice(together.__name__, {together.__name__: self.seconds}))
             return results
-        if self.calls >= HOT and self.choosing.acquire(blocking=False):
+        # All trials together may cost a tenth of what the program has run so far.
+        paid = self.calls >= HOT and (Compiling.when == "always" or self.calls * self.seconds >= 10 * MADE * self.first)
+        if paid and self.choosing.acquire(blocking=False):
             self.choose(operands)
             return self.of.compiled(*operands)
         return self.usual(*operands)

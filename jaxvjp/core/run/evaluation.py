@@ -16,8 +16,9 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
-from jaxvjp.core.run.plan import Memory, Plan, Survey, first_sight, plan_of, survey
+from jaxvjp.core.run.plan import Dispatch, Memory, Plan, Survey, first_sight, plan_of, survey
 from jaxvjp.core.run.rolled_loops import rolled
+from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.types.devices import Placed, put
 
 plans: Memory[Plan] = Memory()
@@ -133,6 +134,31 @@ def array_of(node: Node) -> Any:
     return value
 
 
+def numbers_of(node: Node) -> np.ndarray[Any, Any]:
+    """What is known of a node, as an array of NumPy's that cannot be written."""
+    array: np.ndarray[Any, Any] = np.asarray(node.value)
+    if array.flags.writeable:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
+    """What is known of each node or number, as an operand of a plan: as it is while NumPy runs its programs."""
+    dispatch: Dispatch
+    for dispatch in plan.dispatches:
+        if type(dispatch.executable.compiled) is Waiting:
+            return [each.value for each in nodes]
+    values: list[Any] = []
+    for each in nodes:
+        if type(each) is Node:
+            node: Node = each
+            values.append(operand_of(node))
+        else:
+            values.append(each.value)
+    return values
+
+
 def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
     """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
 
@@ -161,7 +187,7 @@ def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
         plan = plan_of(found, unseen)
         if not unseen:
             plan = plans.learn(found.key, rolled(plan))
-    values = [operand_of(each) if type(each) is Node else each.value for each in found.nodes]
+    values = operands_of(found.nodes, plan)
     plan.run(values)
     for number in plan.outputs:
         node = found.nodes[number]

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from jaxvjp.core.record.user_lines import Location, Where, located
-from jaxvjp.core.run.compilation import Executable
+from jaxvjp.core.run.compilation import Executable, told_of_compiles
 from jaxvjp.core.run.program import Equation, Program
 
 REMEMBERED = 256
@@ -41,7 +41,7 @@ class History:
         self.told = "recompiles" in os.environ.get("JAXVJP_LOG", "").split(",")
 
     def compiled(self, where: Where, executable: Executable) -> None:
-        """Notes a program that is about to be compiled."""
+        """Notes a program that is compiled."""
         before = next((each for line, each in reversed(self.programs) if line == where), None)
         self.programs.append((where, executable))
         if before is not None:
@@ -52,6 +52,7 @@ class History:
 
 
 history = History()
+told_of_compiles.append(history.compiled)
 
 
 def recompiles() -> list[Recompile]:

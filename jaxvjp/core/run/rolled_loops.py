@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.core.run.history import history
 from jaxvjp.core.run.loops import Body, looped
 from jaxvjp.core.run.plan import Dispatch, Plan
 from jaxvjp.core.run.program import Program, intern
@@ -318,8 +317,4 @@ def rolled(plan: Plan) -> Plan:
             plan = search.plan() if search.loops else plan
             break
         cuts |= too_long
-    for each in plan.dispatches:
-        if not each.executable.known:
-            each.executable.known = True
-            history.compiled(each.executable.where, each.executable)
     return plan

@@ -1,0 +1,200 @@
+"""A program run without a compiler: its jaxpr, equation by equation, by NumPy.
+
+In this room one can turn a closed jaxpr into a function of NumPy's arrays (`Interpreter`). XLA takes some hundred
+milliseconds to compile what NumPy computes in one, so a program that runs a few times is over before it is compiled.
+
+Each equation becomes one call: of NumPy where it has a function that means the same (`primitives`), else of JAX's own
+primitive, for
+that equation alone. Calls of functions are opened, loops and branches are Python's. An example: `x * 2 + 1` has the
+jaxpr `mul x 2.0; add _ 1.0`, which is run as `np.add(np.multiply(x, 2.0), 1.0)`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.run.primitives import Array, Call, numpys_function
+
+FOLDED = 1 << 12
+"""Elements up to which what reads constants only is computed once and kept."""
+ELEMENT, EQUATION, MULTIPLY, PRIMITIVE = 1e-9, 2e-6, 2e-10, 20e-3
+"""Seconds that one element of a result takes, one equation, one multiplication in a product, and to compile one
+primitive: about, to tell whether to begin."""
+
+
+class Interpreter:
+    """A closed jaxpr as a list of calls on a table of values.
+
+    Attributes:
+        equations: how many there are, those of the functions called included.
+        compiled: how many of them are left to JAX, which compiles each.
+        seconds: about how long one run takes.
+    """
+
+    def __init__(self, closed: Any) -> None:
+        self.equations = self.compiled = 0
+        self.seconds = 0.0
+        self._table: list[Any] = []
+        self._constant: list[bool] = []
+        self._calls: list[tuple[Call, tuple[int, ...], int | tuple[int, ...]]] = []
+        self._inputs = [self._slot(None) for _ in closed.jaxpr.invars]
+        with np.errstate(all="ignore"):
+            self._outputs = self._opened(closed.jaxpr, closed.consts, self._inputs)
+
+    def __call__(self, *operands: Any) -> list[Any]:
+        """The outputs, as NumPy's arrays."""
+        table = self._table.copy()
+        for slot, operand in zip(self._inputs, operands, strict=True):
+            table[slot] = np.asarray(operand)
+        with np.errstate(all="ignore"):
+            for call, reads, gives in self._calls:
+                result = call(*[table[each] for each in reads])
+                if isinstance(gives, int):
+                    table[gives] = result
+                else:
+                    for slot, each in zip(gives, result, strict=True):
+                        table[slot] = each
+        return [_owned(table[each]) for each in self._outputs]
+
+    def _slot(self, value: Any, constant: bool = False) -> int:
+        self._table.append(value)
+        self._constant.append(constant)
+        return len(self._table) - 1
+
+    def _opened(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[int]) -> list[int]:
+        """Adds the calls of a jaxpr whose arguments are in the slots `inputs`; the slots of its outputs."""
+        slots = dict(zip(jaxpr.invars, inputs, strict=True))
+        for variable, value in zip(jaxpr.constvars, constants, strict=True):
+            slots[variable] = self._slot(np.asarray(value), constant=True)
+
+        def slot_of(each: Any) -> int:
+            if hasattr(each, "val"):  # a literal
+                return self._slot(np.asarray(each.val, each.aval.dtype), constant=True)
+            slot: int = slots[each]
+            return slot
+
+        for equation in jaxpr.eqns:
+            reads = [slot_of(each) for each in equation.invars]
+            name = equation.primitive.name
+            inner = next((equation.params[each] for each in CALLED.get(name, ()) if each in equation.params), None)
+            if inner is not None:
+                outputs = self._opened(*_parts(inner), reads)
+                slots.update(zip(equation.outvars, outputs, strict=True))
+            else:
+                slots.update(zip(equation.outvars, self._added(equation, name, reads), strict=True))
+        return [slot_of(each) for each in jaxpr.outvars]
+
+    def _added(self, equation: Any, name: str, reads: list[int]) -> list[int]:
+        """Adds the call for one equation; the slots of its results."""
+        several = equation.primitive.multiple_results
+        call = known = self._control(equation, name) or numpys_function(equation)
+        self.equations += 1
+        self.seconds += EQUATION
+        if call is None:
+            call = _bound(equation)
+            self.compiled += 1
+        sizes = [math.prod(each.aval.shape) for each in equation.outvars]
+        self.seconds += ELEMENT * sum(sizes)
+        if name == "dot_general":
+            (contracted, _), _ = equation.params["dimension_numbers"]
+            self.seconds += MULTIPLY * sizes[0] * math.prod(equation.invars[0].aval.shape[each] for each in contracted)
+        elif name == "conv_general_dilated":
+            kernel = equation.invars[1].aval.shape
+            features = equation.params["dimension_numbers"].rhs_spec[0]
+            self.seconds += MULTIPLY * sizes[0] * math.prod(kernel) / max(1, kernel[features])
+        if all(self._constant[each] for each in reads) and sum(sizes) <= FOLDED and known:
+            results = call(*[self._table[each] for each in reads])
+            return [self._slot(each, constant=True) for each in (results if several else [results])]
+        gives = [self._slot(None) for _ in equation.outvars]
+        self._calls.append((call, tuple(reads), tuple(gives) if several else gives[0]))
+        return gives
+
+    def _control(self, equation: Any, name: str) -> Call | None:
+        """The function for a loop or a branch, whose bodies are interpreted."""
+        params = equation.params
+        if name == "cond":
+            branches = [self._inside(each) for each in params["branches"]]
+            return lambda index, *operands: branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+        if name == "while":
+            return _while(
+                self._inside(params["cond_jaxpr"], 16),
+                self._inside(params["body_jaxpr"], 16),
+                params["cond_nconsts"],
+                params["body_nconsts"],
+            )
+        if name == "scan":
+            return _scan(self._inside(params["jaxpr"], params["length"]), params, equation.outvars)
+        return None
+
+    def _inside(self, closed: Any, rounds: int = 1) -> Interpreter:
+        inner = Interpreter(closed)
+        self.equations += inner.equations
+        self.compiled += inner.compiled
+        self.seconds += rounds * inner.seconds
+        return inner
+
+
+def _owned(value: Array) -> np.ndarray[Any, Any]:
+    """The same as an array that is no view: it would keep, and show, the memory of another."""
+    array = np.asarray(value)
+    return array if array.flags.owndata and array.flags.c_contiguous else array.copy(order="C")
+
+
+CALLED = {
+    "pjit": ("jaxpr",),
+    "jit": ("jaxpr",),
+    "closed_call": ("call_jaxpr",),
+    "core_call": ("call_jaxpr",),
+    "custom_jvp_call": ("call_jaxpr",),
+    "custom_vjp_call": ("call_jaxpr", "fun_jaxpr"),
+    "custom_vjp_call_jaxpr": ("fun_jaxpr", "call_jaxpr"),
+    "remat": ("jaxpr",),
+    "remat2": ("jaxpr",),
+    "checkpoint": ("jaxpr",),
+}
+"""Primitives that call a function, and the parameters that may hold it."""
+
+
+def _parts(inner: Any) -> tuple[Any, Sequence[Any]]:
+    return (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, ())
+
+
+def _bound(equation: Any) -> Call:
+    """JAX's own primitive, compiled for this equation alone."""
+    primitive, params = equation.primitive, equation.params
+    if primitive.multiple_results:
+        return lambda *operands: [np.asarray(each) for each in primitive.bind(*operands, **params)]
+    return lambda *operands: np.asarray(primitive.bind(*operands, **params))
+
+
+def _while(condition: Interpreter, body: Interpreter, of_condition: int, of_body: int) -> Call:
+    def run(*operands: Array) -> list[Array]:
+        of_both = of_condition + of_body
+        read, given, state = operands[:of_condition], operands[of_condition:of_both], list(operands[of_both:])
+        while condition(*read, *state)[0]:
+            state = body(*given, *state)
+        return state
+
+    return run
+
+
+def _scan(body: Interpreter, params: dict[str, Any], results: Sequence[Any]) -> Call:
+    constants, carried, length = params["num_consts"], params["num_carry"], params["length"]
+    order = range(length)[::-1] if params["reverse"] else range(length)
+
+    def run(*operands: Array) -> list[Array]:
+        given, state = operands[:constants], list(operands[constants : constants + carried])
+        stacked = operands[constants + carried :]
+        stacks = [np.zeros(each.aval.shape, each.aval.dtype) for each in results[carried:]]
+        for each in order:
+            outputs = body(*given, *state, *[stack[each] for stack in stacked])
+            state = outputs[:carried]
+            for stack, entry in zip(stacks, outputs[carried:], strict=True):
+                stack[each] = entry
+        return [*state, *stacks]
+
+    return run

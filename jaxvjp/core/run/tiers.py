@@ -1,0 +1,172 @@
+"""When a program is compiled: once it has spent in NumPy what compiling it is expected to take.
+
+In this room one can put off compiling a program (`Waiting`) and say when programs are compiled (`set_compiling`).
+
+The rule is that of one who rents skis until the rent has come to their price: whenever a program is called for the last
+time, it has taken at most about twice what it had taken with the best choice, made in hindsight. XLA lets go of the
+interpreter's lock, so a thread compiles, and the program changes over when that is done.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from jaxvjp.core.run.interpreter import PRIMITIVE, Interpreter
+
+Compiled = Callable[..., Sequence[Any]]
+When = str | int
+
+
+class Compiling:
+    """When programs are compiled: see `set_compiling`. `JAXVJP_XLA` in the environment says it for a process."""
+
+    when: When = "when it pays"
+    apart = True
+
+
+def set_compiling(when: When, *, apart: bool = True) -> None:
+    """Says when a program is compiled by XLA; before that, on a CPU, NumPy runs it.
+
+    Args:
+        when: "when it pays", which is the default: once its runs have taken as long as its compile is expected to take.
+            "always": at its first call. "never". Or a number: at that call of it.
+        apart: whether a thread compiles "when it pays", and the program runs on in NumPy meanwhile.
+
+    Raises:
+        ValueError: for another word.
+
+    The results of NumPy and of XLA differ by rounding. torch's counterpart is to wrap what is called often in
+    `torch.compile`.
+    """
+    if when not in ("when it pays", "always", "never") and (type(when) is not int or when < 1):
+        raise ValueError(f'"when it pays", "always", "never" or the number of a call expected, not {when!r}')
+    Compiling.when, Compiling.apart = when, apart
+
+
+_asked = os.environ.get("JAXVJP_XLA", "when it pays")
+set_compiling(int(_asked) if _asked.isdecimal() else _asked)
+
+
+class Expected:
+    """What a compile is expected to take: learnt from those that were made."""
+
+    base, equation = 20e-3, 2e-3
+    """Seconds for a program, and for each equation of it, before anything is known of the machine."""
+    ratio = 1.0
+
+    def seconds(self, equations: int) -> float:
+        return self.ratio * (self.base + self.equation * equations)
+
+    def learn(self, equations: int, took: float) -> None:
+        """Moves a quarter of the way to what a compile took, which other work on the machine may have slowed down."""
+        seen = took / (self.base + self.equation * equations)
+        self.ratio += (min(max(seen, 0.1), 10.0) - self.ratio) / 4
+
+
+expected = Expected()
+
+
+def pays(spent: float, compiles: float, operations: int) -> bool:
+    """Whether so many more compiles of a program pay, for which that much was spent without them."""
+    return Compiling.when == "always" or spent >= compiles * expected.seconds(operations)
+
+
+class Waiting:
+    """Stands in for a program's compiled function until it is compiled.
+
+    Args:
+        run: the program, as what JAX traces.
+        compiled: what compiles it at its first call.
+        settle: is told to take `compiled` from then on.
+
+    Attributes:
+        eagerly: whether, where NumPy has no part in it, the first call goes without a compile: it may be the only one.
+    """
+
+    def __init__(self, run: Compiled, compiled: Compiled, settle: Callable[[Compiled], None]) -> None:
+        self.run = run
+        self.compiled = compiled
+        self.settle = settle
+        self.calls = 0
+        self.spent = 0.0
+        self.eagerly = False
+        self.interpreter: Interpreter | None = None
+        self.thread: threading.Thread | None = None
+
+    def __call__(self, *operands: Any) -> Sequence[Any]:
+        self.calls += 1
+        if self.interpreter is None:
+            if Compiling.when == "always" or jax.default_backend() != "cpu":
+                if self.eagerly and self.calls == 1:  # NumPy's arrays lack some of the methods that operations call
+                    return self.run(
+                        *[each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands]
+                    )
+                return self.over(operands)
+            self.interpreter = Interpreter(jax.make_jaxpr(self.run)(*operands))
+        if self.is_due(self.interpreter):
+            if Compiling.when != "when it pays" or not Compiling.apart:
+                return self.over(operands)
+            self.begin(operands)
+        if self.thread is not None and not self.thread.is_alive():
+            return self.over(operands)
+        begun = time.perf_counter()
+        results = self.interpreter(*operands)
+        self.spent += time.perf_counter() - begun
+        return results
+
+    def is_due(self, interpreter: Interpreter) -> bool:
+        """Whether it is to be compiled now."""
+        if type(Compiling.when) is int:
+            return self.calls >= Compiling.when
+        if Compiling.when == "never":
+            return False
+        cost = expected.seconds(interpreter.equations)
+        return self.spent + max(interpreter.seconds, interpreter.compiled * PRIMITIVE) >= cost
+
+    def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
+        """Has it compiled, here and now unless it was already, and runs it."""
+        if self.thread is not None:
+            self.thread.join()
+            self.thread = None
+        self.settle(self.compiled)
+        return self.timed(operands)
+
+    def timed(self, operands: tuple[Any, ...]) -> Sequence[Any]:
+        begun = time.perf_counter()
+        results = self.compiled(*operands)
+        if self.interpreter is not None:
+            expected.learn(self.interpreter.equations, time.perf_counter() - begun)
+        return results
+
+    def begin(self, operands: tuple[Any, ...]) -> None:
+        """Has a thread compile it, unless one is at work."""
+        if self.thread is None and worker.acquire(blocking=False):
+            self.thread = threading.Thread(target=self._compile, args=(operands,), name="jaxvjp compiles")
+            self.thread.start()
+
+    def _compile(self, operands: tuple[Any, ...]) -> None:
+        try:
+            with jax.enable_x64(True):
+                self.timed(operands)
+        finally:
+            worker.release()
+
+
+worker = threading.Lock()
+"""Whoever compiles in a thread holds it: one program at a time."""
+
+
+def _alone() -> None:
+    """In a child of this process no thread is at work."""
+    global worker
+    worker = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)

@@ -1,0 +1,276 @@
+"""A jaxpr that NumPy runs gives what XLA gives, primitive by primitive: on edges, in every type, empty and without
+dimensions."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxvjp.core.run.interpreter import Interpreter
+from jaxvjp.core.run.primitives import ROWS
+
+FLOATS = ["float32", "float64", "float16", "bfloat16"]
+INTEGERS = ["int32", "int64", "int8", "uint8"]
+EDGES = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    3.25,
+    -7.0,
+    12.0,
+    100.0,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+]
+WHOLE = [0, 1, -1, 2, -3, 7, 100, -128, 127, 64]
+
+
+def values(name):
+    dtype = jnp.dtype(name)
+    if dtype.kind == "b":
+        return np.array([True, False, False, True, True, False])
+    if dtype.kind in "iu":
+        return np.array(WHOLE).astype(dtype)
+    if dtype.kind == "c":
+        return np.array([complex(x, y) for x, y in itertools.product(EDGES[:10], repeat=2)]).astype(dtype)
+    return np.array(EDGES).astype(dtype)
+
+
+def both(function, *operands, exact=False):
+    """What NumPy and XLA make of it, compared; the interpreter."""
+    with jax.enable_x64(True):
+        interpreter = Interpreter(jax.make_jaxpr(function)(*operands))
+        ours = interpreter(*operands)
+        theirs = jax.tree.leaves(jax.jit(function)(*operands))
+    for a, b in zip(ours, theirs, strict=True):
+        b = np.asarray(b)
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        assert type(a) is np.ndarray
+        assert a.flags.c_contiguous
+        if exact or a.dtype.kind in "biu":
+            np.testing.assert_array_equal(a, b)
+        else:
+            unit = float(jnp.finfo(a.dtype).eps)
+            wide = np.complex128 if a.dtype.kind == "c" else np.float64
+            np.testing.assert_allclose(a.astype(wide), b.astype(wide), rtol=16 * unit, atol=unit / 4)
+    return interpreter
+
+
+UNARY = {
+    "fc": "neg square",
+    "f": "abs exp exp2 log log1p expm1 sin cos tan sinh cosh tanh sqrt cbrt asin acos atan asinh acosh atanh rsqrt "
+    "logistic floor ceil sign is_finite",
+    "i": "neg sign square bitwise_not",
+    "b": "bitwise_not",
+    "c": "real imag conj",
+}
+BINARY = {
+    "f": "add sub mul div rem max min atan2 eq ne lt le gt ge",
+    "i": "add sub mul div rem max min eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor shift_left "
+    "shift_right_logical shift_right_arithmetic",
+    "b": "eq ne bitwise_and bitwise_or bitwise_xor",
+    "c": "add sub mul eq ne",
+}
+TYPES = {"f": FLOATS, "i": INTEGERS, "b": ["bool"], "c": ["complex64", "complex128"]}
+
+
+def cases(table):
+    for kinds, names in table.items():
+        for kind in kinds:
+            yield from itertools.product(names.split(), TYPES[kind])
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*cases(UNARY)])
+def test_a_function_of_one(name, dtype):
+    x = values(dtype)
+    if name == "exp2":  # XLA's is inexact for large numbers
+        x = x[[each == each and not abs(each) > 9 for each in x.tolist()]]
+    function = getattr(lax, name)
+    assert both(lambda *each: [*map(function, each)], x, x[4], x[:0]).compiled == 0
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*cases(BINARY)])
+def test_a_function_of_two(name, dtype):
+    x = values(dtype)
+    if TYPES["c"].count(dtype):
+        x = x[np.isfinite(x)][:40]
+    pairs = np.array([*itertools.product(x, repeat=2)])
+    x, y = pairs[:, 0].astype(x.dtype), pairs[:, 1].astype(x.dtype)
+    if name == "div" and dtype.startswith("int"):
+        least = np.iinfo(x.dtype).min
+        x, y = x[x != least], y[x != least]
+    function = getattr(lax, name)
+    left_to_jax = 3 * (name == "shift_right_arithmetic" and dtype == "uint8")
+    assert (
+        both(lambda x, y: [function(x, y), function(x[20], y[20]), function(x[:0], y[:0])], x, y).compiled
+        == left_to_jax
+    )
+
+
+ALL = [*FLOATS, *INTEGERS, "bool"]
+
+
+@pytest.mark.parametrize(("before", "after"), [each for each in itertools.product(ALL, repeat=2) if each[0] != each[1]])
+def test_casts(before, after):
+    x = values(before)
+    if before == "float64":  # what lies around the ends of the whole numbers
+        x = np.concatenate(
+            [x, [2.0**62, -(2.0**63), 2.0**63, 2.0**64, 1e300, 127.5, -128.5, 255.5, -1e300, 2.0**31 - 0.5]]
+        )
+    assert both(lambda x: lax.convert_element_type(x, after), x).compiled == 0
+
+
+REDUCTIONS = ["argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin"]
+REDUCTIONS += ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min"]
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int32", "uint8"])
+def test_reductions(name, dtype):
+    x = (np.arange(24).reshape(2, 3, 4) % 7 - 2).astype(jnp.dtype(dtype))
+    function = {"argmax": jnp.argmax, "argmin": jnp.argmin}.get(name) or getattr(lax, name)
+
+    def program(x, empty):
+        yield function(x, (0, 2)) if name.startswith("reduce") else function(x, 0)
+        for axis in range(3):
+            yield function(x, (axis,) if name.startswith("reduce") else axis)
+            if name.startswith("cum"):
+                yield function(x, axis, reverse=True)
+        if name.startswith("reduce"):
+            yield function(empty, (1,))
+
+    both(lambda *operands: [*program(*operands)], x, x[:, :0])
+    if dtype == "float32":
+        x = x.copy()
+        x[1, 1, 1] = np.nan
+        both(lambda x: function(x, (1,) if name.startswith("reduce") else 1), x)
+
+
+A = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+V = np.arange(4.0, dtype=np.float32)
+I = np.array([[0, 2], [1, 0], [5, -1]])  # noqa: E741 - indices
+FORMS = {
+    "reshape": lambda: jnp.reshape(A, (4, 6)),
+    "transpose": lambda: (jnp.transpose(A, (2, 0, 1)), lax.reshape(A, (4, 6), (2, 0, 1))),
+    "rev": lambda: lax.rev(A, (0, 2)),
+    "broadcast": lambda: jnp.broadcast_to(V, (2, 3, 4)) * A[:, :, :1],
+    "squeeze, expand_dims": lambda: jnp.squeeze(A[:1], 0)[:, None],
+    "concatenate": lambda: jnp.concatenate([A, A[:, :1]], 1),
+    "pad": lambda: lax.pad(A, np.float32(7), ((1, 2, 0), (-1, 1, 2), (0, -2, 1))),
+    "slice": lambda: lax.slice(A, (0, 1, 0), (2, 3, 4), (1, 2, 3)),
+    "dynamic_slice": lambda: lax.dynamic_slice(A, (jnp.sum(I), 0, -3), (1, 2, 2)),
+    "dynamic_update_slice": lambda: lax.dynamic_update_slice(A, A[:1, :2] * 2, (jnp.sum(I), 9, 0)),
+    "select_n": lambda: jnp.where(A > 3, A, -A) + jnp.where(A[0, 0, 0] > 0, A, 1.0),
+    "select_n of whole numbers": lambda: lax.select_n(jnp.array([0, 2, 1]), V[:3], V[1:], V[:3] * 5),
+    "clamp": lambda: lax.clamp(np.float32(2), A, np.float32(9)),
+    "split": lambda: jnp.split(A, [1, 3], axis=2),
+    "sort": lambda: (jnp.sort(-A, 1), jnp.argsort(A % 5, 2), lax.sort((A % 3, A), dimension=1, num_keys=2)),
+    "round": lambda: (lax.round(A / 4), lax.round(A / 4, lax.RoundingMethod.TO_NEAREST_EVEN)),
+    "powers": lambda: (
+        A**3,
+        lax.integer_pow(A, -2),
+        lax.integer_pow(A, 0),
+        A**1.5,
+        lax.pow(A, 2),
+        2.0**A,
+        lax.pow(V - np.inf, np.float32(0.5)),
+    ),
+    "bits": lambda: lax.bitcast_convert_type(A, np.int32),
+    "reduce_and, reduce_or, reduce_xor": lambda: (jnp.all(A > 3, 1), jnp.any(A > 3), lax.reduce_xor(I, (0,))),
+    "iota": lambda: A + lax.broadcasted_iota(np.float32, (2, 3, 4), 1),
+    "matrix products": lambda: (A[0] @ A[1].T, A @ V, V @ V, jnp.einsum("bij,bkj->bik", A, A), jnp.outer(V, V)),
+    "a product of several axes": lambda: jnp.einsum("bij,cij->bc", A, A[:, ::-1]),
+    "a product of nothing": lambda: A[:, :, :0] @ jnp.zeros((0, 5), np.float32),
+    "a product of halves": lambda: A[0].astype(np.float16) @ A[1].T.astype(np.float16),
+    "a product of whole numbers": lambda: I.T @ I,
+    "take": lambda: jnp.take(A, I, axis=2, mode="clip"),
+    "take, filled": lambda: jnp.take(A, I, axis=1, mode="fill"),
+    "take, filled with whole numbers": lambda: jnp.take(I, I, axis=0, mode="fill"),
+    "indexed": lambda: (A[I % 2, 1], A[:, I % 3, I % 4], A[0, :, I[0] % 4], jnp.take_along_axis(A, I[None] % 4, 2)),
+    "batched": lambda: jax.vmap(lambda a, i: a[:, i])(A, I[:2] % 4),
+    "set": lambda: A.at[I % 2, 1].set(7.0),
+    "added": lambda: (A.at[:, I].add(1.0), A.at[0, :, I % 4].add(2.0), A.at[I].add(1.0, mode="clip")),
+    "multiplied": lambda: (A.at[:, I].multiply(2.0), A.at[I % 2].max(9.0), A.at[:, :, I % 4].min(3.0)),
+    "batched sets": lambda: jax.vmap(lambda a, i: a.at[:, i].add(1.0))(A, I[:2] % 4),
+    "scan": lambda: lax.scan(lambda c, x: (c + x, c * x), jnp.zeros((3, 4), np.float32), A),
+    "scan from the end": lambda: lax.scan(
+        lambda c, x: (c * 0.5 + x, c), jnp.zeros((3, 4), np.float32), A, reverse=True
+    ),
+    "while_loop": lambda: lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 2), (0, A)),
+    "cond": lambda: lax.cond(A[0, 0, 0] > 0, jnp.sin, jnp.cos, A),
+    "switch": lambda: lax.switch(jnp.sum(I), [jnp.sin, jnp.cos, jnp.tan], A),
+    "calls": lambda: jax.jit(jax.checkpoint(jax.nn.relu))(A - 5) + jax.nn.silu(A),
+    "gradient": lambda: jax.grad(lambda a: jnp.sum(jnp.tanh(a @ V) ** 2 / (1 + jnp.exp(-a[..., 0]))))(A / 90),
+    "hessian": lambda: jax.hessian(lambda v: jnp.sum(jnp.sin(v) * v[::-1]))(V),
+}
+UNKNOWN = {
+    "erf": lambda: lax.erf(A),
+    "solve": lambda: jnp.linalg.solve(np.eye(3, dtype=np.float32) * 2 + 1, A[0]),
+    "convolution": lambda: lax.conv(A[None], A[None, :, :2, :2].swapaxes(1, 2).swapaxes(1, 2), (1, 1), "SAME"),
+    "cumulative": lambda: lax.cumlogsumexp(A, 1),
+}
+
+
+def as_arguments(function):
+    """`function` reads A and V; traced, they are arguments, or all of it would be constants."""
+
+    def traced(a, v, i):
+        saved = dict(globals())
+        globals().update(A=a, V=v, I=i)
+        try:
+            return function()
+        finally:
+            globals().update({each: saved[each] for each in "AVI"})
+
+    return traced
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_forms(name):
+    assert both(as_arguments(FORMS[name]), A, V, I).compiled == 0
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_numpy_has_not_is_left_to_jax(name):
+    assert both(as_arguments(UNKNOWN[name]), A, V, I).compiled > 0
+
+
+def test_every_row_is_tried():
+    tried = set()
+    functions = [as_arguments(each) for each in FORMS.values()]
+    for function in functions:
+        tried |= _primitives(jax.make_jaxpr(function)(A, V, I).jaxpr)
+    named = {each for table in (UNARY, BINARY) for names in table.values() for each in names.split()}
+    named |= {each.replace("bitwise_", "") for each in named} | {*REDUCTIONS}
+    assert {each.replace("-", "_") for each in tried} | named >= ROWS.keys() - NOT_MADE_BY_THESE
+
+
+NOT_MADE_BY_THESE = {"copy", "copy_p", "stop_gradient", "optimization_barrier", "expand_dims", "convert_element_type"}
+"""Names under which other versions of JAX have them, or that are tried above."""
+
+
+def _primitives(jaxpr):
+    found = set()
+    for equation in jaxpr.eqns:
+        found.add(equation.primitive.name)
+        for each in jax.tree.leaves([*equation.params.values()], is_leaf=lambda each: hasattr(each, "eqns")):
+            inner = getattr(each, "jaxpr", each)
+            if hasattr(inner, "eqns"):
+                found |= _primitives(inner)
+    return found
+
+
+def test_a_wrong_row_is_seen(monkeypatch):
+    monkeypatch.setitem(ROWS, "add", ROWS["sub"])
+    with pytest.raises(AssertionError, match="Mismatched"):
+        both(lambda x: x + 1, V)
