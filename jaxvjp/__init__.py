@@ -52,6 +52,7 @@ try:
     from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
     from jaxvjp.core.run.compilation import counters, set_choosing
     from jaxvjp.core.run.history import explain_program, recompiles
+    from jaxvjp.core.run.tiers import set_compiling
     from jaxvjp.func import vmap
     from jaxvjp.library.creation import (
         FloatTensor,
@@ -144,6 +145,7 @@ __all__ = [
     "random",
     "recompiles",
     "set_choosing",
+    "set_compiling",
     "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",

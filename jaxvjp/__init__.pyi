@@ -28,6 +28,7 @@ from jaxvjp.core.run.compilation import counters as counters
 from jaxvjp.core.run.compilation import set_choosing as set_choosing
 from jaxvjp.core.run.history import explain_program as explain_program
 from jaxvjp.core.run.history import recompiles as recompiles
+from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
 from jaxvjp.library.creation import FloatTensor as FloatTensor
 from jaxvjp.library.creation import tensor as tensor

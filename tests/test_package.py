@@ -64,7 +64,7 @@ print(*[name for name in waiting if not isinstance(methods[name], Unmade)])
 
 
 OURS = {"as_torch", "compare", "counters", "explain", "explain_program", "from_torch", "jit", "recompiles"}
-OURS |= {"UnstageableError", "set_choosing"}
+OURS |= {"UnstageableError", "set_choosing", "set_compiling"}
 """What is public in jaxvjp and not in torch, `jit` as a function."""
 
 

@@ -27,16 +27,16 @@ class Compiling:
     """When programs are compiled: see `set_compiling`. `JAXVJP_XLA` in the environment says it for a process."""
 
     when: When = "when it pays"
-    apart = True
+    thread = True
 
 
-def set_compiling(when: When, *, apart: bool = True) -> None:
+def set_compiling(when: When, *, thread: bool = True) -> None:
     """Says when a program is compiled by XLA; before that, on a CPU, NumPy runs it.
 
     Args:
         when: "when it pays", which is the default: once its runs have taken as long as its compile is expected to take.
             "always": at its first call. "never". Or a number: at that call of it.
-        apart: whether a thread compiles "when it pays", and the program runs on in NumPy meanwhile.
+        thread: whether a thread compiles "when it pays", and the program runs on in NumPy meanwhile.
 
     Raises:
         ValueError: for another word.
@@ -46,7 +46,7 @@ def set_compiling(when: When, *, apart: bool = True) -> None:
     """
     if when not in ("when it pays", "always", "never") and (type(when) is not int or when < 1):
         raise ValueError(f'"when it pays", "always", "never" or the number of a call expected, not {when!r}')
-    Compiling.when, Compiling.apart = when, apart
+    Compiling.when, Compiling.thread = when, thread
 
 
 _asked = os.environ.get("JAXVJP_XLA", "when it pays")
@@ -110,7 +110,7 @@ class Waiting:
                 return self.over(operands)
             self.interpreter = Interpreter(jax.make_jaxpr(self.run)(*operands))
         if self.is_due(self.interpreter):
-            if Compiling.when != "when it pays" or not Compiling.apart:
+            if Compiling.when != "when it pays" or not Compiling.thread:
                 return self.over(operands)
             self.begin(operands)
         if self.thread is not None and not self.thread.is_alive():
@@ -124,8 +124,8 @@ class Waiting:
         """Whether it is to be compiled now."""
         if type(Compiling.when) is int:
             return self.calls >= Compiling.when
-        if Compiling.when == "never":
-            return False
+        if Compiling.when in ("always", "never"):
+            return Compiling.when == "always"
         cost = expected.seconds(interpreter.equations)
         return self.spent + max(interpreter.seconds, interpreter.compiled * PRIMITIVE) >= cost
 
