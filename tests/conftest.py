@@ -45,8 +45,9 @@ def _undisturbed() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _compiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs of tests that are marked so are compiled at their first call."""
-    if request.node.get_closest_marker("compiled") or request.path.parent.name in COMPILED:
+    """Programs of tests that are marked so, or that count compiles, are compiled at their first call."""
+    marked = request.node.get_closest_marker("compiled") or "counted" in request.fixturenames
+    if marked or request.path.parent.name in COMPILED:
         monkeypatch.setattr(Compiling, "when", "always")
 
 

@@ -11,7 +11,6 @@ call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *argume
 from __future__ import annotations
 
 import functools
-import threading
 import time
 from collections.abc import Callable
 from types import MethodType
@@ -21,6 +20,7 @@ from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.run.compilation import HOT
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
 from jaxvjp.staging.surroundings import Same, Surroundings
@@ -160,7 +160,7 @@ class Staged:
         optimiser, is staged when it has what it needs; one that does it again cannot be."""
         results = tensors_of(result)
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
-        if behind and self._left and threading.active_count() == 1:  # else it may be another thread that made them
+        if behind and self._left and threads() == 1:  # else it may be another thread that made them
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",

@@ -12,7 +12,6 @@ place.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from jaxvjp.core.record.modes import changed, changes, doing, grad_mode
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.run.compilation import HOT, Apart, counters
-from jaxvjp.core.run.tiers import pays
+from jaxvjp.core.run.tiers import pays, threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, rewritten
 from jaxvjp.staging.surroundings import Seen, checks
@@ -137,7 +136,7 @@ NAMES = {
     "drawn": drawn,
     "asarray": np.asarray,
     "references": sys.getrefcount,
-    "threads": threading.active_count,
+    "threads": threads,
 }
 
 

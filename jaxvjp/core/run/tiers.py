@@ -162,6 +162,11 @@ worker = threading.Lock()
 """Whoever compiles in a thread holds it: one program at a time."""
 
 
+def threads() -> int:
+    """How many threads of the user's there are: the one that compiles is none."""
+    return threading.active_count() - worker.locked()
+
+
 def _alone() -> None:
     """In a child of this process no thread is at work."""
     global worker
