@@ -70,6 +70,7 @@ try:
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
+    from jaxvjp.tensor.docstrings import complete_all
     from jaxvjp.tensor.printing import set_printoptions
     from jaxvjp.tensor.tensor import Tensor
     from jaxvjp.types import dtypes
@@ -181,6 +182,7 @@ NOT_STARRED = frozenset(
 )
 """What `from torch import *` leaves out, as it does modules."""
 
+complete_all(globals(), __all__, "function", "Python of this package, no JAX function")
 _published, __dir__ = bindings.published("function", globals())
 
 

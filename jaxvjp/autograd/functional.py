@@ -23,6 +23,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.levels import columns
 from jaxvjp.tensor.tensor import Tensor, wrap
 
@@ -388,7 +389,7 @@ def hessian(
 
     The arguments are those of `jacobian`, whose strategy here is that of the outer one: "forward-mode" is forward
     over reverse. Returns, for one input, a tensor of shape input.shape + input.shape; for several a tuple of tuples,
-    [i][j] of shape inputs[i].shape + inputs[j].shape.
+    [i][j] of shape inputs[i].shape + inputs[j].shape. RuntimeError for an output of more than one element.
 
     Counterpart of `torch.autograd.functional.hessian`. Underneath: `jax.hessian` of the program that `func` recorded.
     """
@@ -471,3 +472,6 @@ def _gradient_of_scalar(
         call.run()
         call.scalar()
         return call, vector, call.gradients()
+
+
+complete_all(globals(), ["vjp", "jvp", "jacobian", "hessian", "vhp", "hvp"], "autograd.functional")

@@ -147,8 +147,10 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: accepted; where an array lies in memory is JAX's business.
         check_fwd_over_rev: whether to check the tangents of the pullback.
         check_rev_over_rev: whether to check its gradients.
+        eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes: as for `gradcheck`.
+        check_batched_grad, fast_mode, masked: as for `gradcheck`.
 
-    The other arguments, and the errors, are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
+    The errors are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
     Underneath: `jax.vjp` of `jax.vjp`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):

@@ -20,6 +20,8 @@ from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor.tensor import Tensor, blank
 
+UNDERNEATH = "no JAX: what the recorded graph keeps, where `jax.vjp` has residuals"
+
 
 class saved_tensors_hooks:  # noqa: N801 - torch's name
     """Has `pack_hook` called on every tensor that is saved for a backward in this block, `unpack_hook` in the backward.

@@ -8,6 +8,8 @@ from typing import Any
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
+
 
 class VariableMeta(type):
     """Has `isinstance(x, Variable)` hold for every tensor."""

@@ -22,6 +22,8 @@ from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 
+UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
+
 
 def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
     """The value of a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it.

@@ -9,6 +9,8 @@ from jaxvjp.library.creation import factory
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import get_default_dtype
 
+UNDERNEATH = "NumPy's formula, a leaf"
+
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """The frequencies that a transform of `n` samples, `d` apart, is about."""

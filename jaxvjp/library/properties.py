@@ -23,6 +23,8 @@ from jaxvjp.tensor.tensor import NUMBERS, Tensor
 from jaxvjp.types.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64, within_64_bits
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+UNDERNEATH = "no recorded op: what is known of the tensor, or its value, which is read; no gradient"
+
 
 def _tensor(name: str, argument: str, position: int, value: Any) -> Tensor:
     if not isinstance(value, Tensor):

@@ -28,6 +28,8 @@ from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, complex128, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
+
 Array = np.ndarray[Any, Any]
 
 

@@ -27,6 +27,8 @@ from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import put
 from jaxvjp.types.dtypes import bool_, dtype, int32, int64
 
+UNDERNEATH = "positions from the values, which NumPy reads; an op picks at them, and `jax.vjp` of it"
+
 Array = np.ndarray[Any, Any]
 
 

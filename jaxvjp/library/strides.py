@@ -30,6 +30,8 @@ from jaxvjp.tensor.storage import view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import Step, read
 
+UNDERNEATH = "ops of `jaxvjp.ops.view` on the storage's array, and `jax.vjp` of them"
+
 # Any place in the storage.
 
 

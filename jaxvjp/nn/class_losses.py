@@ -24,6 +24,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import int64
 
+UNDERNEATH = "ops of `jaxvjp.ops.neural.classification`, and `jax.vjp` of them; class numbers are read"
+
 Numbers = np.ndarray[Any, Any]
 
 

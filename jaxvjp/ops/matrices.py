@@ -15,7 +15,10 @@ from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
 class LinAlgError(RuntimeError):
-    """A matrix whose numbers do not allow what was asked: it is singular, or not positive definite."""
+    """A matrix whose numbers do not allow what was asked: it is singular, or not positive definite.
+
+    Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX gives NaN there, which is read.
+    """
 
 
 def legacy(array):

@@ -149,7 +149,7 @@ class Tensor(Methods):
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
-        """The dimensions in reverse order, as a view."""
+        """The dimensions in reverse order, as a view. Underneath: the op `permute`, which is `jnp.transpose`."""
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property

@@ -68,6 +68,8 @@ def as_torch() -> Iterator[ModuleType]:
     What a script imports in the block it keeps. A name of torch's that jaxvjp lacks raises AttributeError (or, where it
     is a module, ModuleNotFoundError); `advise` says what comes nearest to it. For the whole process: other threads that
     import torch meanwhile get jaxvjp too. Gives the module in torch's place.
+
+    No counterpart in torch. Underneath: `sys.modules` and `sys.meta_path`.
     """
     before = _torch_modules()
     finder = _Refusal()
