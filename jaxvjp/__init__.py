@@ -24,7 +24,7 @@ from math import pi as pi
 from types import ModuleType
 from typing import Any
 
-import jax.numpy  # noqa: F401 - before the next lines, which are about our own rooms
+import jax.numpy  # noqa: F401 - before the next lines, which are about importing jaxvjp itself
 
 # The rows of the ops are objects enough for Python to search all of JAX for cycles, which takes as long as the rest of
 # this import and finds none.
@@ -161,7 +161,7 @@ __all__ = [
 __all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
-"""Names whose rooms are imported when they are first used."""
+"""Names whose modules are imported when they are first used."""
 NOT_STARRED = frozenset(
     [
         "broadcast_shapes",

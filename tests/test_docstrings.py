@@ -74,6 +74,8 @@ def lacking(each):
     ):
         missing.append("Returns")
     missing += [f"Raises: {error}" for error in raised(function) if error not in doc]
+    composed = set(re.findall(r"^    (\w+Error): arguments that do not fit, in torch's words", doc, re.MULTILINE))
+    missing += [f"does not raise {error}" for error in composed - raised(function)]
     missing += [] if re.search("[Cc]ounterpart (of `torch|in torch)", doc) else ["torch's name"]
     return missing + ([] if "nderneath" in doc else ["what is underneath"])
 

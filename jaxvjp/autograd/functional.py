@@ -324,7 +324,7 @@ def _rows(call: _Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
     if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
-    del call.outputs  # nobody will ask for their values
+    del call.outputs  # their values are never read
     nothing: list[Node | None] = [None] * len(call.leaves)
     return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
 

@@ -1,7 +1,7 @@
 """Checks of gradients against finite differences.
 
-In this room one can ask whether what `backward` gives is the derivative of what the function computes, which of a
-custom `Function` nobody else can say. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
+Use this module to ask whether what `backward` gives is the derivative of what the function computes; for a custom
+`Function` there is no other check. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
 differences of the function's values, once with VᵀJ from `autograd.grad`. U and V are identities, so that it is the
 Jacobian itself, or with `fast_mode` one random direction each. A complex tensor counts as two real ones, its imaginary
 and its real part, which are checked in this order, as torch does.
@@ -323,7 +323,7 @@ def _agree(together: Sequence[Tensor | None], alone: Sequence[Sequence[Tensor | 
 
 
 def _check_linear(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
-    """The gradient for a cotangent of zeros is zero: a backward that forgets its argument is found out."""
+    """GradcheckError unless a cotangent of zeros gives zeros, which a backward that ignores its argument does not."""
     if outputs:
         found = grad(outputs, leaves, [zeros_like(each) for each in outputs], allow_unused=True)
         if any(flat(each).any() for each in found if each is not None):

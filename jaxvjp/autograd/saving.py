@@ -1,4 +1,4 @@
-"""What is saved for a backward: hooks that keep something else in its place, and writes that leave it be.
+"""What is saved for a backward: hooks that replace it, and writes that leave it valid.
 
 In torch these are names of `torch.autograd.graph`, and so they are here.
 """

@@ -4,7 +4,7 @@ A key of integers, slices, `None` and `...` is a chain of view ops, one per part
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
 program for every i. Tensors and masks among the parts gather (`index`) from that view, or scatter into it
 (`index_put`); a mask is read to know how many elements it picks, and positions are read to refuse those out of range.
-Where the same is written wherever a mask is true (`x[mask] = 0`) nobody reads the mask: that is a `where`.
+A write of one value at a mask (`x[mask] = 0`) is a `where`, which does not read the mask.
 """
 
 from __future__ import annotations

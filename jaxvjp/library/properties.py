@@ -1,6 +1,6 @@
 """Questions about tensors and dtypes, answered by Python values: `equal`, `is_complex`, `can_cast`, `finfo`.
 
-What reads values computes them.
+A function that reads values computes them first.
 """
 
 from __future__ import annotations

@@ -322,7 +322,7 @@ def _by_sums(source: Generator, rows: Array, count: int) -> Array:
 
 
 def _by_waiting(source: Generator, rows: Array, count: int) -> Array:
-    """The positions that come first, if each waits exponentially long by its weight."""
+    """Positions without replacement: the first to arrive, by exponential waiting times whose rates are the weights."""
     waiting = -np.log1p(-source.doubles(rows.size)).reshape(rows.shape).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]
 
@@ -474,7 +474,7 @@ def seed() -> int:
 
 @public("function")
 def get_rng_state() -> Tensor:
-    """All that decides about the random numbers to come, as bytes; counterpart of `torch.get_rng_state`."""
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
     return tensor(default_generator.state().copy(), dtype=uint8)
 
 

@@ -1,4 +1,4 @@
-"""Attention, whose dropout draws."""
+"""Attention, whose dropout draws random numbers."""
 
 from __future__ import annotations
 

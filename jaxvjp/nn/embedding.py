@@ -1,6 +1,6 @@
-"""Functions that take numbers of rows or places: tables of vectors, and pooling undone.
+"""Functions that take indices: `embedding`, which looks rows up, and `max_unpool`, which undoes pooling.
 
-As there, the numbers are looked at, so that one out of range raises.
+The indices are read, as in `class_losses`, so that one out of range raises.
 """
 
 from __future__ import annotations

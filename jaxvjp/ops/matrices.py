@@ -1,6 +1,6 @@
 """What every op on matrices asks of its operands, in torch's words.
 
-In this room one can demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
+Use this module to demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
 (`floating`), of one type with another (`same_type`), and take transposes of whole batches (`transposed`, `adjoint`).
 """
 

@@ -1,6 +1,6 @@
 """What an op is: a pure JAX function and one row about it.
 
-In this room one can declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
+Use this module to declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
 would return for given shapes and dtypes (`abstract`) without computing anything.
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
@@ -71,7 +71,7 @@ class Aval:
     device: Any  # the `device` of `devices`, or None
 
     def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False, place: Device | None = None) -> Aval:
-        # One object per abstract value: every operation looks signatures up, and an identity is hashed in no time.
+        # One object per abstract value: every operation looks signatures up, and an identity is the quickest hash.
         key = (shape, own, number, place)
         known = _avals.get(key)
         if known is None:
@@ -114,7 +114,8 @@ class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
-        kind: what it takes, and for a static one its converter to a hashable value; None where only the house calls.
+        kind: what it takes, and for a static one its converter to a hashable value; None for a
+            caller inside jaxvjp.
         role: what an operand may be, "" for a static.
         default: REQUIRED where there is none.
         positional: False for one that can only be given by name.
@@ -166,10 +167,10 @@ class Op:
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         refuse: for an op whose numbers may not allow it (a singular matrix), a function that raises torch's error. The
             last result, one more than `returns` names, is no result but what the function is asked about: its value,
-            read at once, as torch does on any device, in a staged step in every call; inside `vmap` nobody asks.
+            read at once, as torch does on any device, in a staged step in every call; inside `vmap` it is not called.
         inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
             `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be;
-            a staged step has them looked at in every call; inside `vmap` nobody looks.
+            a staged step has them looked at in every call; inside `vmap` nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the

@@ -1,6 +1,6 @@
 """Products of vectors and matrices.
 
-float32 products keep float32's precision on every device, as torch's do by default; in this room one can allow less
+float32 products keep float32's precision on every device, as torch's do by default; use this module to allow less
 (`set_float32_matmul_precision`).
 """
 

@@ -23,6 +23,7 @@ PROMOTED = {
     DOUBLE: "the operands' dtypes promote to double precision",
     COMPARE: "of dtype bool",
 }
+ARGS = re.compile(r"^Args:\n(?:    .+\n?)+", re.MULTILINE)
 UNKNOWN = "as said above"
 IN_PLACE = "a leaf that requires a gradient; a result of another shape, or of a dtype that cannot be cast to this one"
 
@@ -93,9 +94,10 @@ def complete(function: Any, place: str, name: str, underneath: str = "", out: bo
     the function, not the method, takes `out=`.
     """
     inner = getattr(function, "fget", None) or function
-    own = inspect.unwrap(inner)
+    own = getattr(inner, "__wrapped__", inner)
     code, space = getattr(own, "__code__", None), vars(sys.modules[own.__module__])
-    doc = inspect.cleandoc(function.__doc__ or "")
+    doc = function.__doc__ or ""
+    doc = inspect.cleandoc(doc) if "\n" in doc else doc
     types = _types(inner)
     types |= {"out": "Tensor | None"} if out else {}
     returned = types.pop("return", "None" if inner is function else "")
@@ -104,9 +106,8 @@ def complete(function: Any, place: str, name: str, underneath: str = "", out: bo
         "Returns": [] if returned in ("", "None") else [f"{_plain(returned)}."],
         "Raises": _raised(code, doc),
     }
-    doc = re.sub(
-        r"^Args:\n(?:    .+\n?)+", lambda found: _with_others(found[0], sections["Args"]), doc, flags=re.MULTILINE
-    )
+    if "Args:" in doc:
+        doc = re.sub(ARGS, lambda found: _with_others(found[0], sections["Args"]), doc)
     told, mark, closing = doc.partition("\n\nCounterpart of")
     sections = {head: lines for head, lines in sections.items() if f"{head}:" not in doc and lines}
     if re.search(r"\bReturns |\bGives ", doc):

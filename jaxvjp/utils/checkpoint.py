@@ -1,6 +1,6 @@
 """Memory for time: the inside of a function is computed again in the backward pass instead of being kept.
 
-In this room one can checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
+Use this module to checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
 call is one op whose static argument is the Program that the function recorded, and whose function is `jax.checkpoint`
 of its replay. Python runs once, so that what is recomputed cannot differ from what was computed: random numbers are
 drawn once, and there is nothing to be checked or restored.

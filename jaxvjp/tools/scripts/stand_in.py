@@ -31,7 +31,7 @@ class StandIn(ModuleType):
         place = self.__name__
         if not name.startswith("__"):
             if covers(place, name):
-                # Where a module and what it is for have one name, as with `autograd.gradcheck`, torch shows the latter.
+                # Where a module and its main function have one name (`autograd.gradcheck`), torch shows the function.
                 found = getattr(counterpart(place), name, None)
                 return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
         elif name == "__all__":
