@@ -94,7 +94,7 @@ def complete(function: Any, place: str, name: str, underneath: str = "", out: bo
     the function, not the method, takes `out=`.
     """
     inner = getattr(function, "fget", None) or function
-    own = getattr(inner, "__wrapped__", inner)
+    own = inspect.unwrap(inner)
     code, space = getattr(own, "__code__", None), vars(sys.modules[own.__module__])
     doc = function.__doc__ or ""
     doc = inspect.cleandoc(doc) if "\n" in doc else doc
