@@ -16,6 +16,7 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     masked,
     memory,
     properties,
+    random_in_place,
     random_tensors,
     selection,
     signal_windows,

@@ -135,7 +135,8 @@ def complete_all(owner: Mapping[str, Any], names: Iterable[str], place: str, und
 def _types(function: Any) -> dict[str, str]:
     """The annotations of a function's parameters and of its result, or those of what makes a class, as text."""
     if isinstance(function, type):
-        function = function.__init__ if inspect.isfunction(function.__init__) else function.__new__
+        made: Any = function
+        function = made.__init__ if inspect.isfunction(made.__init__) else made.__new__
     shown = getattr(function, "__signature__", None)
     if shown is None:
         found = getattr(function, "__annotations__", {})
