@@ -16,7 +16,7 @@ from pathlib import Path
 from sphinx.errors import SphinxError
 
 import jaxvjp
-from jaxvjp.tensor.bindings import in_place_forms, overloads
+from jaxvjp.tensor.bindings import in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
 
 project = "jaxvjp"
@@ -112,17 +112,24 @@ def docstring(app, what, name, obj, options, lines):
     lines[:] = "\n\n".join(paragraphs).split("\n")
 
 
-def signature(app, what, name, obj, options, shown, returned):
-    """The parameters of a function that follows from a row are those of the row's."""
-    owner, _, own = name.rpartition(".")
-    place = {"jaxvjp": "function", "jaxvjp.Tensor": "method"}.get(owner, owner.removeprefix("jaxvjp."))
-    rows = overloads().get((place, own)) or in_place_forms().get(own.removesuffix("_"))
-    if (place, own) in PUBLISHED or not rows or not shown.endswith("**named)"):
-        return None
-    parameters = list(inspect.signature(rows[0].function).parameters.values())
-    if place == "method":
-        parameters.remove(next((each for each in parameters if each.name == "input"), parameters[0]))
-    return str(inspect.Signature([each.replace(annotation=inspect.Parameter.empty) for each in parameters])), None
+def bare(form):
+    """A signature without types, and without a method's own tensor."""
+    given = [each for each in form.parameters.values() if each.name != "self"]
+    return inspect.Signature([each.replace(annotation=each.empty) for each in given])
+
+
+def overloaded():
+    """Puts the ways to call what several rows share in front of its docstring, where autodoc looks for signatures."""
+    in_place = {
+        (place, f"{name}_"): rows for name, rows in in_place_forms().items() for place in ("function", "method")
+    }
+    owners = {"function": jaxvjp, "method": jaxvjp.Tensor}
+    for (place, name), rows in (overloads() | in_place).items():
+        owner = owners[place] if place in owners else import_module(f"jaxvjp.{place}")
+        if len(rows) > 1 and (place, name) not in PUBLISHED and hasattr(owner, name):
+            function = getattr(owner, name)
+            ways = dict.fromkeys(f"{name}{bare(each)}" for each in inspected(rows, name, place))
+            function.__doc__ = "\n".join([*ways, "", function.__doc__])
 
 
 def finished(app, error):
@@ -137,5 +144,5 @@ def finished(app, error):
 def setup(app):
     app.connect("source-read", read)
     app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon, which writes markup
-    app.connect("autodoc-process-signature", signature)
+    overloaded()
     app.connect("build-finished", finished)

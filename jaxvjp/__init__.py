@@ -24,7 +24,7 @@ from math import pi as pi
 from types import ModuleType
 from typing import Any
 
-import jax.numpy  # noqa: F401 - before the next lines, which are about our own rooms
+import jax.numpy  # noqa: F401 - before the next lines, which are about importing jaxvjp itself
 
 # The rows of the ops are objects enough for Python to search all of JAX for cycles, which takes as long as the rest of
 # this import and finds none.
@@ -71,6 +71,7 @@ try:
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
+    from jaxvjp.tensor.docstrings import complete_all
     from jaxvjp.tensor.printing import set_printoptions
     from jaxvjp.tensor.tensor import Tensor
     from jaxvjp.types import dtypes
@@ -162,7 +163,7 @@ __all__ = [
 __all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
-"""Names whose rooms are imported when they are first used."""
+"""Names whose modules are imported when they are first used."""
 NOT_STARRED = frozenset(
     [
         "broadcast_shapes",
@@ -183,6 +184,7 @@ NOT_STARRED = frozenset(
 )
 """What `from torch import *` leaves out, as it does modules."""
 
+complete_all(globals(), __all__, "function", "Python of this package, no JAX function")
 _published, __dir__ = bindings.published("function", globals())
 
 

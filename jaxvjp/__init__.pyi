@@ -297,9 +297,9 @@ def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[T
 def clamp(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
 def clamp_max(input: Tensor, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clip(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
 def clone(input: Tensor, *, memory_format: memory_format = ...) -> Tensor:
@@ -517,9 +517,9 @@ def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was last called with; counterpart of that function of torch's."""
+    """What `set_float32_matmul_precision` was last called with: "highest", "high" or "medium"."""
 def get_rng_state() -> Tensor:
-    """All that decides about the random numbers to come, as bytes; counterpart of `torch.get_rng_state`."""
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> list[Tensor]:
     """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates."""
 def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:

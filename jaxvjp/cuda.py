@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.types import devices
 
 __all__ = [
@@ -57,3 +58,6 @@ def manual_seed(seed: int) -> None:
 
 
 manual_seed_all = manual_seed
+
+
+complete_all(globals(), __all__, "cuda", "`jax.devices`")

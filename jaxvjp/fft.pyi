@@ -12,7 +12,7 @@ def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = N
 def fft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Over the last two dimensions Fourier's transform."""
 def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
-    """The frequencies that a transform of `n` samples, `d` apart, is about."""
+    """The frequency of each bin of a transform of `n` samples: in hertz, if `d` is the seconds between samples."""
 def fftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Over several dimensions, by default all, Fourier's transform."""
 def fftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
@@ -48,6 +48,6 @@ def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = 
 def rfft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Over the last two dimensions the first half of Fourier's transform of real numbers."""
 def rfftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | int | None = None, requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
-    """The frequencies that a transform of `n` real samples, `d` apart, is about."""
+    """The frequency of each bin of a transform of `n` real samples, `d` apart: in hertz for seconds."""
 def rfftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Over several dimensions, by default all, the first half of Fourier's transform of real numbers."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float16, from_numpy
 
@@ -51,3 +52,6 @@ def _tolerances(array: Any) -> tuple[float, float]:
     if precision.itemsize <= float16.itemsize:
         return (1e-3, 1e-5) if precision is float16 else (1.6e-2, 1e-5)
     return (1.3e-6, 1e-5) if precision.numpy in (np.float32, np.complex64) else (1e-7, 1e-7)
+
+
+complete_all(globals(), __all__, "testing", "`np.testing.assert_allclose` of the values")

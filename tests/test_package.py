@@ -116,7 +116,7 @@ def test_a_function_of_several_rows_tells_them_all():
     for each in ("The larger of two", "Tensor input, int dim", "`values`, `indices`", "jax.vjp"):
         assert each in jaxvjp.max.__doc__
     assert "no gradient" in jaxvjp.argmax.__doc__
-    assert "A view" in jaxvjp.Tensor.transpose.__doc__
+    assert "a view that shares its memory" in jaxvjp.Tensor.transpose.__doc__
     shown = str(inspect.signature(jaxvjp.exp)).replace("jaxvjp.", "")
     assert shown == "(input: Tensor, *, out: Tensor | None = None) -> Tensor"
 

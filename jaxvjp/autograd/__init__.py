@@ -17,6 +17,7 @@ from jaxvjp.autograd.modes import (
     set_multithreading_enabled,
 )
 from jaxvjp.autograd.variable import Variable
+from jaxvjp.tensor.docstrings import complete_all
 
 # As in torch, `autograd.gradcheck` is the function; `from jaxvjp.autograd.gradcheck import GradcheckError` finds the
 # module all the same.
@@ -41,6 +42,9 @@ __all__ = [
     "set_multithreading_enabled",
     "variable",
 ]
+
+
+complete_all(globals(), __all__, "autograd")
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """The gradients of roots, found and added to the `grad` of tensors.
 
-In this room one can have a graph walked back on nodes (`gradients_of`), and what that gives added to every leaf
+Use this module to have a graph walked back on nodes (`gradients_of`), and what that gives added to every leaf
 (`accumulated`). A walk that is remembered is one dispatch; any other is `engine.pull_back`, which is then remembered.
 Everything is computed before any `grad` changes.
 """

@@ -123,7 +123,7 @@ def grad(
     found: tuple[Any, ...] = tuple(
         wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
     )
-    return found  # each a Tensor, to type checkers as in torch, for only who allows unused inputs gets None
+    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -221,7 +221,7 @@ def _roots_and_cotangents(
                 cotangent = None
             else:
                 cotangent = gradient.node
-                usual = node.requires_grad and node.leaf is None  # as nearly always
+                usual = node.requires_grad and node.leaf is None  # the usual case
                 if usual and _fits(cotangent.aval, node.aval, batched):
                     nodes.append(node)
                     cotangents.append(cotangent)

@@ -1,6 +1,6 @@
 """`ctx`: what a custom Function's `forward` leaves for its `backward`.
 
-In this room one can save tensors and get them back (`SavedTensor`), with torch's check that nobody wrote into them
+Use this module to save tensors and get them back (`SavedTensor`), with torch's check that nobody wrote into them
 meanwhile, and say how the outputs are to be treated (`FunctionCtx`). Underneath, what is saved here are the residuals
 that a `jax.custom_vjp` returns next to its outputs.
 """

@@ -1,6 +1,6 @@
 """A Jacobian from both sides: J U column by column, VᵀJ row by row, in real numbers.
 
-In it one can have J U from differences of a function's values (`differences`) or from forward mode (`pushed_forward`),
+J U comes from differences of a function's values (`differences`) or from forward mode (`pushed_forward`),
 and VᵀJ from the backward pass (`pulled_back`). A complex tensor counts as twice as many real components, the imaginary
 parts first.
 """

@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 from jaxvjp.autograd.graph import shown
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.levels import Duals
 from jaxvjp.tensor.tensor import Tensor, wrap
+
+UNDERNEATH = "`jax.jvp` of what was recorded in the level"
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -108,3 +111,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(wrap(duals.primal_of(node)), shown(tangent))
+
+
+complete_all(
+    globals(),
+    ["dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual", "UnpackedDualTensor"],
+    "autograd.forward_ad",
+)

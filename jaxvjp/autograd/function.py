@@ -102,7 +102,7 @@ class Function(metaclass=FunctionMeta):
         y = Square.apply(x)
 
     Or write `forward(*arguments)` and `setup_context(ctx, inputs, output)`. Counterpart of `torch.autograd.Function`;
-    the functional form is `jax.custom_vjp` (with `jvp`, `jax.custom_jvp`; with `vmap`, `jax.custom_batching`).
+    underneath as `jax.custom_vjp` (with `jvp`, `jax.custom_jvp`; with `vmap`, `jax.custom_batching`).
 
     Attributes:
         generate_vmap_rule: whether batching `forward` and `backward` as they stand is right; instead of `vmap`.

@@ -6,164 +6,29 @@ form. `func` has the same derivatives as functions of functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors, filled, grad, rows
+from jaxvjp.autograd.evaluated_functions import LINEAR, Call, Differentiable, as_tuple, check_differentiable
 from jaxvjp.core.derive.engine import pull_back
 from jaxvjp.core.derive.transforms import between, pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import recording
-from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import detached, known, record, variable_of
-from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.record.record import known, record, variable_of
 from jaxvjp.library.creation import tensor
-from jaxvjp.ops.identity import clone, shaped
+from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.joining import stack
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.levels import columns
 from jaxvjp.tensor.tensor import Tensor, wrap
 
-Differentiable = Callable[..., Tensors]
 STRATEGIES = ("forward-mode", "reverse-mode")
-LINEAR = (
-    "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is "
-    "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example)."
-)
 NO_V = (
     "The vector v can only be None if the input to the user-provided function is a single Tensor with a single element."
 )
-
-
-# What a function takes and gives.
-
-
-def _as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether `value` is a tuple of tensors, and it as one; TypeError where it is neither that nor a tensor."""
-    listed = value if isinstance(value, tuple) else (value,)
-    for position, each in enumerate(listed):
-        if not isinstance(each, Tensor):
-            which = f"value at index {position}" if isinstance(value, tuple) else f"given {what}"
-            raise TypeError(
-                f"The {what} given to {name} must be either a Tensor or a tuple of Tensors but the {which} has type "
-                f"{type(each)}."
-            )
-    return isinstance(value, tuple), listed
-
-
-def _check_differentiable(outputs: Sequence[Tensor]) -> None:
-    for number, each in enumerate(outputs):
-        if not each.requires_grad:
-            raise RuntimeError(
-                f"Output {number} of the user-provided function does not require gradients. The outputs must be "
-                "computed in a differentiable manner from the input when running in strict mode."
-            )
-
-
-class _Call:
-    """A function evaluated once on fresh inputs, for `name` to differentiate: torch's checks, and the recorded graph.
-
-    Attributes:
-        inputs, outputs: the tensors that the function was given and returned, each as a tuple.
-        single_input, single_output: whether they are handed back alone instead.
-    """
-
-    def __init__(self, name: str, func: Differentiable, inputs: Any, create_graph: bool, strict: bool) -> None:
-        self.name, self.create_graph, self.strict = name, create_graph, strict
-        several, arguments = _as_tuple(inputs, "inputs", name)
-        self.single_input = not several
-        self.inputs = [self._fresh(each) for each in arguments]
-        self.func = func
-
-    def run(self) -> None:
-        several, self.outputs = _as_tuple(self.func(*self.inputs), "outputs of the user-provided function", self.name)
-        self.single_output = not several
-        self.roots, self.leaves = [each.node for each in self.outputs], [each.node for each in self.inputs]
-        if self.strict:
-            _check_differentiable(self.outputs)
-
-    def _fresh(self, argument: Tensor) -> Tensor:
-        node = argument.node
-        if self.create_graph and node.requires_grad:
-            return wrap(record(clone, (node,)))
-        if not argument.dtype.differentiable:
-            raise RuntimeError(
-                "only Tensors of floating point dtype can require gradients\n"
-                f"The input is torch.{argument.dtype.name}; convert it first, `x.float()`."
-            )
-        return wrap(variable_of(detached(node)))
-
-    def scalar(self) -> None:
-        """RuntimeError unless the function returned one tensor of one element."""
-        if not self.single_output:
-            raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
-        if self.outputs[0].numel() != 1:
-            raise RuntimeError(
-                f"The Tensor returned by the function given to {self.name} should contain a single element"
-            )
-
-    def vector(self, v: Any, like: Sequence[Tensor], single: bool, refusal: str) -> list[Node]:
-        """The nodes of `v`, of the shapes of `like`; ones for None, where there is one tensor of one element."""
-        if v is None:
-            if len(like) != 1 or like[0].numel() != 1:
-                raise RuntimeError(refusal)
-            return [known(1, like[0].node.aval)]
-        _, given = _as_tuple(v, "v", self.name)
-        if len(given) != len(like):
-            if single:
-                raise RuntimeError("The given v should contain a single Tensor.")
-            raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(given)}.")
-        for position, (each, wanted) in enumerate(zip(given, like, strict=True)):
-            if each.shape != wanted.shape:
-                prefix = "" if single else f"Entry {position} in "
-                raise RuntimeError(f"{prefix}v has invalid size: should be {wanted.shape} but got {each.shape}.")
-        nodes = [each.node if self.create_graph else detached(each.node) for each in given]
-        return [converted(node, wanted.dtype) for node, wanted in zip(nodes, like, strict=True)]
-
-    def pulled(self, roots: Sequence[Node], cotangents: Sequence[Node | None], create_graph: bool) -> list[Node | None]:
-        found, *_ = gradients_of(roots, cotangents, self.leaves, create_graph)
-        return [found.get(each) for each in self.leaves]
-
-    def gradients(self) -> list[Node | None]:
-        """The gradient of the scalar output, to be differentiated in turn; RuntimeError in strict mode."""
-        found = self.pulled(self.roots, [None], True)
-        if self.strict:
-            for position, each in enumerate(found):
-                if each is None:
-                    raise RuntimeError(
-                        f"The output of the user-provided function is independent of input {position}. This is not "
-                        "allowed in strict mode."
-                    )
-                if not each.requires_grad:
-                    raise RuntimeError(LINEAR.format(position))
-        return found
-
-    def filled(self, found: Sequence[Node | None], like: Sequence[Tensor], absent: str, what: str) -> list[Node]:
-        """`found`, zeros for None; in strict mode RuntimeError for that, and for a constant with `create_graph`."""
-        if self.strict:
-            for position, each in enumerate(found):
-                if each is None:
-                    raise RuntimeError(absent.format(position))
-                if self.create_graph and not each.requires_grad:
-                    raise RuntimeError(
-                        f"The {what} of the user-provided function is independent of input {position}. This is not "
-                        "allowed in strict mode when create_graph=True."
-                    )
-        return [known(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
-
-    def returned(self, nodes: Sequence[Node], single: bool) -> Any:
-        shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])
-        return shown[0] if single else shown
-
-    def with_value(self, nodes: Sequence[Node], single: bool) -> tuple[Any, Any]:
-        """What the function returned, and the tensors of `nodes`: computed together, or with their graph."""
-        if not postponed(self.create_graph):
-            evaluate([*self.roots, *nodes])
-        return self.returned(self.roots, self.single_output), self.returned(nodes, single)
 
 
 def vjp(
@@ -187,7 +52,7 @@ def vjp(
 
     Counterpart of `torch.autograd.functional.vjp`. Underneath: `jax.vjp` of the program that `func` recorded.
     """
-    call = _Call("vjp", func, inputs, create_graph, strict)
+    call = Call("vjp", func, inputs, create_graph, strict)
     with recording(True):
         call.run()
         cotangents = call.vector(
@@ -211,7 +76,7 @@ def jvp(
 
     Counterpart of `torch.autograd.functional.jvp`. Underneath: `jax.jvp` of the program that `func` recorded.
     """
-    call = _Call("jvp", func, inputs, create_graph, strict)
+    call = Call("jvp", func, inputs, create_graph, strict)
     with recording(True):
         tangents = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
@@ -232,7 +97,7 @@ def jvp(
     return call.with_value(call.filled(found, call.outputs, absent, "jacobian"), call.single_output)
 
 
-def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
+def _pushed(call: Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
     """The tangents of `nodes`. Where there is Python in the backward pass, which has no `jax.jvp`, by the transpose of
     the pullback: it is linear in its cotangents, so its own pullback takes tangents to tangents."""
     if not _has_python_steps(nodes, call.leaves):
@@ -283,7 +148,7 @@ def jacobian(
         )
     if strategy == "forward-mode":
         return _jacobian_by_columns(func, inputs, create_graph, strict, vectorize)
-    call = _Call("jacobian", func, inputs, create_graph, strict)
+    call = Call("jacobian", func, inputs, create_graph, strict)
     with recording(True):
         call.run()
     if vectorize and strict:
@@ -308,7 +173,7 @@ def jacobian(
     return _blocks(call, found)
 
 
-def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
+def _blocks(call: Call, found: list[list[Node | None]]) -> Any:
     """The Jacobian in torch's form, zeros for None."""
     per_output = tuple(
         [
@@ -319,11 +184,11 @@ def _blocks(call: _Call, found: list[list[Node | None]]) -> Any:
     return per_output[0] if call.single_output else per_output
 
 
-def _rows(call: _Call) -> list[list[Node | None]]:
+def _rows(call: Call) -> list[list[Node | None]]:
     """For each output its Jacobian with respect to each input, None where it does not depend on it."""
     if _has_python_steps(call.roots, call.leaves):
         return [[_row_by_row(output, each, call.create_graph) for each in call.inputs] for output in call.outputs]
-    del call.outputs  # nobody will ask for their values
+    del call.outputs  # their values are never read
     nothing: list[Node | None] = [None] * len(call.leaves)
     return [rows(each, call.leaves, call.create_graph) if each.requires_grad else nothing for each in call.roots]
 
@@ -353,7 +218,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
             'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
         )
-    several_inputs, arguments = _as_tuple(inputs, "inputs", "jacobian")
+    several_inputs, arguments = as_tuple(inputs, "inputs", "jacobian")
     if not vectorize:
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
@@ -364,7 +229,7 @@ def _jacobian_by_columns(func: Differentiable, inputs: Any, create_graph: bool, 
 
     def run(duals: list[Tensor]) -> tuple[Tensor, ...]:
         nonlocal several_outputs, outputs
-        several_outputs, outputs = _as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+        several_outputs, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
         return outputs
 
     found = columns(run, arguments)
@@ -388,19 +253,19 @@ def hessian(
 
     The arguments are those of `jacobian`, whose strategy here is that of the outer one: "forward-mode" is forward
     over reverse. Returns, for one input, a tensor of shape input.shape + input.shape; for several a tuple of tuples,
-    [i][j] of shape inputs[i].shape + inputs[j].shape.
+    [i][j] of shape inputs[i].shape + inputs[j].shape. RuntimeError for an output of more than one element.
 
     Counterpart of `torch.autograd.functional.hessian`. Underneath: `jax.hessian` of the program that `func` recorded.
     """
-    several, arguments = _as_tuple(inputs, "inputs", "hessian")
+    several, arguments = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in STRATEGIES:
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def element(*given: Tensor) -> Tensor:
         output = func(*given)
-        _, outputs = _as_tuple(output, "outputs of the user-provided function", "hessian")
+        _, outputs = as_tuple(output, "outputs of the user-provided function", "hessian")
         if strict:
-            _check_differentiable(outputs)
+            check_differentiable(outputs)
         if not isinstance(output, Tensor):
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if output.numel() != 1:
@@ -464,10 +329,13 @@ def hvp(
 
 def _gradient_of_scalar(
     name: str, func: Differentiable, inputs: Any, v: Any, create_graph: bool, strict: bool
-) -> tuple[_Call, list[Node], list[Node | None]]:
-    call = _Call(name, func, inputs, create_graph, strict)
+) -> tuple[Call, list[Node], list[Node | None]]:
+    call = Call(name, func, inputs, create_graph, strict)
     with recording(True):
         vector = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
         call.scalar()
         return call, vector, call.gradients()
+
+
+complete_all(globals(), ["vjp", "jvp", "jacobian", "hessian", "vhp", "hvp"], "autograd.functional")

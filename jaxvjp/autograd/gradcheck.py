@@ -1,7 +1,7 @@
 """Checks of gradients against finite differences.
 
-In this room one can ask whether what `backward` gives is the derivative of what the function computes, which of a
-custom `Function` nobody else can say. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
+Use this module to ask whether what `backward` gives is the derivative of what the function computes; for a custom
+`Function` there is no other check. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
 differences of the function's values, once with VᵀJ from `autograd.grad`. U and V are identities, so that it is the
 Jacobian itself, or with `fast_mode` one random direction each. A complex tensor counts as two real ones, its imaginary
 and its real part, which are checked in this order, as torch does.
@@ -147,8 +147,10 @@ def gradgradcheck(
         gen_non_contig_grad_outputs: accepted; where an array lies in memory is JAX's business.
         check_fwd_over_rev: whether to check the tangents of the pullback.
         check_rev_over_rev: whether to check its gradients.
+        eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes: as for `gradcheck`.
+        check_batched_grad, fast_mode, masked: as for `gradcheck`.
 
-    The other arguments, and the errors, are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
+    The errors are those of `gradcheck`. Counterpart of `torch.autograd.gradgradcheck`.
     Underneath: `jax.vjp` of `jax.vjp`.
     """
     if not (check_fwd_over_rev or check_rev_over_rev):
@@ -321,7 +323,7 @@ def _agree(together: Sequence[Tensor | None], alone: Sequence[Sequence[Tensor | 
 
 
 def _check_linear(outputs: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
-    """The gradient for a cotangent of zeros is zero: a backward that forgets its argument is found out."""
+    """GradcheckError unless a cotangent of zeros gives zeros, which a backward that ignores its argument does not."""
     if outputs:
         found = grad(outputs, leaves, [zeros_like(each) for each in outputs], allow_unused=True)
         if any(flat(each).any() for each in found if each is not None):

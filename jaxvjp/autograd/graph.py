@@ -20,8 +20,11 @@ from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import item, rebind
 from jaxvjp.ops.op import KEEP, Aval
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor, blank, checked_replacement, wrap
 from jaxvjp.types.hooks import RemovableHandle
+
+UNDERNEATH = "no JAX: the recorded graph, whose steps `jax.vjp` differentiates"
 
 __all__ = [
     "GradientEdge",
@@ -336,3 +339,6 @@ def _output_nr(self: Tensor) -> int:
 
 Tensor.grad_fn = property(_grad_fn)  # type: ignore[method-assign, assignment]
 Tensor.output_nr = property(_output_nr)  # type: ignore[method-assign, assignment]
+
+
+complete_all(globals(), [*__all__, "MultiGradHandle", "RemovableHandle"], "autograd.graph", UNDERNEATH)

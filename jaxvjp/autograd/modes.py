@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from jaxvjp.core.derive.engine import anomaly
 from jaxvjp.core.record.modes import changed, grad_mode
 
+UNDERNEATH = "no JAX: a flag of this thread, which recording reads"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

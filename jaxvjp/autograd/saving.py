@@ -1,4 +1,4 @@
-"""What is saved for a backward: hooks that keep something else in its place, and writes that leave it be.
+"""What is saved for a backward: hooks that replace it, and writes that leave it valid.
 
 In torch these are names of `torch.autograd.graph`, and so they are here.
 """
@@ -19,6 +19,8 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
 from jaxvjp.tensor.tensor import Tensor, blank
+
+UNDERNEATH = "no JAX: what the recorded graph keeps, where `jax.vjp` has residuals"
 
 
 class saved_tensors_hooks:  # noqa: N801 - torch's name

@@ -1,4 +1,4 @@
-"""`Variable`, which a tensor that records was called before torch 0.4."""
+"""`Variable`: the name, before torch 0.4, of a tensor that records gradients."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.tensor import Tensor
+
+UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
 
 class VariableMeta(type):

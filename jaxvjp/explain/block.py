@@ -1,6 +1,6 @@
 """Statements from steps: which expressions are folded into one line, which values get a name.
 
-In this room one can turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
+Use this module to turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
 says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX.
 """
 
@@ -128,7 +128,7 @@ class Block:
         for step in self.steps:
             inner = [each.step for each in step.inputs if each.step is not None and each.step in self.foldable]
             depth[step] = 1 + max([depth[each] for each in inner], default=0)
-            # Names and brackets, roughly: a look at the real text would write everything twice.
+            # An estimate from names and brackets: to measure the real text, everything would be written twice.
             size[step] = 8 + sum([size[each] for each in inner]) + 5 * (len(step.inputs) - len(inner))
             if step in self.foldable and not step.free and (depth[step] > DEEP or size[step] > WIDE):
                 self.foldable.discard(step)
@@ -204,7 +204,7 @@ def _in_order(steps: Iterable[Step]) -> list[Step]:
 
 
 def _live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
-    """Those of the steps that something comes of."""
+    """The steps whose outputs are used, in order."""
     needed = set(results)
     live: list[Step] = []
     for step in reversed(steps):

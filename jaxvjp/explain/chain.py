@@ -1,6 +1,6 @@
 """The chain rule in numbers: a backward pass step by step, with the cotangent that arrives and those that leave.
 
-In this room one can have it computed (`cotangents_of`) and shown. Every step is `jax.vjp` of its operation at the
+Use this module to have it computed (`cotangents_of`) and shown. Every step is `jax.vjp` of its operation at the
 values that it had, taken by itself.
 """
 
@@ -175,7 +175,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
         return [(source, cotangent)] if isinstance(source, Node) else []
     places = [place for place, each in enumerate(node.inputs) if isinstance(each, Node) and each.requires_grad]
     if operation is assigned and len(places) > 1:
-        places = [1]  # nothing goes back to what was written over
+        places = [1]  # no cotangent reaches an array that was overwritten
     values = [
         jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else array_of(each)
         for each in node.inputs

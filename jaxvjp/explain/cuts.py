@@ -1,6 +1,6 @@
 """Chains of views as one index: `x[0][1:]` is `x[0, 1:]`, and a write through them one `.at[0, 1:].set(...)`.
 
-In this room one can ask for the index of a chain (`chain_of`) and whether a write changes nothing (`writes_back`).
+Use this module to ask for the index of a chain (`chain_of`) and whether a write changes nothing (`writes_back`).
 """
 
 from __future__ import annotations

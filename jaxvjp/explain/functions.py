@@ -1,6 +1,6 @@
 """A custom `autograd.Function` as `jax.custom_vjp`: its forward, and the backward that the user wrote.
 
-In this room one can write a call of one (`custom`). Which tensors the user's `backward` computes with is in the graph
+Use this module to write a call of one (`custom`). Which tensors the user's `backward` computes with is in the graph
 that it records, so what is written is what it did; where it has not run, it runs once, on cotangents without a value.
 """
 

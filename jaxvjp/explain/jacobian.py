@@ -1,6 +1,6 @@
 """The Jacobian behind a backward pass, laid out: J with names on its rows and columns, v, and vᵀJ.
 
-In this room one can compute and show it (`jacobian_of`).
+Use this module to compute and show it (`jacobian_of`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Jacobian:
         return terminal.labels(self.root, self.v.shape)[int(np.flatnonzero(flat)[0])]
 
     def sentences(self, matrix: Matrix) -> list[str]:
-        """What there is to be said of the shapes, and of the v."""
+        """Sentences about the shapes and v."""
         shape, own = self.v.shape, matrix.jacobian.shape[self.v.ndim :]
         said = [f"{self.root} has shape {list(shape)} and {matrix.name} {list(own)}, so J has shape {[*shape, *own]}"]
         if len(shape) > 1 or len(own) > 1:

@@ -1,6 +1,6 @@
 """The pages of a printed program: imports, inputs, functions, statements, each line with where it comes from.
 
-In this room one can lay a program out (`laid_out`).
+Use this module to lay a program out (`laid_out`).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
 
 
 def _file_of(story: Story) -> str | None:
-    """The file that most of the story happened in, whose name needs not be said."""
+    """The file that most lines are from, whose name the comments leave out."""
     names = [each.where[0].co_filename for each in story.events if each.where is not None]
     return max(set(names), key=names.count) if names else None
 

@@ -16,7 +16,7 @@ LONGEST, TABLE = 128, 4096
 """A user's array of more elements than this is not written out, and a table of positions of an op's own neither."""
 
 
-class Unwritable(RuntimeError):  # noqa: N818 - it is no mistake of anybody's
+class Unwritable(RuntimeError):  # noqa: N818 - not an error: it is caught, and another form is tried
     """Something that has no source text: a function, an object of the user's."""
 
 

@@ -1,6 +1,6 @@
 """What the user calls a value: the name that the line which recorded it gives it.
 
-In this room one can ask for the statement behind a recorded operation (`statement`), the name that its result was
+Use this module to ask for the statement behind a recorded operation (`statement`), the name that its result was
 assigned to (`assigned`), and the names that a frame has for its tensors (`in_frame`). CPython keeps for every
 instruction the very columns of the expression that it belongs to, so of `y = x * 2 + 1` it is known that the sum, and
 not the product, is y.
@@ -164,7 +164,7 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
 
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
-    """Of several names of a tensor the first that is not just what a loop goes by, as `p` of `for p in parameters`."""
+    """The first of a tensor's names that is not a loop's variable, such as `p` in `for p in parameters`."""
     passing = frozenset() if tensor.node.where is None else _loop_names(tensor.node.where[0].co_filename)
     return next((each for each in names if each not in passing), names[0])
 

@@ -26,7 +26,7 @@ NESTED = "{expression}"
 
 def nested(trace: Trace, inner: Inner) -> None:
     """Notes the definition of an inner function: a `lambda` where it is one expression, else a `def`."""
-    if inner.seen is None:  # there is so little to do that it is never called
+    if inner.seen is None:  # so little is left to do that JAX never calls it
         words = [each.name for each in inspect.signature(inner.function).parameters.values()]
         text = parsed(f"lambda {', '.join(words)}: {words[0]}")
         unused = Step([], lambda _: text, order=len(trace.steps))

@@ -1,7 +1,7 @@
 """Programs inside a program: `jax.vjp`, `jax.jvp`, `jax.vmap` and `jax.checkpoint` of a function.
 
 A gradient that can be differentiated again, a transform of a function, a checkpoint: each is one node that carries a
-whole program. In this room one can have such a node written (`transformed`).
+whole program. Use this module to have such a node written (`transformed`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An operation whose saved operands a hook has changed, as a `jax.custom_vjp` that keeps those in their stead.
 
-In this room one can write one (`changed`). Its value is that of its operands; its pullback is the one that it has at
+Use this module to write one (`changed`). Its value is that of its operands; its pullback is the one that it has at
 what `unpack_hook` gave back, which is what its residuals then are.
 """
 

@@ -1,6 +1,6 @@
 """An op's function as it is run on symbols: JAX's functions in its globals and closures noted instead of called.
 
-In this room one can have a function respelled (`respelled`).
+Use this module to have a function respelled (`respelled`).
 """
 
 from __future__ import annotations

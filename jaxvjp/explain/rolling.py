@@ -1,6 +1,6 @@
 """Lines that come several times in a row, written once: a `for` over what differs from one round to the next.
 
-In this room one can have lines rolled (`rolled`). Rounds may differ in numbers, as those of a loop of the user's over
+Use this module to have lines rolled (`rolled`). Rounds may differ in numbers, as those of a loop of the user's over
 `x[i]` or over a list do; where the numbers are not those of a `range` they are written out.
 """
 
@@ -259,7 +259,7 @@ def _in_terms(index: str, first: int, step: int, sequence: list[int]) -> str:
 
 
 class _Holes(ast.NodeTransformer):
-    """Goes through the numbers and the names of a statement, and puts something else in their places."""
+    """Replaces the numbers and the names of a statement."""
 
     def __init__(self, number: Callable[[int, Any], ast.expr | None], name: Callable[[int, str], str] | None) -> None:
         self.number = number

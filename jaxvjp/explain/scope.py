@@ -1,6 +1,6 @@
 """Steps from nodes: which part of a recorded graph is written inside a function, which outside of it, and how.
 
-In this room one can have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
+Use this module to have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
 reaches out for what does not depend on its parameters.
 """
 
@@ -130,7 +130,7 @@ class Scope:
             return self._alias(node, self.values[self.text.twins[node]])
         if operation is None:
             return self._leaf(node)
-        if not node.inputs and node.value is not None:  # its history was given up
+        if not node.inputs and node.value is not None:  # the nodes that it was computed from were freed
             return self._leaf(node)
         if operation is variable:
             return self._alias(node, self.values[node.inputs[0]])
@@ -155,7 +155,7 @@ class Scope:
         return self._operation(node)
 
     def _grows_here(self, node: Node) -> bool:
-        """Whether an array that is given is but the first form of one that is computed here: `loss = empty(3)`."""
+        """Whether a given array is overwritten by one that is computed here, as `loss = empty(3)` is."""
         if node.operation is not None or node.requires_grad or node.value is None:
             return False
         if self.own_names is None:

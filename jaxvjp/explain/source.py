@@ -1,6 +1,6 @@
 """The functional program that a story was, as text that runs: inputs, functions, pullbacks, what was done with them.
 
-In this room one can write a story (`write`). A backward pass becomes `jax.vjp` of a function and a call of its
+Use this module to write a story (`write`). A backward pass becomes `jax.vjp` of a function and a call of its
 pullback. Where something happens between, such as a hook on an intermediate value, there are several functions, one for
 each stage of the way, and their pullbacks are called one after the other.
 """

@@ -1,6 +1,6 @@
-"""What happened, as plain data: the events of a stretch of code, on top of the graph that it recorded.
+"""The events of a stretch of code, as plain data: what the recorded graph does not show.
 
-In this room one can record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`). The
+Use this module to record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`). The
 operations themselves are in the graph already; events are what a graph does not show: backward passes, hooks, gradients
 set and freed.
 """
@@ -121,7 +121,7 @@ class Recorder:
         observers.listening.remove(self.note)
         last = next_serial()
         tensors, names = _named(variables)
-        # A view of what was written is recorded anew when it is looked at, which is no step of the user's.
+        # Reading a view of a written tensor records the view again; the user took no such step.
         shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.node, tensor)

@@ -1,6 +1,6 @@
-"""Arrays that are only written: an op's function, run on them, leaves the calls that it makes of JAX.
+"""Symbolic arrays: an op's function, run on them, notes each JAX function that it calls.
 
-In this room one can make symbols (`Symbol`), JAX's functions that take them (`Named`), and note a call (`noted`): what
+Use this module to make symbols (`Symbol`), JAX's functions that take them (`Named`), and note a call (`noted`): what
 it returns is found by tracing the real function, so shapes and dtypes are right, and every case is decided as it would
 be.
 """
@@ -108,7 +108,7 @@ class Trace:
 
 
 class Symbol:
-    """An array that is only written: its shape and dtype are known, and the expression that makes it."""
+    """A symbolic array: its shape and dtype, and the expression that computes it."""
 
     __array_priority__ = 1000
     __hash__ = object.__hash__
@@ -243,11 +243,7 @@ class _At:
 
                 # Of a place that is written twice the promise says where the gradient goes: to both.
                 promised = {"unique_indices"} if verb == "set" else set()
-                said = {
-                    name: each
-                    for name, each in named.items()
-                    if name in promised or not _goes_without_saying(name, each)
-                }
+                said = {name: each for name, each in named.items() if name in promised or not _is_default(name, each)}
                 return noted(symbol.trace, real, (symbol, key, *values), said, written)
 
             return apply
@@ -255,7 +251,7 @@ class _At:
         return types.SimpleNamespace(**{verb: method(verb) for verb in ("get", "set", "add", "multiply", "min", "max")})
 
 
-def _goes_without_saying(key: str, value: Any) -> bool:
+def _is_default(key: str, value: Any) -> bool:
     if key in ("lhs_dilation", "rhs_dilation") and value is not None and set(value) <= {1}:
         return True
     return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # of positions that were checked
@@ -278,7 +274,7 @@ class Named:
             return self.function(*arguments, **named)
         if self.definition is not None:
             trace.definitions[self.path] = self.definition
-        if self.path == "jax.lax.platform_dependent":  # a choice of the fastest way, all of which are the same
+        if self.path == "jax.lax.platform_dependent":  # a choice among algorithms with one result
             return named["default"](*arguments)
         if self.function in TRANSFORMS:
             return functools.partial(_mapped, trace, self, arguments, named)
@@ -287,7 +283,7 @@ class Named:
     def written(
         self, arguments: Sequence[Any], named: Any, given: list[Expression], keywords: dict[str, Expression]
     ) -> Expression:
-        """The call: in the sign that Python has for it, without what goes without saying."""
+        """The call as source text: with Python's operator where there is one, without arguments that are defaults."""
         if len(given) == 2 and not {*keywords} - SILENT and self.function in INFIX:
             sign = INFIX[self.function]
             if isinstance(sign, ast.cmpop):
@@ -314,9 +310,7 @@ class Named:
     def _argument(
         self, shown: dict[str, Expression], key: str, value: Any, text: Expression, arguments: Sequence[Any], row: Any
     ) -> None:
-        if _goes_without_saying(key, value) or (
-            row is not None and type(value) is type(row.default) and value == row.default
-        ):
+        if _is_default(key, value) or (row is not None and type(value) is type(row.default) and value == row.default):
             return
         array = arguments[0] if arguments and isinstance(arguments[0], Symbol) else None
         last = self.path.rpartition(".")[2]
@@ -355,7 +349,7 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
 
 
 class Tracing(threading.local):
-    """What this thread notes calls in, if it does."""
+    """The `Trace` in which this thread notes calls, if there is one."""
 
     trace: Trace | None = None
 

@@ -1,6 +1,6 @@
 """What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
 
-In this room one can collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
+Use this module to collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
 user does not (`label_of`).
 """
 

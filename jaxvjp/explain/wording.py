@@ -1,4 +1,4 @@
-"""Ops as a person would write them, where their own functions say it more laboriously.
+"""Shorter forms of ops for printed programs, where the ops' own functions are long-winded.
 
 Each function here takes what the op's function takes and gives the same values and the same derivatives, which the
 tests hold it to; it is run on symbols, as that one would be, and never on arrays.

@@ -1,6 +1,6 @@
 """How an op is written: as the `jax.numpy` expression that its function is.
 
-In this room one can ask for it (`written`), for given static arguments and abstract values. The function of a registry
+Use this module to ask for it (`written`), for given static arguments and abstract values. The function of a registry
 row is Python: run on symbols, it leaves what JAX is asked to do at these very shapes, with all its checks and cases
 decided. So no op needs a second description. Where a person would write it more simply `wording` says how.
 """

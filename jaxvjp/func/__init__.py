@@ -12,6 +12,7 @@ from jaxvjp.func.forward import hessian, jacfwd, jvp, linearize
 from jaxvjp.func.functionalization import debug_unwrap, functionalize
 from jaxvjp.func.parameters import functional_call, stack_module_state
 from jaxvjp.func.reverse import grad, grad_and_value, jacrev, vjp
+from jaxvjp.tensor.docstrings import complete_all
 
 __all__ = [
     "debug_unwrap",
@@ -28,6 +29,9 @@ __all__ = [
     "vjp",
     "vmap",
 ]
+
+
+complete_all(globals(), __all__, "func")
 
 
 def __dir__() -> list[str]:

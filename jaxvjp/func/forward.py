@@ -86,7 +86,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     `func` runs once; each call of the returned function is `jax.jvp` of what it recorded, and gives the tangents of
     the output in its structure. RuntimeError for tangents of another structure, shape or dtype than `primals`.
 
-    Counterpart of `torch.func.linearize`; as `jax.linearize`.
+    Counterpart of `torch.func.linearize`. Underneath: as `jax.linearize`.
     """
     flat, structure = flattened(primals)
     with Duals() as duals:
@@ -157,6 +157,6 @@ def jacfwd(
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The matrix of second derivatives of `func`: `jacfwd` of `jacrev`.
 
-    Counterpart of `torch.func.hessian`, and of `jax.hessian`.
+    Counterpart of `torch.func.hessian`. Underneath: `jax.hessian` of the recorded program.
     """
     return jacfwd(jacrev(func, argnums), argnums)

@@ -10,6 +10,8 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import detached
 from jaxvjp.tensor.tensor import Tensor, wrap
 
+UNDERNEATH = "no JAX: what is recorded is functional as it is"
+
 
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """`func` without in-place operations and, with "mutations_and_views", without views.

@@ -9,6 +9,8 @@ from jaxvjp.core.record.record import record
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.tensor import Tensor, wrap
 
+UNDERNEATH = "no JAX: attributes are exchanged; transforms of the call are JAX's"
+
 
 def functional_call(
     module: Any,

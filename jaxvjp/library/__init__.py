@@ -1,9 +1,9 @@
 """What torch has that is more than one row of `ops`: creation, indexing, random numbers, views, NumPy on either side.
 
-Each room here publishes its functions (`tensor.published`), so importing this one is what makes them known.
+Importing a module of this package publishes its functions (`tensor.published`): they become known under torch's names.
 """
 
-from jaxvjp.library import (
+from jaxvjp.library import (  # noqa: F401 - importing a module publishes its functions
     complex_parts,
     creation,
     crossing,
@@ -16,6 +16,7 @@ from jaxvjp.library import (
     masked,
     memory,
     properties,
+    random_in_place,
     random_tensors,
     selection,
     signal_windows,
@@ -25,31 +26,13 @@ from jaxvjp.library import (
     windows,
 )
 from jaxvjp.tensor import bindings, conversion
-
-__all__ = [
-    "complex_parts",
-    "creation",
-    "crossing",
-    "frequencies",
-    "generator",
-    "histograms",
-    "indexing",
-    "linear_algebra",
-    "low_rank",
-    "masked",
-    "memory",
-    "properties",
-    "random_tensors",
-    "selection",
-    "signal_windows",
-    "splits",
-    "strides",
-    "views",
-    "windows",
-]
+from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor.tensor import Tensor
 
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods that follow from the registry and from what is published."""
     for each in (bindings, conversion, indexing, memory, crossing, views):
         each.attach_methods()
+    own = [name for name in vars(Tensor) if not name.startswith("_")]
+    complete_all(vars(Tensor), own, "method", "no recorded op; a value that is read is computed first")

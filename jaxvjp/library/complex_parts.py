@@ -7,6 +7,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 
+UNDERNEATH = "a view op of `jaxvjp.ops.complex`, and `jax.vjp` of it"
+
 
 @public("function")
 def real(input: Tensor) -> Tensor:

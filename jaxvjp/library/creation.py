@@ -34,6 +34,8 @@ from jaxvjp.types.dtypes import (
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
 
+UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
+
 __all__ = [
     "FloatTensor",
     "empty",

@@ -1,4 +1,4 @@
-"""Tensors from elsewhere and for elsewhere: torch, NumPy, anything that speaks DLPack, copies and pickles.
+"""Tensors from and to torch, NumPy and any library with DLPack; copies and pickles.
 
 A value crosses without its graph, and without a copy where the device and the memory layout allow.
 """
@@ -21,6 +21,8 @@ from jaxvjp.tensor.tensor import Tensor, blank, wrap
 from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
+
+UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
 
 
 def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
@@ -77,7 +79,10 @@ def _check_leaf(tensor: Any) -> None:
 def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
     """A leaf over the memory of whatever has `__dlpack__`, shared where JAX can read it; see `from_torch`.
 
-    TypeError where it has not, or holds a type that torch does not have. Counterpart of `torch.from_dlpack`.
+    Raises:
+        TypeError: there is no `__dlpack__`, or a type that torch does not have.
+
+    Counterpart of `torch.from_dlpack`.
     """
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, not {type(ext_tensor).__name__}")

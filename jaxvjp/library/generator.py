@@ -14,6 +14,8 @@ import numpy as np
 from jaxvjp.core.record.modes import staging
 from jaxvjp.types.dtypes import dtype, float32, float64
 
+UNDERNEATH = "NumPy's MT19937 on the host, as torch's on the CPU; no `jax.random`"
+
 Array = np.ndarray[Any, Any]
 DEFAULT_SEED = 67280421310721
 """torch's seed before anybody calls `manual_seed`."""

@@ -17,6 +17,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import FLOATING
 
+UNDERNEATH = "NumPy on the values, which are read; no gradient"
+
 Histogram = return_type("histogram", ("hist", "bin_edges"))
 HistogramDD = return_type("histogramdd", ("hist", "bin_edges"))
 C_TYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}

@@ -4,7 +4,7 @@ A key of integers, slices, `None` and `...` is a chain of view ops, one per part
 `select` and then `slice`. Integers and slice bounds are operands of the program, so that a loop over `x[i]` is one
 program for every i. Tensors and masks among the parts gather (`index`) from that view, or scatter into it
 (`index_put`); a mask is read to know how many elements it picks, and positions are read to refuse those out of range.
-Where the same is written wherever a mask is true (`x[mask] = 0`) nobody reads the mask: that is a `where`.
+A write of one value at a mask (`x[mask] = 0`) is a `where`, which does not read the mask.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, blank, view, wrap
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import LEAST, bool_, fitted, int32, int64, uint8
+
+UNDERNEATH = "view ops, `index` and `index_put` of `jaxvjp.ops`, and `jax.vjp` of them"
 
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "

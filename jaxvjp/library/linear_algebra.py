@@ -16,6 +16,8 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "ops of `jaxvjp.ops.contractions`, `decompositions` and `solving`, and `jax.vjp` of them"
+
 public("function")(products.set_float32_matmul_precision)
 public("function")(products.get_float32_matmul_precision)
 

@@ -13,6 +13,8 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "ops of `jaxvjp.ops.decompositions`, and `jax.vjp` of them"
+
 
 def _times(a: Tensor, b: Tensor) -> Tensor:
     product: Tensor = apply(matmul, (a, b))

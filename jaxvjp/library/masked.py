@@ -21,6 +21,8 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import BOOL, FLOATING, INTEGRAL, float32, int64
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+UNDERNEATH = "`jnp.where` by the mask, then the op without a mask, and `jax.vjp` of both"
+
 Dims = int | Sequence[int] | None
 Reduce = Callable[[Tensor, tuple[int, ...], bool, Dtype | None], Tensor]
 Along = Callable[[Tensor, int, Dtype], Tensor]

@@ -24,6 +24,8 @@ from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.devices import device
 
+UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
+
 APART = 1 << 44
 """How far apart the addresses of two storages are: no storage is longer."""
 _next_address = count(APART, APART).__next__

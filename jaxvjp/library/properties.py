@@ -1,6 +1,6 @@
 """Questions about tensors and dtypes, answered by Python values: `equal`, `is_complex`, `can_cast`, `finfo`.
 
-What reads values computes them.
+A function that reads values computes them first.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 from jaxvjp.types.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64, within_64_bits
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+UNDERNEATH = "no recorded op: what is known of the tensor, or its value, which is read; no gradient"
 
 
 def _tensor(name: str, argument: str, position: int, value: Any) -> Tensor:

@@ -19,14 +19,14 @@ from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import like, new_leaf, sizes, tensor
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.ops.pointwise import copy
-from jaxvjp.tensor.apply import apply_in_place
 from jaxvjp.tensor.bindings import write_out
 from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, complex128, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, uint8
+
+UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
 Array = np.ndarray[Any, Any]
 
@@ -43,7 +43,7 @@ def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int
     return make
 
 
-def _drawn(
+def drawn_leaf(
     draw: Callable[[Generator, int], Array],
     shape: tuple[int, ...],
     own: Dtype,
@@ -82,7 +82,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
             )
         if out is not None and out.dtype is own and tuple(out.shape) == shape:
             return fill(out, generator=generator)
-        return _drawn(lambda source, n: draw(source, n, own), shape, own, generator, device, requires_grad, out)
+        return drawn_leaf(lambda source, n: draw(source, n, own), shape, own, generator, device, requires_grad, out)
 
     def fill(out: Tensor, generator: Generator | None) -> Tensor:
         filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
@@ -150,7 +150,7 @@ def _integers(
     def draw(source: Generator, count: int) -> Array:
         return source.integers(count, low, high)
 
-    return _drawn(draw, shape, own, generator, device, requires_grad, out)
+    return drawn_leaf(draw, shape, own, generator, device, requires_grad, out)
 
 
 @public("function")
@@ -203,10 +203,10 @@ def normal(
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
         own = dtype or get_default_dtype()
         shape = sizes("normal", (size,))
-        return _drawn(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
+        return drawn_leaf(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
     shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
     own = tensors[0].dtype
-    drawn = _drawn(lambda source, n: source.normal(n, own), shape, own, generator)
+    drawn = drawn_leaf(lambda source, n: source.normal(n, own), shape, own, generator)
     result: Tensor = _constant((drawn * std + mean).detach(), tensors, "normal")
     return result if out is None else write_out(out, result)
 
@@ -223,7 +223,7 @@ def bernoulli(
 ) -> Tensor:
     """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
     if p is not None:
-        return _drawn(_coins(p), tuple(input.shape), input.dtype, generator, input.device)
+        return drawn_leaf(coins(p), tuple(input.shape), input.dtype, generator, input.device)
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
     chances = np.asarray(input.detach().value)
@@ -238,7 +238,7 @@ def bernoulli(
     def draw(source: Generator, count: int) -> Array:
         return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
 
-    drawn = _drawn(draw, tuple(input.shape), own, generator)
+    drawn = drawn_leaf(draw, tuple(input.shape), own, generator)
     return _constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
 
 
@@ -260,10 +260,10 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     def draw(source: Generator, count: int) -> Array:
         return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
 
-    return _constant(_drawn(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
+    return _constant(drawn_leaf(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
 
 
-def _coins(p: float) -> Callable[[Generator, int], Array]:
+def coins(p: float) -> Callable[[Generator, int], Array]:
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     return lambda source, count: source.doubles(count) < p
@@ -320,143 +320,9 @@ def _by_sums(source: Generator, rows: Array, count: int) -> Array:
 
 
 def _by_waiting(source: Generator, rows: Array, count: int) -> Array:
-    """The positions that come first, if each waits exponentially long by its weight."""
+    """Positions without replacement: the first to arrive, by exponential waiting times whose rates are the weights."""
     waiting = -np.log1p(-source.doubles(rows.size)).reshape(rows.shape).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]
-
-
-# In place.
-
-
-def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
-    """`self` with drawn numbers written into it, in the order in which its elements are in memory."""
-    order = sorted(range(self.ndim), key=lambda dim: -self.stride(dim))
-    drawn = _drawn(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
-    if order != sorted(order):
-        drawn = drawn.permute([order.index(dim) for dim in range(self.ndim)])
-    return apply_in_place(copy, self, (drawn,))
-
-
-def _in_place(
-    name: str, summary: str, scattered: Callable[..., Array] | None = None
-) -> Callable[[Callable[..., Array]], Callable[..., Tensor]]:
-    """torch's method `name` of a function that draws so many numbers of a dtype, with the distribution's parameters.
-
-    Of a tensor whose elements are not in a row in memory they come from `scattered`.
-    """
-
-    def declare(draw: Callable[..., Array]) -> Callable[..., Tensor]:
-        def method(self: Tensor, *parameters: Any, generator: Generator | None = None, **named: Any) -> Tensor:
-            own = self.dtype
-
-            chosen = draw if scattered is None or self.is_contiguous() else scattered
-
-            def numbers(source: Generator, count: int) -> Array:
-                return chosen(source, count, own, *parameters, **named)
-
-            return _filled(self, numbers, generator)
-
-        method.__name__ = method.__qualname__ = name
-        method.__doc__ = f"{summary} In place. Counterpart of `torch.Tensor.{name}`."
-        return public("method", name)(method)
-
-    return declare
-
-
-def _floating(name: str, own: Dtype) -> None:
-    if not own.is_floating_point:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{own.legacy}'")
-
-
-@_in_place("uniform_", "Uniform random numbers from `from` on, below `to`.")
-def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named: float) -> Array:
-    part = float64 if own is complex128 else float32 if own.is_complex else own
-    _floating("check_uniform_bounds", part)
-    given = {"from": 0.0, "to": 1.0, **dict(zip(("from", "to"), bounds, strict=False)), **named}
-    low, high = given["from"], given["to"]
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    drawn = source.between(count if part is own else 2 * count, part, low, high)
-    return drawn if part is own else drawn.view(own.numpy)
-
-
-def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-    if own.is_complex or count < 16 or std < 0:
-        return _normals(source, count, own, mean, std)
-    _floating("normal_kernel_cpu", own)
-    return source.normals_one_by_one(count) * std + mean
-
-
-def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    if not own.is_complex:
-        _floating("normal_kernel_cpu", own)
-    return source.normal(count, own, mean, std)
-
-
-normal_ = _in_place("normal_", "Normal random numbers.", _scattered_normals)(_normals)
-
-
-@_in_place("exponential_", "Exponential random numbers.")
-def exponential_(source: Generator, count: int, own: Dtype, lambd: float = 1.0) -> Array:
-    _floating("exponential_cpu", own)
-    if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    return -1.0 / lambd * np.log1p(-source.doubles(count))
-
-
-@_in_place("cauchy_", "Random numbers from the Cauchy distribution.")
-def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
-    _floating("cauchy_cpu", own)
-    if sigma <= 0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return median + sigma * np.tan(np.pi * (source.doubles(count) - 0.5))
-
-
-@_in_place("geometric_", "How many tries a success takes whose probability is `p`.")
-def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
-    if own.category == BOOL:
-        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
-    if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return np.ceil(np.log(source.doubles(count)) / math.log1p(-p))
-
-
-@_in_place("log_normal_", "Numbers whose logarithms are normal.")
-def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, std: float = 2.0) -> Array:
-    _floating("log_normal_cpu", own)
-    if std <= 0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    return np.exp(source.normals_one_by_one(count) * std + mean)
-
-
-@_in_place("random_", "Integers from `from` on, below `to`; without them all that the dtype tells apart.")
-def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: Any) -> Array:
-    names = ("to",) if len(bounds) == 1 else ("from", "to")
-    given = dict(zip(names, bounds, strict=False)) | named
-    if given.get("to") is not None:
-        low, high = given.get("from", 0), given["to"]
-        if low >= high:
-            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-        return source.integers(count, low, high)
-    if own.category == BOOL:
-        return source.integers(count, 0, 2)
-    if own.category == INTEGRAL:
-        most = int(np.iinfo(own.numpy).max) + (own is not int64)
-        return source.integers(count, 0, 1 << 63) if own is int64 else source.remainders(count, most)
-    if own.itemsize == 8:
-        return source.integers(count, 0, (1 << 53) + 1)
-    digits = {"float32": 24, "float16": 11, "bfloat16": 8}[own.name]
-    return source.integers(count, 0, (1 << digits) + 1)
-
-
-@public("method")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
-    if isinstance(p, Tensor):
-        return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))
-    return _filled(self, _coins(p), generator)
 
 
 # The state of the generator.
@@ -472,7 +338,7 @@ def seed() -> int:
 
 @public("function")
 def get_rng_state() -> Tensor:
-    """All that decides about the random numbers to come, as bytes; counterpart of `torch.get_rng_state`."""
+    """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
     return tensor(default_generator.state().copy(), dtype=uint8)
 
 

@@ -1,6 +1,6 @@
 """torch's functions that pick elements and are more than one op; most of them have a shape that depends on values.
 
-In this room one can find elements (`nonzero`, `masked_select`, `quantile`), tell them apart (`unique`), and repeat them
+Use this module to find elements (`nonzero`, `masked_select`, `quantile`), tell them apart (`unique`), and repeat them
 (`repeat_interleave`). The positions are worked out with NumPy on the values; what is picked at them is picked by an op,
 through which gradients flow.
 """
@@ -26,6 +26,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import put
 from jaxvjp.types.dtypes import bool_, dtype, int32, int64
+
+UNDERNEATH = "positions from the values, which NumPy reads; an op picks at them, and `jax.vjp` of it"
 
 Array = np.ndarray[Any, Any]
 

@@ -17,6 +17,8 @@ from jaxvjp.library.windows import Array, cosines
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype
 
+UNDERNEATH = "NumPy's formula, a leaf"
+
 
 def _window(heights: Callable[..., Array]) -> Callable[..., Array]:
     """Publishes the window of `heights`, and gives those back, with torch's checks of length and dtype."""

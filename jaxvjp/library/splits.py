@@ -25,6 +25,8 @@ from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import INTEGRAL, int32, int64
 
+UNDERNEATH = "view ops of `jaxvjp.ops.view`, one for each piece, and `jax.vjp` of them"
+
 
 @public(name="select")
 def select_method(self: Tensor, dim: int, index: int) -> Tensor:

@@ -30,6 +30,8 @@ from jaxvjp.tensor.storage import view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import Step, read
 
+UNDERNEATH = "ops of `jaxvjp.ops.view` on the storage's array, and `jax.vjp` of them"
+
 # Any place in the storage.
 
 
@@ -104,7 +106,7 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
         self._steps, self._path = path, None
     self._show(self._as_leaf(node) if leaf else node)
     if self._base is not None and self._marked:
-        self._seen -= 1  # which is looked into whenever it is asked for
+        self._seen -= 1  # so that its node is made anew when it is next read
     return self
 
 

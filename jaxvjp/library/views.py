@@ -24,6 +24,8 @@ from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.size import Size
 
+UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
+
 public("function", "reshape")(Tensor.reshape)
 
 

@@ -11,6 +11,8 @@ from jaxvjp.library.creation import factory
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import get_default_dtype
 
+UNDERNEATH = "NumPy's formula, a leaf"
+
 Array = np.ndarray[Any, Any]
 
 

@@ -1,4 +1,4 @@
-"""Attention, whose dropout draws."""
+"""Attention, whose dropout draws random numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_
+
+UNDERNEATH = "ops of `jaxvjp.ops.neural.attention`, and `jax.vjp` of them; dropout is drawn on the host"
 
 
 @public("nn.functional")

@@ -14,6 +14,8 @@ from jaxvjp.tensor.apply import apply, apply_in_place
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "ops of `jaxvjp.ops.neural.normalization`, and `jax.vjp` of them"
+
 
 def _move(running: Tensor | None, statistic: Tensor, momentum: float, correction: float) -> None:
     if running is not None:

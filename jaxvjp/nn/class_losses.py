@@ -1,8 +1,8 @@
 """Losses that take numbers of classes.
 
 The numbers are looked at when the function is called, and at each call of a staged step, so that one out of range
-raises there, as in torch, and not later or never: inside a compiled program an index out of range is an index that
-reads something else. Inside `vmap`, where nobody can look, they are taken as they are.
+raises there, as in torch, and not later or never: a compiled program clamps an index out of range and reads another
+element. Inside `vmap`, where values cannot be read, they are not checked.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from jaxvjp.tensor.apply import apply, inspect
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import int64
+
+UNDERNEATH = "ops of `jaxvjp.ops.neural.classification`, and `jax.vjp` of them; class numbers are read"
 
 Numbers = np.ndarray[Any, Any]
 

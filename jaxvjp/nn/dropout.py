@@ -24,6 +24,8 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import dtype
 
+UNDERNEATH = "numbers drawn on the host, and an op of `jaxvjp.ops.neural`, with `jax.vjp` of it"
+
 Shape = Callable[[Tensor], tuple[int, ...]]
 SELU_FLOOR = activation.SELU_ALPHA * activation.SELU_SCALE
 """What `selu` comes down to, less its sign: the value that `alpha_dropout` puts in the place of what it drops."""

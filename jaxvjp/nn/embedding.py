@@ -1,6 +1,6 @@
-"""Functions that take numbers of rows or places: tables of vectors, and pooling undone.
+"""Functions that take indices: `embedding`, which looks rows up, and `max_unpool`, which undoes pooling.
 
-As there, the numbers are looked at, so that one out of range raises.
+The indices are read, as in `class_losses`, so that one out of range raises.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64
+
+UNDERNEATH = "`jnp.take` of rows and ops on them, and `jax.vjp` of them; the numbers of rows are read"
 
 
 @public("nn.functional")

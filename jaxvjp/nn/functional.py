@@ -1,6 +1,6 @@
 """torch's `nn.functional`: what layers compute. Most of it is one row of `ops.neural` each.
 
-The rooms imported here have those functions that are more than a row, and publish them.
+The modules imported here publish the functions that are more than one row.
 """
 
 from jaxvjp.nn import (  # noqa: F401

@@ -18,8 +18,11 @@ from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import randperm
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bfloat16, float16
+
+UNDERNEATH = "numbers drawn on the host and written in place under `no_grad`"
 
 GAINS: dict[str, Callable[[float], float]] = {
     **dict.fromkeys(
@@ -217,3 +220,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         return x.scatter_(0, apply(stack, (tuple(chosen),), (1,)), 0) if columns else x
 
     return _filled(fill, tensor)
+
+
+complete_all(globals(), [each for each in globals() if each.endswith("_") or each == "calculate_gain"], "nn.init")

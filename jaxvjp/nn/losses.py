@@ -12,6 +12,8 @@ from jaxvjp.tensor.bindings import in_place_of
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "ops of `jaxvjp.ops.neural`, and `jax.vjp` of them"
+
 
 @public("nn.functional")
 def triplet_margin_with_distance_loss(

@@ -7,6 +7,8 @@ from typing import Any
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.tensor import Tensor
 
+UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
+
 
 class Parameter(Tensor):
     """A leaf that shares the storage of `data` and, unless told otherwise, requires a gradient.

@@ -20,6 +20,8 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+UNDERNEATH = "ops of `jaxvjp.ops.neural`, and `jax.vjp` of them"
+
 
 @public("function")
 def native_batch_norm(

@@ -4,7 +4,7 @@
 for the error, and a converter to a hashable value, so every front of the op (method, function, in-place form) accepts
 what torch accepts there. Converters also tell apart what hashes alike, such as 2, 2.0 and True, so that one program
 never answers for another. A parameter without a kind is an *operand*, a tensor; the kinds at the end of the list make
-operands of other sorts. A default of None means that the argument may be left out. Only
+operands of other sorts. A default of None means that the argument may be left out.
 """
 
 from __future__ import annotations

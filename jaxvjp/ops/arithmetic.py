@@ -153,7 +153,7 @@ def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: An
         return rebind.function(product, jnp.where(zero & ~jnp.isnan(other), 0, product))
 
     row.__doc__ = meaning
-    shown = name.replace("1p", "1_p")  # torch counts the number as a word
+    shown = name.replace("1p", "1_p")  # torch's name has an underscore there
     return op(name=name, promotion=FLOAT, saves="input, other", grad_fn=by_number(shown, 0, 2, 1), **columns)(row)
 
 

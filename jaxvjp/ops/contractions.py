@@ -134,7 +134,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     number = {label: place for place, label in enumerate(sizes)}
     arguments: list[Any] = []
     for labels, each in zip(labelled, operands, strict=True):
-        # A dimension of size 1 beside a longer one is broadcast: it has no say.
+        # A dimension of size 1 beside a longer one is broadcast: it does not decide the size.
         dropped = [axis for axis, label in enumerate(labels) if each.shape[axis] == 1 != sizes[label]]
         arguments.append(jnp.squeeze(each, dropped))
         arguments.append([number[label] for axis, label in enumerate(labels) if axis not in dropped])

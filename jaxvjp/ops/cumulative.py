@@ -169,7 +169,7 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
     def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
         if name == "softmin":
             input = -input  # before it is converted: of unsigned integers, too
-        # Without `dim` torch takes, with a warning, the one that it always took.
+        # Without `dim` torch warns, and takes the dimension that its first versions took.
         return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
 
     row.__doc__ = functional.__doc__ = meaning

@@ -108,7 +108,7 @@ def linalg_qr(A, mode: Text = "reduced"):
     if mode == "complete" and rows > columns:
         return tuple(jnp.linalg.qr(A, mode="complete"))
     Q, R = jnp.linalg.qr(A[..., : min(rows, columns)])
-    if columns > rows:  # the columns that are left over have no say in Q
+    if columns > rows:  # Q does not depend on the columns that are left over
         with jax.default_matmul_precision("highest"):
             R = jnp.concatenate([R, adjoint(Q) @ A[..., rows:]], -1)
     return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
@@ -323,7 +323,7 @@ def linalg_eigvals(A):
 @op(saves="A", aliases="matrix_exp", out=False, rounds_once=True)
 def linalg_matrix_exp(A):
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
-    if A.dtype not in SHORT:  # which torch has here, if nowhere else
+    if A.dtype not in SHORT:  # torch takes 16 bits here, and in no other decomposition
         floating(A, "linalg.matrix_exp")
     square(A, "linalg.matrix_exp")
     if A.dtype in SHORT:

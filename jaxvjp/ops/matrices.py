@@ -1,6 +1,6 @@
 """What every op on matrices asks of its operands, in torch's words.
 
-In this room one can demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
+Use this module to demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
 (`floating`), of one type with another (`same_type`), and take transposes of whole batches (`transposed`, `adjoint`).
 """
 
@@ -15,7 +15,10 @@ from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
 class LinAlgError(RuntimeError):
-    """A matrix whose numbers do not allow what was asked: it is singular, or not positive definite."""
+    """A matrix whose numbers do not allow what was asked: it is singular, or not positive definite.
+
+    Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX gives NaN there, which is read.
+    """
 
 
 def legacy(array):

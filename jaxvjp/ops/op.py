@@ -1,6 +1,6 @@
 """What an op is: a pure JAX function and one row about it.
 
-In this room one can declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
+Use this module to declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
 would return for given shapes and dtypes (`abstract`) without computing anything.
 
 A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
@@ -27,18 +27,18 @@ row. No op has a derivative rule: `jax.vjp` differentiates the function.
 from __future__ import annotations
 
 import inspect
-import math
 import typing
 from collections import namedtuple
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import jax
 
+from jaxvjp.ops.abstract_values import Aval as Aval
+from jaxvjp.ops.abstract_values import common_device as common_device
+from jaxvjp.ops.abstract_values import number_aval as number_aval
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
-from jaxvjp.types.devices import Device, of
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
@@ -56,65 +56,12 @@ REQUIRED: Any = inspect.Parameter.empty
 SHORT = (float16.numpy, bfloat16.numpy)
 
 
-class Aval:
-    """An abstract value: what is known of an array before it is computed. Equal ones are the same object.
-
-    `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
-    are one program. `device` says where the array is, None for the device that JAX prefers.
-    """
-
-    __slots__ = ("__weakref__", "device", "dtype", "number", "shape")
-
-    shape: tuple[int, ...]
-    dtype: Any  # a `dtype`, which is the name of this very attribute
-    number: bool
-    device: Any  # the `device` of `devices`, or None
-
-    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False, place: Device | None = None) -> Aval:
-        # One object per abstract value: every operation looks signatures up, and an identity is hashed in no time.
-        key = (shape, own, number, place)
-        known = _avals.get(key)
-        if known is None:
-            made = object.__new__(cls)
-            made.shape, made.dtype, made.number, made.device = key
-            known = _avals.setdefault(key, made)
-        return known
-
-    def shaped(self, shape: tuple[int, ...]) -> Aval:
-        """The same of another shape."""
-        return Aval(shape, self.dtype, self.number, self.device)
-
-    def on(self, place: Device | None) -> Aval:
-        """The same on another device."""
-        return Aval(self.shape, self.dtype, self.number, place)
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes that the array takes."""
-        return math.prod(self.shape) * int(self.dtype.itemsize)
-
-    @property
-    def struct(self) -> jax.ShapeDtypeStruct:
-        return jax.ShapeDtypeStruct(self.shape, self.dtype.numpy)
-
-    def __repr__(self) -> str:
-        return f"{self.dtype.name}{list(self.shape)}{' number' if self.number else ''}"
-
-
-_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool, Device | None], Aval] = WeakValueDictionary()
-
-
-@cache
-def number_aval(own: dtype, place: Device | None = None) -> Aval:
-    """The abstract value of a Python number that meets operands of type `own`."""
-    return Aval((), own, True, place)
-
-
 class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
-        kind: what it takes, and for a static one its converter to a hashable value; None where only the house calls.
+        kind: what it takes, and for a static one its converter to a hashable value; None for a
+            caller inside jaxvjp.
         role: what an operand may be, "" for a static.
         default: REQUIRED where there is none.
         positional: False for one that can only be given by name.
@@ -166,10 +113,10 @@ class Op:
         several: for a view, whether torch hands out several at once, which then refuse in-place changes.
         refuse: for an op whose numbers may not allow it (a singular matrix), a function that raises torch's error. The
             last result, one more than `returns` names, is no result but what the function is asked about: its value,
-            read at once, as torch does on any device, in a staged step in every call; inside `vmap` nobody asks.
+            read at once, as torch does on any device, in a staged step in every call; inside `vmap` it is not called.
         inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
             `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be;
-            a staged step has them looked at in every call; inside `vmap` nobody looks.
+            a staged step has them looked at in every call; inside `vmap` nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
@@ -465,15 +412,3 @@ def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     if isinstance(result, tuple):
         return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
     return Aval(result.shape, from_numpy(result.dtype), place=place)
-
-
-def common_device(avals: Iterable[Aval]) -> Device | None:
-    """Where operands are, and so their result; RuntimeError where they are not all there. A number is anywhere."""
-    places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
-    if len(places) > 1:
-        raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, "
-            f"{of(places[0])} and {of(places[1])}!\n"
-            "Move one of them first: `x.to(y.device)`; gradients flow through that."
-        )
-    return places[0] if places else None

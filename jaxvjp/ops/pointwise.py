@@ -301,7 +301,7 @@ def _refuse_complex(input):
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, min", arities=EITHER_OTHER, numbers=CHECKED)
 def clamp_min(input, min: Either):
-    """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
     input, min = broadcast(input, min)
     _refuse_complex(input)
     return _bounded(jnp.greater_equal, input, min)
@@ -309,7 +309,7 @@ def clamp_min(input, min: Either):
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, max", arities=EITHER_OTHER, numbers=CHECKED)
 def clamp_max(input, max: Either):
-    """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
+    """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
     input, max = broadcast(input, max)
     _refuse_complex(input)
     return _bounded(jnp.less_equal, input, max)
@@ -342,7 +342,7 @@ def clamp(input, min: Either = None, max: Either = None):
     value = clamp_max.function(clamp_min.function(input, min), max)
     if not jnp.issubdtype(value.dtype, jnp.inexact):
         return value
-    # Of two bounds in the wrong order all is the larger's place, of two equal ones nobody has what is below.
+    # With `min` above `max` every element gets `max`, and its gradient; with equal bounds, elements below get none.
     value, array, low, high = jax.lax.stop_gradient((value, input, min, max))
     inside = jnp.where((low <= array) & (array <= high), input, jnp.where((array < low) & (low < high), min, value))
     return rebind.function(jnp.where((high < array) | (high < low), max, inside), value)

@@ -1,6 +1,6 @@
 """Products of vectors and matrices.
 
-float32 products keep float32's precision on every device, as torch's do by default; in this room one can allow less
+float32 products keep float32's precision on every device, as torch's do by default; use this module to allow less
 (`set_float32_matmul_precision`).
 """
 
@@ -53,7 +53,10 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 
 def get_float32_matmul_precision() -> str:
-    """What `set_float32_matmul_precision` was last called with; counterpart of that function of torch's."""
+    """What `set_float32_matmul_precision` was last called with: "highest", "high" or "medium".
+
+    Counterpart of `torch.get_float32_matmul_precision`. Underneath: the `precision=` of JAX's products.
+    """
     return _setting
 
 

@@ -68,7 +68,9 @@ def masked_put(input, values: Either, mask, *, dim: Index):
         return masked_fill.function(input, mask, values.reshape(()))
     _check_type(input, values)
     shape = values.shape
-    if values.ndim > after:  # the dimension of all that are picked, of size 1 here, is those of the mask
+    if (
+        values.ndim > after
+    ):  # the one dimension of the picked elements, of size 1 here, becomes the dimensions of the mask
         place = values.ndim - after
         shape = (*shape[: place - 1], *[1] * (input.ndim - after - dim), *shape[place:])
     return jnp.where(mask.astype(bool), values.reshape(shape), input)

@@ -237,7 +237,7 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.zeros(transposed(A).shape, A.dtype)
     real = jnp.finfo(A.dtype).dtype
     rtol = jnp.broadcast_to(tolerance(A, atol, rtol).astype(real), A.shape[:-2])
-    if hermitian:  # the lower triangle says it all, but the gradient is that of the whole matrix
+    if hermitian:  # the lower triangle determines the matrix, but the gradient is that of the whole matrix
         A = A + jax.lax.stop_gradient(jnp.tril(A) + adjoint(jnp.tril(A, -1)) - A)
     with jax.default_matmul_precision("highest"):
         return jnp.linalg.pinv(A, rtol=rtol)

@@ -115,7 +115,7 @@ def istft(
     norm = "ortho" if normalized else None
     if return_complex:
         frames = jnp.fft.ifft(spectra, norm=norm)
-    else:  # of a whole spectrum too the first half says it all
+    else:  # the first half of a whole spectrum determines the other
         frames = jnp.fft.irfft(spectra[..., : n_fft // 2 + 1], n_fft, norm=norm)
     frame = _frame(window, n_fft, win_length, frames.real.dtype)
     count = frames.shape[-2]

@@ -18,6 +18,7 @@ from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
 from jaxvjp.tensor.apply import apply, apply_in_place, castable, check_type, check_writable, recorded_in_place, written
+from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import Signature, chosen
@@ -285,35 +286,20 @@ def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
     return [each for each in flat if isinstance(each, Tensor)]
 
 
-def _told(rows: Sequence[Op], name: str, place: str) -> str:
-    """What the docstring of a function says that follows from rows."""
-    docs = [inspect.cleandoc(row.function.__doc__ or "") for row in rows]
-    told = docs[:1]
-    if len(rows) > 1:
-        ways = zip(_signatures(rows, name, place), docs, strict=True)
-        told += ["It is called as"] + [f"    {name}{each}: {doc.partition(chr(10))[0]}" for each, doc in ways]
-    fields = [", ".join(f"`{each}`" for each in row.returns._fields) for row in rows if row.returns is not None]
-    told += [f"Returns a named tuple of {each}." for each in dict.fromkeys(fields)]
-    if all(row.write is not None for row in rows):
-        told.append("A view: it shares its memory with the tensor, in both directions.")
-    ops = " or ".join(f"the op `{row.name}` of `{row.function.__module__}`" for row in rows)
-    slope = "`jax.vjp` of it" if any(row.differentiable for row in rows) else "no gradient"
-    return "\n\n".join([*told, f"Underneath: {ops}, a function of JAX arrays, and {slope}."])
-
-
 ANY = inspect.signature(lambda *arguments, **named: None)
 
 
 def _documented(function: Callable[..., Any], rows: Sequence[Op], name: str, place: str) -> Callable[..., Any]:
     """`function` with the name, the docstring and the signature that follow from rows."""
-    module = {"function": "torch", "method": "torch.Tensor"}.get(place, f"torch.{place}")
-    prefix = "In place: " if name.endswith("_") and not name.startswith("_") else ""
     front: Any = function
     front.__name__ = front.__qualname__ = name
-    front.__doc__ = f"{prefix}{_told(rows, name, place)}\n\nCounterpart of `{module}.{name}`."
-    if not name.startswith("__"):  # an operator's own is right
-        forms = inspected(rows, name, place)
-        front.__signature__ = forms[0] if len(rows) == 1 else ANY
+    if name.startswith("__"):  # an operator's signature is right as it is
+        front.__doc__ = inspect.getdoc(rows[0].function)
+        return function
+    forms = inspected(rows, name, place)
+    ways = [str(each) for each in _signatures(rows, name, place)] if len(rows) > 1 else []
+    front.__doc__ = of_rows(rows, name, place, forms, ways)
+    front.__signature__ = forms[0] if len(rows) == 1 else ANY
     return function
 
 

@@ -337,13 +337,13 @@ class Methods(Stored):
     def clamp_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
         """In place: `input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     def clamp_max(self, max: Tensor | complex) -> Tensor:
-        """`input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
+        """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clamp_max_(self, max: Tensor | complex) -> Self:
-        """In place: `input`, or `max` where that is smaller; at the bound the gradient is `input`'s, at a NaN nobody's."""
+        """In place: `input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clamp_min(self, min: Tensor | complex) -> Tensor:
-        """`input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
+        """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clamp_min_(self, min: Tensor | complex) -> Self:
-        """In place: `input`, or `min` where that is larger; at the bound the gradient is `input`'s, at a NaN nobody's."""
+        """In place: `input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clip(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
         """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     def clip_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from jaxvjp.tensor.docstrings import complete
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 PUBLISHED: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -32,6 +34,7 @@ def public(
             if place in PUBLISHED:
                 raise ValueError(f"two functions for {place}")
             PUBLISHED[place] = function
+        complete(function, *next(names(places.split(), name or function.__name__, aliases.split())), out=out)
         if out:
             WRITING_OUT.add(function)
         return function

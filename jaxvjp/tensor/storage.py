@@ -382,7 +382,10 @@ class Stored(Holder):
         return has_layout(self.path)
 
     def storage_offset(self) -> int:
-        """How many elements lie before the first one in the storage; counterpart of `torch.Tensor.storage_offset`."""
+        """How many elements lie before the first one in the storage.
+
+        Returns an int. Counterpart of `torch.Tensor.storage_offset`. Underneath: a view of a NumPy array.
+        """
         return self._layout().ctypes.data - ORIGIN.ctypes.data
 
     def overlaps_itself(self) -> bool:

@@ -122,7 +122,13 @@ class Tensor(Methods):
         return self._layout().strides if dim is None else self._layout().strides[dim]
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
-        """The same elements, in order, in another shape: a view where torch has one, else a copy."""
+        """The same elements, in order, in another shape: a view where torch has one, else a copy.
+
+        Raises:
+            RuntimeError: a shape of another number of elements.
+
+        Underneath: `jnp.reshape`.
+        """
         sizes = size_argument(shape[0] if len(shape) == 1 else shape)
         try:
             return view(self, Step(VIEW, (sizes,)))
@@ -149,7 +155,7 @@ class Tensor(Methods):
 
     @property
     def T(self) -> Tensor:  # noqa: N802 - torch's name
-        """The dimensions in reverse order, as a view."""
+        """The dimensions in reverse order, as a view. Underneath: the op `permute`, which is `jnp.transpose`."""
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property

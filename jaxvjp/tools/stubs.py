@@ -1,4 +1,4 @@
-"""Writes the stubs, from which editors and type checkers learn what is made when it is first asked for.
+"""Writes the stubs, from which editors and type checkers learn the functions that are made at first use.
 
 Run as `python -m jaxvjp.tools.stubs` after a change to the registry, or to a signature of what is published; a test
 says where that was forgotten. Functions and methods come from the rows of `ops` and from `PUBLISHED`, with the types
@@ -48,7 +48,7 @@ Forms = Iterable[inspect.Signature]
 
 
 class Text:
-    """Text that stands in a signature as it is."""
+    """Text that a signature shows without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -58,9 +58,9 @@ class Text:
 
 
 class Stub:
-    """The text of one stub, which grows; `defined` are its own names.
+    """The text of one stub, line by line; `defined` are the names that it defines.
 
-    `results` collects the named tuples that it speaks of.
+    `results` collects the named tuples that its annotations name.
     """
 
     def __init__(self, defined: Iterable[str], results: dict[str, type]) -> None:

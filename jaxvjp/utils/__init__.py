@@ -1,4 +1,4 @@
-"""torch's name for the place where `checkpoint` lives, `torch.utils.checkpoint`: the room has it only for that."""
+"""torch's `utils`, which has only `checkpoint` here: `torch.utils.checkpoint`."""
 
 from __future__ import annotations
 

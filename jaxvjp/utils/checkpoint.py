@@ -1,6 +1,6 @@
 """Memory for time: the inside of a function is computed again in the backward pass instead of being kept.
 
-In this room one can checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
+Use this module to checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
 call is one op whose static argument is the Program that the function recorded, and whose function is `jax.checkpoint`
 of its replay. Python runs once, so that what is recomputed cannot differ from what was computed: random numbers are
 drawn once, and there is nothing to be checked or restored.
@@ -21,8 +21,11 @@ from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, leaf
 from jaxvjp.core.run.program import Program, freeze, read_across, replay, runs
 from jaxvjp.ops.op import Aval, op
+from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float32
+
+UNDERNEATH = "`jax.checkpoint` of the recorded program"
 
 DETERMINISM_CHECKS = ("default", "none")
 REENTRANT = (
@@ -231,3 +234,15 @@ def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable
             results[old] = new
             differentiable.add(new)
     return results
+
+
+PUBLIC = [
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
+complete_all(globals(), PUBLIC, "utils.checkpoint")

@@ -61,7 +61,7 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
     compiles = dispatches = 0
     for _ in range(ROUNDS):
         for name, step in steps.items():
-            if not fresh:  # what the one before has left behind, spinning threads and freed memory, is not its own
+            if not fresh:  # threads and memory that the previous contender left must not be charged to this one
                 _finish(step())
             before = counters.compiles, counters.dispatches
             start = time.perf_counter()
@@ -94,7 +94,7 @@ def contenders(workload: Workload, torch: Any) -> dict[str, Step]:
     if workload.given is not None:
         for name, step in steps.items():
             given = workload.given()
-            # Of lengths never seen, the warm contenders have seen so many others.
+            # The lengths are new to every contender, but a warm contender has compiled for many other lengths.
             skipped = itertools.islice(given, workload.warm if workload.fresh and name in AS_A_WHOLE else 0, None)
             steps[name] = partial(_with_next, step, skipped)
     return {name: partial(_reading, step) if workload.reads else step for name, step in steps.items()}

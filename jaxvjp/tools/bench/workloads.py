@@ -1,6 +1,6 @@
 """What the benchmark times: each workload as an imperative step and as a functional one, on the same NumPy data.
 
-In this room one can add a workload: a function that makes an imperative step for a module that plays torch, and one
+Use this module to add a workload: a function that makes an imperative step for a module that plays torch, and one
 that makes the step that a JAX user would write by hand.
 """
 

@@ -38,6 +38,8 @@ def compare(function: Callable[..., Any], *inputs: Any, tolerance: float = TOLER
 
     Raises:
         ImportError: torch is not installed.
+
+    No counterpart in torch. Underneath: both run the function, and NumPy compares.
     """
     try:
         live = importlib.import_module("torch")

@@ -55,7 +55,7 @@ class Input:
                 self._changed.notify_all()
 
     def feed(self, process: subprocess.Popen[bytes]) -> None:
-        """Writes it to a process, as it comes, until one of the two ends."""
+        """Writes the input to a process as it arrives, until the input or the process ends."""
         position = 0
         assert process.stdin is not None
         with contextlib.suppress(OSError):

@@ -77,7 +77,10 @@ class Recorder:
             leaves: list[Any] = []
             names: list[str] = []
             try:
-                with self._uncounted(), contextlib.suppress(Exception):  # nothing here may stop the user's program
+                with (
+                    self._uncounted(),
+                    contextlib.suppress(Exception),
+                ):  # an error of the recorder must not stop the user's program
                     leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
                 try:
@@ -86,7 +89,7 @@ class Recorder:
                     self._write({**record, "error": described(error)})
                     raise
                 with self._uncounted(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # of the `grad` of what is no leaf
+                    warnings.simplefilter("ignore")  # reading the `grad` of a tensor that is no leaf warns
                     gradients = [each.grad for each in leaves] if kind == "backward" else result
                     self._write({**record, "leaves": list(map(self._encoded, names, gradients))})
                 return result
@@ -142,7 +145,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _of_user(frame: FrameType) -> bool:
-    """Whether a frame is neither a library's nor of what starts the script."""
+    """Whether a frame runs user code: not a library's, nor the code that starts the script."""
     starts = frame.f_globals is globals() or frame.f_globals.get("__name__") in ("runpy", "ast")
     return not starts and not _library(frame)
 

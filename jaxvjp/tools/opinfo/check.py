@@ -1,6 +1,6 @@
 """One op of torch's database, run under torch and under jaxvjp on torch's sample inputs, and everything compared.
 
-In this room one can list torch's ops (`database`), find ours for one of them (`counterpart`), and have the differences
+Use this module to list torch's ops (`database`), find ours for one of them (`counterpart`), and have the differences
 told (`differences`): of value, shape, dtype and `requires_grad`, of the gradient for a random cotangent and of its
 gradient, of the method and the in-place form, and of the errors for bad input.
 """
@@ -354,7 +354,7 @@ class _Run:
     def unequal(self, part: str, expected: Any, given: Any) -> str:
         if not is_tensor(expected) or not is_tensor(given):
             if part == "gradient" and expected is None and is_tensor(given) and not given.numel():
-                return ""  # nothing, as nothing depends on no elements
+                return ""  # an empty tensor depends on nothing
             zeros = part == "second gradient" or (expected is None and self.op.name in NO_GRADIENT)
             if zeros and (expected is None or given is None):
                 other = given if expected is None else expected
@@ -423,7 +423,7 @@ def first_sentence(error: Exception) -> str:
 
 
 def _drawn(module: Any, like: Any, seed: int, requires_grad: bool) -> Any:
-    """A cotangent with nothing special about it, so that a formula that is wrong anywhere shows."""
+    """A random cotangent, so that an error in any part of a formula changes the result."""
     draws = np.random.RandomState(seed)
     numbers = draws.uniform(0.5, 1.5, tuple(like.shape))
     if like.dtype.is_complex:

@@ -114,7 +114,7 @@ def _judged(titles: Sequence[str], full: bool, processes: int | None) -> Iterato
                 found = each.result()
                 # Chains in which almost everything cancels may need the optimisations that were left out there.
                 yield verdict(found.title, full) if found.status == FAILED else found
-        finally:  # also where nobody asks for the rest
+        finally:  # also where the caller stops iterating
             pool.shutdown(cancel_futures=True)
 
 

@@ -1,4 +1,4 @@
-"""What is to be known about single ops beside their rows: tolerances, and where jaxvjp deliberately differs.
+"""Exceptions for single ops: their tolerances, and where jaxvjp deliberately differs.
 
 Names are those of torch's database.
 """
@@ -18,7 +18,7 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     "linalg.householder_product": {"float32": (1e-3, 1e-4), "complex64": (1e-3, 1e-4)},
     "matrix_exp": {"float32": (1e-3, 1e-3)},
     "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
-    "native_layer_norm": {"float32": (1e-4, 5e-4)},  # torch's own noise, at a variance of 0
+    "native_layer_norm": {"float32": (1e-4, 5e-4)},  # at a variance of 0 torch's result is rounding noise
     "grid_sampler_2d": {"float32": (1e-4, 1e-4)},
     "grid_sampler_3d": {"float32": (1e-4, 1e-4)},
     # Five decompositions one after the other: torch's gradients in single precision are off by 2e-4 of the largest,

@@ -23,7 +23,7 @@ ELSEWHERE = {
     "torch.autograd.variable": "jaxvjp.library.creation",
     "torch.utils.dlpack": "jaxvjp.library.crossing",
 }
-"""Modules of torch's whose names we keep in a room of another name."""
+"""torch's modules whose names are in a module of ours with another name."""
 
 
 class TorchNames(NamedTuple):
@@ -48,7 +48,7 @@ def is_module(name: str) -> bool:
 
 
 def counterpart(module: str) -> ModuleType | None:
-    """The room of ours that has the names of a module of torch's; None where there is none."""
+    """Our module with the names of one of torch's modules; None where there is none."""
     if module in ANOTHER_THING or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
@@ -70,7 +70,7 @@ def covers(place: str, name: str) -> bool:
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
     found = getattr(owner_of(place), name, None)
-    # A room that happens to have a name of torch's is no answer: `torch.storage`.
+    # A module of ours may have a name of torch's and other contents: `torch.storage`.
     return found is not None and not isinstance(found, ModuleType)
 
 

@@ -31,7 +31,7 @@ class StandIn(ModuleType):
         place = self.__name__
         if not name.startswith("__"):
             if covers(place, name):
-                # Where a module and what it is for have one name, as with `autograd.gradcheck`, torch shows the latter.
+                # Where a module and its main function have one name (`autograd.gradcheck`), torch shows the function.
                 found = getattr(counterpart(place), name, None)
                 return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
         elif name == "__all__":
@@ -68,6 +68,8 @@ def as_torch() -> Iterator[ModuleType]:
     What a script imports in the block it keeps. A name of torch's that jaxvjp lacks raises AttributeError (or, where it
     is a module, ModuleNotFoundError); `advise` says what comes nearest to it. For the whole process: other threads that
     import torch meanwhile get jaxvjp too. Gives the module in torch's place.
+
+    No counterpart in torch. Underneath: `sys.modules` and `sys.meta_path`.
     """
     before = _torch_modules()
     finder = _Refusal()

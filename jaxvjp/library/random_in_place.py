@@ -1,0 +1,150 @@
+"""Tensors filled with random numbers in place (`uniform_`, `normal_`): torch's numbers for the same seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.library.generator import Generator
+from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
+from jaxvjp.library.random_tensors import Array, bernoulli, coins, drawn_leaf
+from jaxvjp.ops.pointwise import copy
+from jaxvjp.tensor.apply import apply_in_place
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, complex128, float32, float64, int64
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+
+def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
+    """`self` with drawn numbers written into it, in the order in which its elements are in memory."""
+    order = sorted(range(self.ndim), key=lambda dim: -self.stride(dim))
+    drawn = drawn_leaf(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
+    if order != sorted(order):
+        drawn = drawn.permute([order.index(dim) for dim in range(self.ndim)])
+    return apply_in_place(copy, self, (drawn,))
+
+
+def _in_place(
+    name: str, summary: str, scattered: Callable[..., Array] | None = None
+) -> Callable[[Callable[..., Array]], Callable[..., Tensor]]:
+    """torch's method `name` of a function that draws so many numbers of a dtype, with the distribution's parameters.
+
+    Of a tensor whose elements are not in a row in memory they come from `scattered`.
+    """
+
+    def declare(draw: Callable[..., Array]) -> Callable[..., Tensor]:
+        def method(self: Tensor, *parameters: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+            own = self.dtype
+
+            chosen = draw if scattered is None or self.is_contiguous() else scattered
+
+            def numbers(source: Generator, count: int) -> Array:
+                return chosen(source, count, own, *parameters, **named)
+
+            return _filled(self, numbers, generator)
+
+        method.__name__ = method.__qualname__ = name
+        method.__doc__ = f"{summary} In place. Counterpart of `torch.Tensor.{name}`."
+        return public("method", name)(method)
+
+    return declare
+
+
+def _floating(name: str, own: Dtype) -> None:
+    if not own.is_floating_point:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{own.legacy}'")
+
+
+@_in_place("uniform_", "Uniform random numbers from `from` on, below `to`.")
+def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named: float) -> Array:
+    part = float64 if own is complex128 else float32 if own.is_complex else own
+    _floating("check_uniform_bounds", part)
+    given = {"from": 0.0, "to": 1.0, **dict(zip(("from", "to"), bounds, strict=False)), **named}
+    low, high = given["from"], given["to"]
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    drawn = source.between(count if part is own else 2 * count, part, low, high)
+    return drawn if part is own else drawn.view(own.numpy)
+
+
+def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+    if own.is_complex or count < 16 or std < 0:
+        return _normals(source, count, own, mean, std)
+    _floating("normal_kernel_cpu", own)
+    return source.normals_one_by_one(count) * std + mean
+
+
+def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if not own.is_complex:
+        _floating("normal_kernel_cpu", own)
+    return source.normal(count, own, mean, std)
+
+
+normal_ = _in_place("normal_", "Normal random numbers.", _scattered_normals)(_normals)
+
+
+@_in_place("exponential_", "Exponential random numbers.")
+def exponential_(source: Generator, count: int, own: Dtype, lambd: float = 1.0) -> Array:
+    _floating("exponential_cpu", own)
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return -1.0 / lambd * np.log1p(-source.doubles(count))
+
+
+@_in_place("cauchy_", "Random numbers from the Cauchy distribution.")
+def cauchy_(source: Generator, count: int, own: Dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
+    _floating("cauchy_cpu", own)
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return median + sigma * np.tan(np.pi * (source.doubles(count) - 0.5))
+
+
+@_in_place("geometric_", "How many tries a success takes whose probability is `p`.")
+def geometric_(source: Generator, count: int, own: Dtype, p: float) -> Array:
+    if own.category == BOOL:
+        raise NotImplementedError("\"geometric_cpu\" not implemented for 'Bool'")
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return np.ceil(np.log(source.doubles(count)) / math.log1p(-p))
+
+
+@_in_place("log_normal_", "Numbers whose logarithms are normal.")
+def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, std: float = 2.0) -> Array:
+    _floating("log_normal_cpu", own)
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return np.exp(source.normals_one_by_one(count) * std + mean)
+
+
+@_in_place("random_", "Integers from `from` on, below `to`; without them all that the dtype tells apart.")
+def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: Any) -> Array:
+    names = ("to",) if len(bounds) == 1 else ("from", "to")
+    given = dict(zip(names, bounds, strict=False)) | named
+    if given.get("to") is not None:
+        low, high = given.get("from", 0), given["to"]
+        if low >= high:
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        return source.integers(count, low, high)
+    if own.category == BOOL:
+        return source.integers(count, 0, 2)
+    if own.category == INTEGRAL:
+        most = int(np.iinfo(own.numpy).max) + (own is not int64)
+        return source.integers(count, 0, 1 << 63) if own is int64 else source.remainders(count, most)
+    if own.itemsize == 8:
+        return source.integers(count, 0, (1 << 53) + 1)
+    digits = {"float32": 24, "float16": 11, "bfloat16": 8}[own.name]
+    return source.integers(count, 0, (1 << digits) + 1)
+
+
+@public("method")
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
+    if isinstance(p, Tensor):
+        return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))
+    return _filled(self, coins(p), generator)
