@@ -173,13 +173,13 @@ def programs_of(module: dict[str, Any], *others: Any) -> list[Program]:
     ]
 
 
-def agreement_of(programs: list[Program]) -> Callable[..., None]:
+def agreement_of(programs: list[Program], **tolerance: float) -> Callable[..., None]:
     """A test that runs each program under both: `test_agrees_with_torch = agreement_of(PROGRAMS)`."""
 
     @pytest.mark.parametrize("function", programs, ids=lambda function: function.__name__)
     def test_agrees_with_torch(function: Program) -> None:
         declared = getattr(function, "raises", None)
-        outcome = agree(function, raises=declared)
+        outcome = agree(function, raises=declared, **tolerance)
         assert outcome.raised is None or declared is not None, f"declare it, `@raises(...)`, if it is meant: {outcome}"
 
     return test_agrees_with_torch

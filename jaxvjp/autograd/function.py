@@ -268,6 +268,10 @@ class _Outputs:
             self.recorded and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
             for each in raw
         ]
+        written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
+        for each in self.ctx._dirty:
+            if id(each) not in written:  # `_written` counts the others
+                each.versions.written(None)
         results: list[Any] = []
         for position, each in enumerate(raw):
             if not isinstance(each, Tensor):
@@ -293,7 +297,7 @@ class _Outputs:
     def _without_gradient(self, tensor: Tensor) -> Tensor:
         """The output itself, or a view of it where the user's own input has to stay as it is."""
         if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
-            return tensor.detach()
+            return tensor.detach() if tensor.requires_grad else view(tensor, Step(alias, ()))
         if tensor.requires_grad:
             tensor._show(detached(tensor.node))
         return tensor

@@ -1,4 +1,4 @@
-"""`autograd.Function`, under torch and under jaxvjp: its methods, and what they return."""
+"""`autograd.Function`, under torch and under jaxvjp: its methods, what runs inside them, and the step they record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from functions import custom, leaf
+from functions import custom, leaf, times_saved
 from oracle import agreement_of, programs_of, raises
 
 import jaxvjp
@@ -30,17 +30,8 @@ def cube(torch):
 
 
 def its_own_derivative_is_used(torch):
-    class Crooked(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 100
-
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = Crooked.apply(x)
+    x = leaf(torch)
+    y = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 100).apply(x)
     y.backward(torch.tensor([1.0, 10.0]))
     return y, x.grad
 
@@ -59,35 +50,26 @@ def double_backward(torch):
 
 
 def numpy_inside(torch):
-    class Sine(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.values = x.detach().numpy()
-            return torch.tensor(np.sin(ctx.values))
+    def forward(ctx, x):
+        ctx.values = x.detach().numpy()
+        return torch.tensor(np.sin(ctx.values))
 
-        @staticmethod
-        def backward(ctx, gradient):
-            return torch.tensor(np.cos(ctx.values) * gradient.numpy())
-
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    Sine.apply(x * 2).sum().backward()
+    x = leaf(torch)
+    sine = custom(torch, forward, lambda ctx, gradient: torch.tensor(np.cos(ctx.values) * gradient.numpy()))
+    sine.apply(x * 2).sum().backward()
     return x.grad
 
 
 def two_outputs_and_a_number(torch):
-    class Split(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, factor):
-            ctx.factor = factor
-            ctx.wanted = ctx.needs_input_grad
-            return x * factor, x + factor
+    def forward(ctx, x, factor):
+        ctx.factor = factor
+        return x * factor, x + factor
 
-        @staticmethod
-        def backward(ctx, of_product, of_sum):
-            return of_product * ctx.factor + of_sum * 10, None
+    def backward(ctx, of_product, of_sum):
+        return of_product * ctx.factor + of_sum * 10, None
 
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    product, total = Split.apply(x, 3.0)
+    x = leaf(torch)
+    product, total = custom(torch, forward, backward).apply(x, 3.0)
     product.sum().backward(retain_graph=True)
     first = x.grad.clone()
     (product + total).sum().backward()
@@ -95,36 +77,14 @@ def two_outputs_and_a_number(torch):
 
 
 def the_output_may_be_saved(torch):
-    class Exp(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            y = x.exp()
-            ctx.save_for_backward(y)
-            return y
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
 
-        @staticmethod
-        def backward(ctx, gradient):
-            (y,) = ctx.saved_tensors
-            return gradient * y
-
-    x = torch.tensor([1.0, 2.0], requires_grad=True)
-    (first,) = torch.autograd.grad(Exp.apply(x).sum(), x, create_graph=True)
+    x = leaf(torch)
+    (first,) = torch.autograd.grad(custom(torch, forward, times_saved).apply(x).sum(), x, create_graph=True)
     return first, torch.autograd.grad(first.sum(), x)
-
-
-def none_stops_the_gradient(torch):
-    class Stop(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x, w):
-            return x * w
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient, None
-
-    x, w = torch.tensor([1.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
-    Stop.apply(x, w).sum().backward()
-    return x.grad, w.grad
 
 
 def its_name_is_printed(torch):
@@ -146,106 +106,9 @@ def twice_without_retain_graph(torch):
     y.backward()
 
 
-@raises(RuntimeError)
-def too_many_gradients(torch):
-    class Two(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient, gradient
-
-    Two.apply(torch.tensor([1.0], requires_grad=True)).backward()
-
-
-@raises(RuntimeError)
-def a_gradient_of_the_wrong_shape(torch):
-    class Wrong(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return torch.ones(3)
-
-    Wrong.apply(torch.tensor([1.0, 2.0], requires_grad=True)).sum().backward()
-
-
-@raises(KeyError)
-def an_exception_inside_is_the_users(torch):
-    class Raises(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-        @staticmethod
-        def backward(ctx, gradient):
-            raise KeyError("mine")
-
-    Raises.apply(torch.tensor([1.0], requires_grad=True)).backward()
-
-
-@raises(NotImplementedError)
-def no_backward(torch):
-    class Forward(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 2
-
-    Forward.apply(torch.tensor([1.0], requires_grad=True)).backward()
-
-
 @raises(TypeError)
 def saving_a_number(torch):
-    class Saves(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(3)
-            return x
-
-    Saves.apply(torch.tensor([1.0], requires_grad=True))
-
-
-def what_saves_nothing_goes_back_twice(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 2)
-    x = leaf(torch)
-    y = function.apply(x).sum()
-    y.backward()
-    y.backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def too_few_gradients(torch):
-    function = custom(torch, lambda ctx, x, y: x * y, lambda ctx, gradient: gradient)
-    x = leaf(torch)
-    function.apply(x, x * 1).sum().backward()
-
-
-def more_gradients_that_are_none(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: (gradient, None, None))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def more_gradients_that_are_not_none(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: (gradient, None, 3))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def one_input_given_twice(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient * 2, gradient * 3))
-    x = leaf(torch)
-    function.apply(x, x).sum().backward()
-    h = x * 1
-    return x.grad, torch.autograd.grad(function.apply(h, h).sum(), x)
+    custom(torch, lambda ctx, x: (ctx.save_for_backward(3), x)[1]).apply(leaf(torch))
 
 
 def the_gradient_given_to_the_root_gets_its_own(torch):
@@ -303,157 +166,6 @@ def instantiating_warns(torch):
     return [(each.category.__name__, str(each.message).partition("> ")[2]) for each in caught]
 
 
-@raises(RuntimeError)
-def a_list_of_gradients(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: [gradient, gradient])
-    x = leaf(torch)
-    function.apply(x, x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_gradient_for_a_number(torch):
-    function = custom(torch, lambda ctx, x, n: x * n, lambda ctx, gradient: (gradient, gradient))
-    x = leaf(torch)
-    function.apply(x, 3).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_gradient_that_is_a_number(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: 3.0)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_number_for_a_tensor_without_gradient(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, 3.0))
-    x = leaf(torch)
-    function.apply(x, torch.ones(2)).sum().backward()
-    return x.grad
-
-
-def any_shape_for_a_tensor_without_gradient(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, torch.ones(7)))
-    x = leaf(torch)
-    function.apply(x, torch.ones(2)).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_list_in_a_list_of_gradients(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: [[gradient]])
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_gradient_that_is_an_array(torch):
-    import numpy as np
-
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: np.ones(2))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def a_gradient_of_another_precision(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient.double())
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def an_integer_gradient(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1, 2]))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def a_boolean_gradient(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient > 0)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_complex_gradient_of_a_real_input(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 1j, 2]))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def a_real_gradient_of_a_complex_input(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(2))
-    x = torch.tensor([1 + 1j, 2], requires_grad=True)
-    function.apply(x).backward(torch.tensor([1 + 0j, 1]))
-    return x.grad
-
-
-def a_gradient_is_summed_to_its_input(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(3, 2))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_gradient_that_is_too_small(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.ones(1))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def the_index_of_a_wrong_gradient_counts_tensors(torch):
-    function = custom(torch, lambda ctx, n, x: x * 2, lambda ctx, gradient: (None, torch.ones(5)))
-    x = leaf(torch)
-    function.apply(3, x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def the_index_of_a_wrong_gradient_counts_all_tensors(torch):
-    function = custom(torch, lambda ctx, w, n, x: x * 2, lambda ctx, gradient: (None, None, torch.ones(5)))
-    x = leaf(torch)
-    function.apply(torch.ones(2), 3, x).sum().backward()
-    return x.grad
-
-
-def none_goes_on_as_none(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
-    x, w = (leaf(torch), leaf(torch))
-    function.apply(x * 2, w * 3).sum().backward()
-    return (x.grad, w.grad)
-
-
-def grad_of_what_lies_behind_none(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
-    x, w = (leaf(torch), leaf(torch))
-    return torch.autograd.grad(function.apply(x * 2, w * 3).sum(), (x, w), allow_unused=True)
-
-
-@raises(RuntimeError)
-def grad_of_what_lies_behind_none_must_be_allowed(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
-    x, w = (leaf(torch), leaf(torch))
-    return torch.autograd.grad(function.apply(x * 2, w * 3).sum(), (x, w))
-
-
-def none_for_a_leaf(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: None)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
 @raises(NotImplementedError)
 def a_function_without_forward(torch):
     function = type("function", (torch.autograd.Function,), {})
@@ -478,20 +190,6 @@ def methods_that_are_not_static(torch):
 
     x = leaf(torch)
     F.apply(x).sum().backward()
-    return x.grad
-
-
-@raises(RuntimeError)
-def both_backward_and_vjp(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient, vjp=lambda ctx, gradient: gradient)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-
-
-def vjp_instead_of_backward(torch):
-    function = custom(torch, lambda ctx, x: x * 2, vjp=lambda ctx, gradient: gradient * 7)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
     return x.grad
 
 
@@ -627,35 +325,6 @@ def a_tensor_in_a_list(torch):
     return function.apply([leaf(torch)])
 
 
-def an_integer_tensor_argument(torch):
-    function = custom(torch, lambda ctx, x, i: x * i, lambda ctx, gradient: (gradient, None))
-    x = leaf(torch)
-    i = torch.tensor([1, 2])
-    function.apply(x, i).sum().backward()
-    return x.grad
-
-
-def a_gradient_for_an_integer_tensor(torch):
-    function = custom(torch, lambda ctx, x, i: x * i, lambda ctx, gradient: (gradient, gradient))
-    x = leaf(torch)
-    i = torch.tensor([1, 2])
-    function.apply(x, i).sum().backward()
-    return x.grad
-
-
-def gradients_in_one_list(torch):
-
-    def backward(ctx, gs):
-        assert type(gs) is list
-        gradient = gs.pop()
-        return gradient * 2
-
-    function = custom(torch, lambda ctx, x: x * 2, backward, boxed_grads_call=True)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
 def backward_again_after_an_exception(torch):
     n = [0]
 
@@ -752,53 +421,6 @@ def class_methods(torch):
     return x.grad
 
 
-def none_stops_one_way_of_two(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
-    x, w = (leaf(torch), leaf(torch))
-    h = w * 3
-    (function.apply(x * 2, h).sum() + (x * 5).sum()).backward()
-    return (x.grad, w.grad)
-
-
-def none_stops_one_of_two_that_meet(torch):
-    function = custom(torch, lambda ctx, x, w: x * w, lambda ctx, gradient: (gradient, None))
-    x, w, u = (leaf(torch), leaf(torch), leaf(torch))
-    a = x * u
-    b = w * u
-    function.apply(a, b).sum().backward()
-    return (x.grad, w.grad, u.grad)
-
-
-def a_complex_function(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * (1 + 2j))
-    x = torch.tensor([1 + 1j, 2 - 1j], requires_grad=True)
-    function.apply(x).backward(torch.tensor([1 + 0j, 1j]))
-    return x.grad
-
-
-@raises(RuntimeError)
-def an_integer_gradient_of_a_complex_input(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1, 2]))
-    x = torch.tensor([1 + 1j, 2 - 1j], requires_grad=True)
-    function.apply(x).backward(torch.tensor([1 + 0j, 1j]))
-    return x.grad
-
-
-@raises(RuntimeError)
-def a_complex_gradient_of_another_real_input(torch):
-    function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: torch.tensor([1 + 2j, 2]))
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return x.grad
-
-
-def an_output_of_another_precision(torch):
-    function = custom(torch, lambda ctx, x: x.double(), lambda ctx, gradient: gradient)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
-    return (x.grad, function.apply(x))
-
-
 def gradients_of_an_intermediate_input(torch):
     function = custom(torch, lambda ctx, x: x * 2, lambda ctx, gradient: gradient * 3)
     x = leaf(torch)
@@ -843,17 +465,6 @@ def indexing_inside_both_methods(torch):
     function = custom(torch, f, b)
     x = leaf(torch)
     function.apply(x, 1).backward()
-    return x.grad
-
-
-def a_condition_inside_backward(torch):
-
-    def b(ctx, gradient):
-        return gradient * 2 if float(gradient.sum()) > 1 else gradient * 3
-
-    function = custom(torch, lambda ctx, x: x * 1, b)
-    x = leaf(torch)
-    function.apply(x).sum().backward()
     return x.grad
 
 

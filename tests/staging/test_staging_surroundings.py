@@ -30,7 +30,7 @@ import weakref
 import numpy as np
 import pytest
 from oracle import agreement_of, programs_of
-from test_staging import staged
+from steps import staged
 
 import jaxvjp
 

@@ -1,0 +1,230 @@
+"""Views and pieces of tensors that are written: what they say afterwards, and what is refused. The model is in
+`docs/storage.md`.
+"""
+
+from __future__ import annotations
+
+from oracle import agreement_of, programs_of, raises
+
+
+def a_view_without_a_record(torch):
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        v = w[1:]
+    before = v.requires_grad, v.is_leaf, v._is_view(), torch.autograd.grad((v * 2).sum(), w, allow_unused=True)
+    with torch.no_grad():
+        w.mul_(2)
+    return before, v.tolist(), v.requires_grad
+
+
+@raises(RuntimeError)
+def a_view_without_a_record_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        v = w[1:]
+        w.mul_(2)
+    return v * 2
+
+
+@raises(RuntimeError)
+def a_piece_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    with torch.no_grad():
+        w.mul_(2)
+    assert first.tolist() == [2.0, 2.0]
+    return first * 2
+
+
+@raises(RuntimeError)
+def a_piece_whose_leaf_lost_its_data_is_not_computed_with_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.data = w.data - 0.5
+    with torch.no_grad():
+        w.mul_(2)
+    return first * 2
+
+
+@raises(RuntimeError)
+def a_piece_is_no_root_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.detach().mul_(2)
+    first.backward(torch.ones(2), retain_graph=True)
+
+
+@raises(RuntimeError)
+def a_piece_retains_nothing_after_a_write(torch):
+    w = torch.ones(4, requires_grad=True)
+    first, _ = w.chunk(2)
+    w.detach().mul_(2)
+    first.retain_grad()
+
+
+def views_say_what_their_base_says(torch):
+    x = torch.ones(2, 3)
+    v = x.t()
+    found = [v.requires_grad]
+    for flag in (True, False, True):
+        x.requires_grad_(flag)
+        found += [v.requires_grad, v.is_leaf, (v * 1).requires_grad]
+    (x * 2).sum().backward()
+    (v * v).sum().backward()
+    return found, x.grad, v.grad
+
+
+def a_view_says_what_a_detached_base_says(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        v, w = x.t(), x[0]
+    w.requires_grad_(False)
+    w.register_hook(lambda gradient: gradient)
+    found = [v.requires_grad, w.requires_grad]
+    x.detach_()
+    v[0] = torch.zeros(2)
+    return found, v.requires_grad, w.requires_grad, x, v, w
+
+
+def a_write_elsewhere_is_seen_by_who_counts_with_it(torch):
+    w = torch.arange(6.0).view(2, 3).requires_grad_()
+    v, other = w.t(), w.t()
+    other.data = other.detach().clone()
+    with torch.no_grad():
+        other.copy_(2.0)
+    (v * v).sum().backward()
+    return w.grad, v._version, w._version
+
+
+def a_view_with_other_data_comes_to_be_computed(torch):
+    x = torch.ones(1, 3).select(0, 0)
+    x.data = torch.ones(3)
+    y = torch.tensor(2.0, requires_grad=True)
+    x[0] = y
+    (x * x).sum().backward()
+    return x.requires_grad, y.grad
+
+
+def strides_of_a_leaf_view_are_differentiated_twice(torch):
+    x = torch.arange(3.0).unsqueeze(0).squeeze(0).requires_grad_()
+    part = x.as_strided((2,), (2,))
+    for _ in range(2):
+        part.backward(torch.full((2,), 2.0))
+    return x.grad
+
+
+def what_is_repeated_is_written_as_part_of_a_graph(torch):
+    x = torch.ones(3).expand(2, 3)
+    y = torch.tensor([1.0, -2.0, 0.5], requires_grad=True)
+    c = x.detach()
+    c[0].mul_(y)
+    leaf = x.detach().requires_grad_()
+    with torch.no_grad():
+        leaf[0] = 0.5 * y
+    return c, c.requires_grad, leaf, leaf.is_leaf
+
+
+@raises(RuntimeError)
+def a_piece_of_a_constant_is_not_written_as_part_of_a_graph(torch):
+    torch.ones(3, 2).chunk(2)[0].copy_(torch.tensor(2.0, requires_grad=True))
+
+
+def a_leaf_view_of_what_comes_to_be_computed(torch):
+    x = torch.zeros(3)
+    v = x[:2]
+    v.requires_grad_()
+    y = torch.ones(3, requires_grad=True)
+    x.mul_(y)
+    return x.requires_grad, v.is_leaf, v.requires_grad
+
+
+@raises(RuntimeError)
+def a_view_of_a_leaf_view_is_not_written(torch):
+    torch.zeros(2, 3).view(3, 2).requires_grad_().t().add_(1)
+
+
+@raises(RuntimeError)
+def as_strided_of_a_leaf_view_notices_a_write(torch):
+    w = torch.ones(1, 3).select(0, 0).requires_grad_()
+    piece = w.as_strided((2,), (2,))
+    y = piece * piece
+    with torch.no_grad():
+        w[0] = -1.0
+    y.sum().backward()
+
+
+def an_unrecorded_view_is_turned_over_after_a_write(torch):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x.t()
+        x.mul_(0.5)
+        seen.t_()
+        return seen.tolist(), seen.requires_grad, seen._version
+
+
+@raises(RuntimeError)
+def nothing_is_recorded_of_it_then(torch):
+    x = torch.ones(2, 3, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x.t()
+        x.mul_(0.5)
+        seen.t_()
+    seen.sum()
+
+
+def an_unrecorded_view_with_other_data_is_no_view(torch):
+    x = torch.ones(4, requires_grad=True) * 2
+    with torch.no_grad():
+        seen = x[1:]
+    seen = seen.detach()
+    seen.data = torch.zeros(3)
+    seen[:2].add_(1.0)
+    return seen, x
+
+
+def _saved(torch, view, write):
+    x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+    piece = view(x)
+    read = piece.tolist()  # a view that has been computed goes on being told of writes
+    y = w * piece
+    write(x, piece)
+    y.sum().backward()
+    return read, w.grad
+
+
+@raises(RuntimeError)
+def a_view_that_was_read_is_saved_and_its_base_written(torch):
+    return _saved(torch, lambda x: x[1:][0], lambda x, _: x.add_(1))
+
+
+@raises(RuntimeError)
+def a_detached_view_that_was_read_is_saved_and_its_base_written(torch):
+    return _saved(torch, lambda x: x.detach()[0], lambda x, _: x.add_(1))
+
+
+def it_is_not_told_of_what_is_written_through_data(torch):
+    return _saved(torch, lambda x: x.data[0], lambda x, _: x.add_(1))[0]
+
+
+def gradients_of_an_intermediate_behind_a_freed_view(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    a = x * 1
+    a.retain_grad()
+    seen = []
+    a.register_hook(lambda grad: seen.append(grad.tolist()))
+    v = a.mT
+    v.backward(torch.ones(3, 2))
+    return torch.autograd.grad(v.sum(), a, allow_unused=True), a.grad, seen
+
+
+def gradients_behind_a_view_whose_base_was_written_through_data(torch):
+    x = torch.ones(2, 3, requires_grad=True)
+    a = x * 1
+    v = a.mT
+    y = (v * 3).sum()
+    a.data.mul_(2)
+    of_view = torch.autograd.grad(y, v, retain_graph=True)
+    return of_view, torch.autograd.grad(y, a, retain_graph=True), torch.autograd.grad(v.sum(), a), v
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals()))
