@@ -21,7 +21,7 @@ NO_GRADIENT = leaf(None, Aval((), float32))
 
 
 class PythonStep:
-    """A backward step in Python (`core.record.graph.PythonBackward`) and the nodes of its outputs.
+    """A backward step in Python (`core.record.steps.PythonBackward`) and the nodes of its outputs.
 
     The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
     """

@@ -48,7 +48,7 @@ __all__ = [
 
 
 FEW = 1 << 16
-"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.run.evaluation.operand_of`)."""
+"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.record.graph.Value`)."""
 
 
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:

@@ -17,9 +17,10 @@ import numpy as np
 
 from jaxvjp.core.derive.engine import pull_back
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
-from jaxvjp.core.record.graph import Node, Number, PythonBackward
+from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import recording, transforming
 from jaxvjp.core.record.record import known, leaf, record
+from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable

@@ -30,7 +30,6 @@ from jaxvjp.core.record.graph import (
     Node,
     Number,
     Passed,
-    PythonBackward,
     ends_here,
     gradient_edges,
     is_held,
@@ -42,6 +41,7 @@ from jaxvjp.core.record.graph import (
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import known, record
+from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate

@@ -108,26 +108,25 @@ class Heavy(threading.local):
 heavy = Heavy()
 
 
-class Once(np.ndarray[Any, Any]):
-    """NumPy's numbers that a program has had as an operand."""
+class UsedOnce(np.ndarray[Any, Any]):
+    """A NumPy array that has been an operand of one program (see `graph.Value`)."""
 
 
 def operand_of(node: Node) -> Any:
-    """What is known of a node, as an operand of a program.
+    """The value of `node` as an operand of a compiled program: a `jax.Array` or a NumPy array.
 
-    A leaf of few numbers has them as NumPy's. To hand those to a program takes 2 µs, to put them on the device 18,
-    which are spent when a second program wants them.
+    `graph.Value` says why there are two kinds; a NumPy array is put on the device here when it is asked for again.
     """
     value = node.value
     if type(value) is np.ndarray:
-        node.value = value.view(Once)
-    elif type(value) is Once:
+        node.value = value.view(UsedOnce)
+    elif type(value) is UsedOnce:
         value = array_of(node)
     return value
 
 
 def array_of(node: Node) -> Any:
-    """What is known of a node, as an array of JAX's."""
+    """The value of `node` as a `jax.Array`, which `node.value` is from then on."""
     value = node.value
     if isinstance(value, np.ndarray):
         with jax.enable_x64(True):

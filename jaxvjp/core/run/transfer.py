@@ -18,7 +18,7 @@ from jaxvjp.types.devices import device, put
 
 
 class Transfer:
-    """The step behind a tensor that was moved (`core.record.graph.PythonBackward`)."""
+    """The step behind a tensor that was moved (`core.record.steps.PythonBackward`)."""
 
     name = "ToCopyBackward0"
     lifted = False
