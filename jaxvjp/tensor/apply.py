@@ -14,7 +14,7 @@ from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import items, record
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.transfer import beside, moved
+from jaxvjp.core.run.transfer import moved, on_device
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
@@ -139,7 +139,7 @@ def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
 def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
     if operation in (copy, assigned):
-        return (operands[0], *beside(operands[1:], operands[0].device))
+        return (operands[0], *on_device(operands[1:], operands[0].device))
     nodes = [each for each in operands if isinstance(each, Node)]
     if operation.promotion == KEEP or not nodes:
         return operands

@@ -45,7 +45,7 @@ from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.program import PIECE, freeze, runs
+from jaxvjp.core.run.program import PIECE, freeze, in_pieces
 from jaxvjp.ops.pointwise import add
 
 FREED = (
@@ -106,7 +106,7 @@ def pull_back(
     None is 1.
 
     A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
-    before its own, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError,
+    before its own, and so has every result. A graph that is `unseen` is cut as `program.in_pieces` says. RuntimeError,
     before anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what
     was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
     walk must call none (`calls_python`).
@@ -308,7 +308,7 @@ class _Sweep:
         """The operations, cut as the module's docstring says."""
         targets = set(self.targets or ())
 
-        def ends_run(node: Node) -> bool:
+        def ends_piece(node: Node) -> bool:
             wanted = node in targets or bool(node.hooks) or node.retains
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
@@ -319,7 +319,7 @@ class _Sweep:
         steps: set[PythonBackward] = set()
         for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
             if not alone:
-                found = runs(group, ends_run, self.unseen)
+                found = in_pieces(group, ends_piece, self.unseen)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:

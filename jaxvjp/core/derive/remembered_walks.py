@@ -152,7 +152,7 @@ class Question:
         memory.learn(
             self.survey.key,
             Remembered(
-                plan.moved(lambda place: number[inner.nodes[place]]),
+                plan.renumbered(lambda place: number[inner.nodes[place]]),
                 [each.value for each in constants],
                 [None] * (len(number) - len(self.survey.nodes) - len(constants)),
                 tuple((number[node], number[result], result.aval) for node, result in results.items()),
