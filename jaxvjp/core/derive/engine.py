@@ -1,15 +1,17 @@
-"""The backward pass, on nodes: from cotangents of some roots to cotangents of what they were made from.
+"""The backward pass: `pull_back` walks a recorded graph from roots to leaves and records their cotangents.
 
-In this room one can walk a recorded graph backwards (`pull_back`) and give it up (`release`). What a
-Tensor is, it does not know.
+It cuts the operations of the graph, in the order of recording, into **segments**. Each segment becomes one `Program`,
+and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
+been computed then; `evaluation` usually computes all of it with one call of a compiled program.
 
-The graph's operations, in the order of recording, are cut into **segments**. A segment is one program, and its
-backward step one recorded `pullback`, so the whole walk is again a graph, which `evaluation` runs as one dispatch. It
-is cut where something other than `jax.vjp` has to happen, or has to be able to: around a Python backward (a custom
-`Function`) and a step with hooks, after a node whose own cotangent is asked for or hooked, with `create_graph` after a
-node that the user still holds (and may later differentiate with respect to), and where a segment would grow too long
-to compile. A hook or a Function that reads a value computes what has been recorded so far; one that does not stays
-part of the one dispatch.
+A loss of 50 operations is one segment. A segment ends
+
+* before and after an operation whose backward step is Python code (a custom `Function`) or has hooks,
+* after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
+* with `create_graph`, after a node that the user holds: he may differentiate with respect to it later,
+* where it would have more operations than `program.PIECE`.
+
+A hook or a `Function` that reads a value has everything computed that was recorded so far.
 """
 
 from __future__ import annotations
@@ -57,7 +59,7 @@ FREED = (
 
 
 class Anomaly(threading.local):
-    """Whether each backward step is taken by itself and looked at for NaN, per thread."""
+    """The state behind `detect_anomaly`, per thread: each operation is a segment, and its result checked for NaN."""
 
     enabled = False
     check_nan = True
@@ -67,7 +69,7 @@ anomaly = Anomaly()
 
 
 class Walking(threading.local):
-    """The walk that calls a hook, while it does, per thread."""
+    """The walk of this thread that is calling a hook, if one is."""
 
     now: Any = None
 
@@ -76,14 +78,15 @@ walking = Walking()
 
 
 class Walk(NamedTuple):
-    """What a walk found.
+    """The result of `pull_back`. All cotangents are nodes that may have no value yet.
 
     Attributes:
-        gradients: the cotangent of every leaf that was reached, or of every target that was.
-        retained: the cotangents of intermediate nodes whose tensors retain theirs.
-        values: for each root that was not known yet, a node that gives its value from the same program.
-        operations: those that the walk went through, for `release`.
-        met: those, and all else that the roots lead to.
+        gradients: maps each leaf or target that was reached to its cotangent.
+        retained: maps each intermediate node with `retain_grad` to its cotangent.
+        values: maps each root that had no value to a node with that value. It is a primal output of the pullback: the
+            loss comes from the same program as the gradients.
+        operations: the nodes that the walk went through, for `release`.
+        met: all nodes that the roots lead to.
     """
 
     gradients: dict[Node, Node]
@@ -102,20 +105,26 @@ def pull_back(
     unseen: bool = False,
     leaf_hooks: bool = True,
 ) -> Walk:
-    """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`, where
-    None is 1.
+    """Records the cotangents of `targets`, or of every leaf that requires a gradient, given those of `roots`.
 
-    A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
-    before its own, and so has every result. A graph that is `unseen` is cut as `program.in_pieces` says. RuntimeError,
-    before anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what
-    was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
-    walk must call none (`calls_python`).
+    Args:
+        roots: the nodes to begin at.
+        cotangents: one for each root; None means 1.
+        targets: the nodes whose cotangents are wanted; None for all leaves. One that no root depends on gets none.
+        create_graph: whether the cotangents can be differentiated again.
+        batch: leading dimensions that each cotangent has besides its own. The walk must then meet no Python
+            (`calls_python`).
+        unseen: whether to cut as `program.in_pieces` does for an `unseen` graph.
+        leaf_hooks: whether to call hooks of leaves.
+
+    RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
+    freed, or whose saved tensors were written in place since.
     """
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     operations = _passed_through(nodes, targets)
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
-    check_unchanged(operations[freed + 1 :])  # what was recorded last comes first
+    check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
         raise freed_error(operations[freed])
     with recording(create_graph):
@@ -125,7 +134,7 @@ def pull_back(
 
 
 def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    """The operations among `nodes` that the walk goes through: a target only if another target is behind it."""
     if targets is None:
         return [node for node in nodes if not node.is_leaf]
     ends, inside = set(targets), set(nodes)
@@ -138,14 +147,14 @@ def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[N
 
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
-    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
 def check_unchanged(operations: Sequence[Node]) -> None:
-    """RuntimeError where one of `operations` saved what was since written in place."""
+    """RuntimeError where a saved tensor of one of `operations` was written in place since."""
     node: Node
     if operations and Versions.last_write > min([node.serial for node in operations]):
         for node in reversed(operations):
@@ -158,10 +167,10 @@ def check_unchanged(operations: Sequence[Node]) -> None:
 
 
 def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
-    """The nodes that a gradient of `roots` may reach; and for leaves that were written since, the nodes of now.
+    """The nodes that a cotangent of `roots` may reach; and for each leaf that was written since, the node of now.
 
-    There their gradient arrives: `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`.
-    What an earlier walk stripped is again what it was stripped of, where that is still there.
+    After `y = w * x` and `w -= 1`, y has w's old node as an input, and its cotangent arrives at w's new node.
+    A copy that `release` made is replaced by its original, if that still exists.
     """
 
     def onward(node: Node) -> list[Node]:
@@ -186,8 +195,8 @@ def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
 
 
 def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
-    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
-    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    """The nodes that a cotangent has to pass to reach a target, with the leaves of `now` and
+    freed nodes of which nobody knows whether they lead to a target."""
     nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
@@ -203,14 +212,14 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
 
 
 class Reached:
-    """A walk that is over, as hooks know it that are called with what it gave."""
+    """A walk that is over, for hooks that are called with its results (see `walking`)."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
         self.nodes = nodes
 
     @cached_property
     def on_the_way(self) -> set[Node]:
-        """The nodes that it may have passed, which hardly any hook asks for."""
+        """The nodes that it may have passed. Hardly any hook asks for them."""
         return {node for node in self.nodes if node.requires_grad}
 
 
@@ -219,7 +228,7 @@ def _is_there(node: Node | Number) -> bool:
 
 
 def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
-    """What the hooks of `node` make of the cotangent that a walk has brought."""
+    """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
     outer, walking.now = walking.now, walk
     try:
         for hook in list((node.hooks or {}).values()):
@@ -235,7 +244,7 @@ def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
 
 
 class _Sweep:
-    """One walk back over `nodes`, the last recorded first; `arrived` holds the cotangents that have come in."""
+    """One walk over `nodes`, the last recorded first. `arrived` has the sum of the cotangents of each node so far."""
 
     def __init__(
         self,
@@ -258,7 +267,7 @@ class _Sweep:
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
-        self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
+        self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
@@ -289,13 +298,13 @@ class _Sweep:
             for node in ends:
                 self.call_hooks(node)
         wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
-        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
+        # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
     def ends(self) -> list[Node]:
-        """Where the walk ends; first what is complete first, for no operation recorded earlier uses it. As in torch."""
+        """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
         passed = set(self.operations)
         complete: dict[Node, int] = {}
         for at, node in enumerate(self.operations):
@@ -313,7 +322,7 @@ class _Sweep:
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         nodes, inside = self.operations, set(self.operations)
-        if len(nodes) > PIECE and not self.unseen:  # cut where it will be cut to be computed, with what has no gradient
+        if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
@@ -341,9 +350,9 @@ class _Sweep:
         cotangents: list[Node],
         unpacked: Mapping[Any, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Takes a segment's backward step as one pullback; pairs each output with a node for its value.
+        """Records the pullback of a segment; pairs of each output and the node of its primal output.
 
-        `unpacked` has what saved-tensor hooks gave in the place of some operands.
+        `unpacked` maps operands to what saved-tensor hooks returned for them.
         """
         if self.stopped:
             inside = set(segment)
@@ -361,7 +370,7 @@ class _Sweep:
         return zip(outputs, primals, strict=True)
 
     def step(self, segment: list[Node]) -> None:
-        """Takes the backward step of a single node: with its hooks, and looked at for NaN in anomaly mode."""
+        """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
         node, step = segment[0], segment[0].python
         outputs = [each for each in segment if each in self.arrived] if step is None else step.outputs
         given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
@@ -381,7 +390,7 @@ class _Sweep:
             if unpacked and observers.listening:
                 tell(Unpacked(node, unpacked))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
-            if arrived:  # a hook may have put None there, which goes on as None
+            if arrived:  # not so, if a hook has returned None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
             results = [
                 self.arrived.get(self.now.get(each, each)) if isinstance(each, Node) else None for each in inputs
@@ -396,7 +405,7 @@ class _Sweep:
         if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
         if step is None:
-            pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
+            pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
             self.arrive(each, result)
 
@@ -414,11 +423,11 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
 
 
 def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
-    its roots lead to.
+    """Frees `operations`, which a backward pass without `retain_graph` went through; `met` is all that it met.
 
-    What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
-    of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
+    As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
+    is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
+    the user holds, such as loss, gets copies of the nodes behind it as inputs, which keep no values (`stripped_of`).
     """
     kept: list[Node] = []
     if observers.listening:

@@ -1,8 +1,8 @@
-"""Gradients that can be differentiated again, remembered by the structure that was walked.
+"""Remembers the nodes that backward passes with `create_graph` recorded, for graphs of the same structure.
 
-In this room one can have such gradients recorded (`differentiable_gradients`): where a graph like this one was walked
-before, as that walk of the engine's recorded them, by one look-up and without cutting, freezing and pulling back the
-graph anew. `remembered_walks` remembers walks that are computed at once; here nothing is computed.
+`differentiable_gradients` does what `engine.pull_back` does with `create_graph`. Where a graph of that structure was
+walked before, it records the same nodes again, on the nodes of this graph, without cutting the graph and freezing
+programs. Nothing is computed here; `remembered_walks` remembers passes whose gradients are computed at once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from jaxvjp.core.run.plan import Memory
 
 
 class Line:
-    """How one node was recorded. Places are those in a table of the graph's nodes, then `constants`, then what the
-    lines themselves record.
+    """How to record one node. Places are those of the survey of the graph, then those of `constants`, then those of the
+    nodes that the lines record.
 
     Attributes:
-        operation, static, aval, tracked: as the node has them.
+        operation, static, aval: those of the node.
+        tracked: whether the node requires a gradient.
         inputs: the places of its operands.
-        edges: the places of the nodes to which it passes cotangents on, or None.
+        edges: the places of its `edges`, or None.
     """
 
     def __init__(self, node: Node, inputs: tuple[int, ...], edges: tuple[int, ...] | None) -> None:
@@ -41,13 +42,13 @@ class Line:
 
 
 class Created:
-    """What a walk recorded.
+    """The nodes that a walk recorded.
 
     Attributes:
-        constants: Python numbers that the walk itself brought in.
-        lines: its nodes, in the order of recording.
-        gradients: the number of each target, and the place of its gradient in the table.
-        walked: the numbers of the operations that the gradients went through.
+        constants: Python numbers that the walk recorded.
+        lines: how to record its nodes, in their order.
+        gradients: for each target its place and the place of its gradient.
+        walked: the places of the operations that the walk went through.
     """
 
     def __init__(
@@ -67,10 +68,10 @@ memory: Memory[Created] = Memory()
 
 
 def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]) -> Walk:
-    """`engine.pull_back` with `create_graph`; of what is remembered, only the gradients and what was walked."""
+    """`engine.pull_back` with `create_graph`. A remembered walk has no `retained` and no `values`."""
     mode = grad_mode()
     if mode.saving is not None or mode.inference or observers.listening or staging().journal is not None:
-        return pull_back(roots, cotangents, targets, create_graph=True)  # somebody looks on
+        return pull_back(roots, cotangents, targets, create_graph=True)  # these look at each step of a walk
     question = Question(roots, cotangents, targets, create_graph=True)
     known = _recreated(question)
     if known is not None:
@@ -82,8 +83,7 @@ def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | 
 
 
 def _recreated(question: Question) -> Walk | None:
-    """The walk, recorded, where such a walk is remembered. RuntimeError where what was saved has been written in
-    place since."""
+    """Records a remembered walk again; None if there is none. RuntimeError where a saved tensor was written since."""
     created: Created | None = memory.get(question.survey.key) if question.regular else None
     if created is None:
         return None
@@ -104,8 +104,7 @@ def _recreated(question: Question) -> Walk | None:
 
 
 def _learn(question: Question, walk: Walk, begin: int) -> None:
-    """Remembers what a walk of the engine's recorded, from the place `begin` in the order of recording on, if it
-    recorded it from this graph alone."""
+    """Remembers the nodes of `walk`, which are those with a `serial` from `begin` on, if all come from this graph."""
     if not question.regular:
         return
     place: dict[Any, int] = dict(question.survey.number)
@@ -128,7 +127,7 @@ def _learn(question: Question, walk: Walk, begin: int) -> None:
 
 
 def _recorded_since(nodes: Iterable[Node], begin: int) -> list[Node]:
-    """Those of `nodes`, and of what they are made from, that were recorded from `begin` on, in that order."""
+    """Of `nodes` and all that they are computed from, those with a `serial` from `begin` on, in that order."""
     found: set[Node] = set()
     pending = list(nodes)
     while pending:
