@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.derive.engine import Walk, check_unchanged, pull_back
-from jaxvjp.core.derive.remembered_walks import Question
+from jaxvjp.core.derive.remembered_walks import Question, numbered
 from jaxvjp.core.record.graph import Node, Number, recorded
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
@@ -21,9 +21,9 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.plan import Memory
 
 
-class Line:
+class Recipe:
     """How to record one node. Places are those of the survey of the graph, then those of `constants`, then those of the
-    nodes that the lines record.
+    nodes that the recipes record.
 
     Attributes:
         operation, static, aval: those of the node.
@@ -41,12 +41,12 @@ class Line:
         self.edges = edges
 
 
-class Created:
+class WalkNodes:
     """The nodes that a walk recorded.
 
     Attributes:
         constants: Python numbers that the walk recorded.
-        lines: how to record its nodes, in their order.
+        recipes: how to record its nodes, in their order.
         gradients: for each target its place and the place of its gradient.
         walked: the places of the operations that the walk went through.
     """
@@ -54,17 +54,17 @@ class Created:
     def __init__(
         self,
         constants: tuple[Number, ...],
-        lines: tuple[Line, ...],
+        recipes: tuple[Recipe, ...],
         gradients: tuple[tuple[int, int], ...],
         walked: tuple[int, ...],
     ) -> None:
         self.constants = constants
-        self.lines = lines
+        self.recipes = recipes
         self.gradients = gradients
         self.walked = walked
 
 
-memory: Memory[Created] = Memory()
+memory: Memory[WalkNodes] = Memory()
 
 
 def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]) -> Walk:
@@ -84,7 +84,7 @@ def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | 
 
 def _recreated(question: Question) -> Walk | None:
     """Records a remembered walk again; None if there is none. RuntimeError where a saved tensor was written since."""
-    created: Created | None = memory.get(question.survey.key) if question.regular else None
+    created: WalkNodes | None = memory.get(question.survey.key) if question.regular else None
     if created is None:
         return None
     nodes = question.survey.nodes
@@ -92,12 +92,12 @@ def _recreated(question: Question) -> Walk | None:
     check_unchanged(walked)
     table: list[Any] = [*nodes, *[each.again() for each in created.constants]]
     where = user_line(sys._getframe())
-    line: Line
-    for line in created.lines:
-        inputs = tuple([table[each] for each in line.inputs])
-        node = recorded(line.operation, line.static, inputs, line.aval, line.tracked, where)
-        if line.edges is not None:
-            node.edges = tuple([table[each] for each in line.edges])
+    recipe: Recipe
+    for recipe in created.recipes:
+        inputs = tuple([table[each] for each in recipe.inputs])
+        node = recorded(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+        if recipe.edges is not None:
+            node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)
     gradients = {nodes[number]: table[place] for number, place in created.gradients}
     return Walk(gradients, {}, {}, walked, nodes)
@@ -107,23 +107,20 @@ def _learn(question: Question, walk: Walk, begin: int) -> None:
     """Remembers the nodes of `walk`, which are those with a `serial` from `begin` on, if all come from this graph."""
     if not question.regular:
         return
-    place: dict[Any, int] = dict(question.survey.number)
     found = _recorded_since(walk.gradients.values(), begin)
-    constants = [each for node in found for each in node.inputs if type(each) is Number and each not in place]
-    for each in [*constants, *found]:
-        place.setdefault(each, len(place))
-    lines: list[Line] = []
+    constants, place = numbered(question.survey, found)
+    recipes: list[Recipe] = []
     for node in found:
         read = (*node.inputs, *(node.edges or ()))
         if node.python is not None or node.value is not None or any(each not in place for each in read):
             return
         edges = None if node.edges is None else tuple([place[each] for each in node.edges])
-        lines.append(Line(node, tuple([place[each] for each in node.inputs]), edges))
+        recipes.append(Recipe(node, tuple([place[each] for each in node.inputs]), edges))
     if any(each not in place for each in [*walk.gradients, *walk.gradients.values(), *walk.operations]):
         return
     gradients = tuple([(place[node], place[gradient]) for node, gradient in walk.gradients.items()])
     walked = tuple([place[node] for node in walk.operations])
-    memory.learn(question.survey.key, Created(tuple(constants), tuple(lines), gradients, walked))
+    memory.learn(question.survey.key, WalkNodes(tuple(constants), tuple(recipes), gradients, walked))
 
 
 def _recorded_since(nodes: Iterable[Node], begin: int) -> list[Node]:

@@ -17,11 +17,11 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operand_of
-from jaxvjp.core.run.plan import Memory, Plan, first_sight, survey
+from jaxvjp.core.run.plan import Memory, Plan, Survey, first_sight, survey
 from jaxvjp.ops.op import Aval
 
 
-class Remembered:
+class WalkPlan:
     """The plan of a walk. Places are those of the survey of the graph, then those of `constants`, then the plan's own.
 
     Attributes:
@@ -65,7 +65,7 @@ class Answer:
         self.met = met
 
 
-memory: Memory[Remembered] = Memory()
+memory: Memory[WalkPlan] = Memory()
 
 
 class Question:
@@ -115,7 +115,7 @@ class Question:
 
         RuntimeError where a saved tensor was written in place since.
         """
-        remembered: Remembered | None = memory.get(self.survey.key) if self.regular else None
+        remembered: WalkPlan | None = memory.get(self.survey.key) if self.regular else None
         if remembered is None:
             return None
         nodes = self.survey.nodes
@@ -142,21 +142,16 @@ class Question:
         if not self.regular or len(computed) != 1:
             return
         ((inner, plan),) = computed
-        number = dict(self.survey.number)
-        inside = set(inner.operations)
-        leaves = [each for each in inner.nodes if each not in inside]
-        constants: list[Any] = [each for each in leaves if isinstance(each, Number) and each not in number]
-        if any(each not in number for each in leaves if isinstance(each, Node)):
+        constants, number = numbered(self.survey, inner.operations)
+        if any(each not in number for each in inner.nodes):
             return  # a value came from elsewhere: a hook may use a tensor that it keeps
-        for each in [*constants, *inner.operations]:
-            number.setdefault(each, len(number))
         outputs = {inner.nodes[each] for each in plan.outputs}
         values = {**{node: node for node in outputs if node in self.survey.number}, **walk.values}
         if not outputs.issuperset(results.values()) or any(each not in self.survey.number for each in walk.operations):
             return
         memory.learn(
             self.survey.key,
-            Remembered(
+            WalkPlan(
                 plan.renumbered(lambda place: number[inner.nodes[place]]),
                 [each.value for each in constants],
                 [None] * (len(number) - len(self.survey.nodes) - len(constants)),
@@ -165,6 +160,17 @@ class Question:
                 tuple(number[node] for node in walk.operations),
             ),
         )
+
+
+def numbered(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
+    """The Python numbers that a walk of the graph `found` brought in, and the places of all nodes and numbers: those of
+    the survey first, then those numbers, then the nodes that the walk `recorded`."""
+    number: dict[Any, int] = dict(found.number)
+    read = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
+    constants = [each for each in read if each not in number]
+    for each in (*constants, *recorded):
+        number.setdefault(each, len(number))
+    return constants, number
 
 
 def _values(nodes: list[Any]) -> list[Any]:
