@@ -26,6 +26,7 @@ ROOMS = (
     "core/run/compilation.py",
     "core/run/plan.py",
     "core/run/evaluation.py",
+    "core/derive/saved.py",
     "core/derive/engine.py",
     "core/derive/remembered_walks.py",
     "core/derive/remembered_graphs.py",

@@ -11,7 +11,7 @@ from typing import Any
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
-from jaxvjp.core.derive.engine import release
+from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import recording, staging, transforming
 from jaxvjp.core.record.promotion import converted

@@ -14,7 +14,8 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import FREED, walking
+from jaxvjp.core.derive.engine import walking
+from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.core.record.graph import hook_of_level, leaf_of, meant
 from jaxvjp.core.record.steps import Cotangents, StepHooks

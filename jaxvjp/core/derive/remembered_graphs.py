@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Walk, check_unchanged, pull_back
+from jaxvjp.core.derive.engine import Walk, pull_back
 from jaxvjp.core.derive.remembered_walks import Question, numbered
+from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number, recorded
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
