@@ -32,6 +32,7 @@ ROOMS = (
     "core/derive/remembered_graphs.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
+    "tensor/jacobians.py",
     "func/arguments.py",
     "func/reverse.py",
     "func/batching.py",
@@ -45,7 +46,8 @@ ROOMS = (
 UNTYPED = frozenset(
     [
         *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
-        *("tensor/levels.py", "library/indexing.py", "func/arguments.py", "func/reverse.py", "func/batching.py"),
+        *("tensor/levels.py", "tensor/jacobians.py", "library/indexing.py"),
+        *("func/arguments.py", "func/reverse.py", "func/batching.py"),
     ]
 )
 """Those of them on whose annotations C must not rely: what they call a tuple may be a `Size`, or a class of theirs has

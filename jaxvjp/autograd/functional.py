@@ -23,7 +23,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import clone, shaped
 from jaxvjp.ops.joining import stack
-from jaxvjp.tensor.levels import columns
+from jaxvjp.tensor.jacobians import columns
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 Differentiable = Callable[..., Tensors]

@@ -15,9 +15,9 @@ import numpy as np
 
 from jaxvjp.core.record.record import leaf
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.bindings import write_out
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.levels import per_example
+from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import Device, place, put

@@ -21,8 +21,8 @@ from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.pointwise import copy
 from jaxvjp.tensor.apply import apply_in_place
-from jaxvjp.tensor.bindings import write_out
 from jaxvjp.tensor.levels import Batch, per_example
+from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, complex128, float32, float64, get_default_dtype, int64, uint8

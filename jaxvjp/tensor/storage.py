@@ -4,10 +4,10 @@
 
 * A `Storage` is the memory: a node with the contents as they are now, and how often they changed. A write puts another
   node there; the tensors that share it notice when they are next read. Values never change.
-* A tensor adds the way to its elements (`path`: the view steps from the whole memory), the count of writes that it
-  shares with its views and with `detach()`, and where its gradient arrives: the leaf that it is, or the node that made
-  it. What is written past the graph changes the former and never the latter.
-* A view, `x[0]`, also keeps its base and the steps that lead there, for what is recorded of one is the other's.
+* A tensor has a `path`, the view steps from the whole memory to its elements; a count of writes, which it shares with
+  its views and its `detach()`; and a node that its gradient arrives at. A write under `no_grad`, or by `.data`, changes
+  the contents and not that node.
+* A view, `x[0]`, also has its base and the steps from there. A recorded write to one is recorded for the other, too.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class Storage:
     """The memory that tensors share.
 
     Attributes:
-        contents: the node that gives what is in it, of the shape that it was made with. Who reads it takes the value
-            alone.
-        version: how often that changed, whether torch counts it or not.
-        address: what stands for its place in memory, once somebody asked; else 0.
+        contents: a node with the contents, in the shape that the memory was made with. Only its value is read, not its
+            gradient.
+        version: how often the contents changed, also by writes that torch does not count.
+        address: the number that `data_ptr()` gives; 0 until somebody asks.
     """
 
     def __init__(self, contents: Node) -> None:
@@ -66,16 +66,17 @@ class Storage:
 
 
 class Stored(Holder):
-    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does.
+    """The base class of `Tensor`: the node that a tensor shows, the memory that it shares, and what a write does.
 
     Attributes:
-        _node: the node that it shows: that of `_storage.contents` when that had the version `_seen`.
-        _storage: the memory; None while nobody else has asked for it, for then it is what `_node` gives.
+        _node: the node that it shows. It is up to date if `_seen` is the version of `_storage`.
+        _storage: the memory. None while the tensor is alone and was never written: then it is the value of `_node`.
         _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
         _path: the steps from the whole storage, where those are others than `_steps`.
-        _unrecorded: whether it is a view that was taken while nothing was recorded.
-        _counted: of a view, the count of writes when it was last taken of its base.
-        _leaf: once it was written or asked for, what is the same of all nodes that it has shown as a leaf.
+        _unrecorded: whether it is a view that was taken under `no_grad`.
+        _seen: the version of `_storage` when `_node` was made.
+        _counted: of a view, the count of writes when `_node` was computed from its base.
+        _leaf: the `Leaf` that all nodes share that it has shown as a leaf; None until it is needed.
     """
 
     # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
