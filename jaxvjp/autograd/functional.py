@@ -18,7 +18,7 @@ from jaxvjp.core.derive.transforms import between, pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import recording
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import detached, known, record, variable_of
+from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import clone, shaped
@@ -111,7 +111,7 @@ class _Call:
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(refusal)
-            return [known(1, like[0].node.aval)]
+            return [constant(1, like[0].node.aval)]
         _, given = _as_tuple(v, "v", self.name)
         if len(given) != len(like):
             if single:
@@ -153,7 +153,7 @@ class _Call:
                         f"The {what} of the user-provided function is independent of input {position}. This is not "
                         "allowed in strict mode when create_graph=True."
                     )
-        return [known(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
+        return [constant(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
 
     def returned(self, nodes: Sequence[Node], single: bool) -> Any:
         shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])
@@ -238,7 +238,7 @@ def _pushed(call: _Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> lis
     if not _has_python_steps(nodes, call.leaves):
         push = pushforward(nodes, call.leaves, gradient_edges, call.name)
         return push(dict(zip(call.leaves, tangents, strict=True)))
-    cotangents = [variable_of(known(0, node.aval)) for node in nodes]
+    cotangents = [variable_of(constant(0, node.aval)) for node in nodes]
     pulled = pull_back(nodes, cotangents, call.leaves, create_graph=True).gradients
     roots = [each for each in call.leaves if each in pulled]
     given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]

@@ -16,7 +16,7 @@ import numpy as np
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording, transforming
-from jaxvjp.core.record.record import known, leaf, record
+from jaxvjp.core.record.record import constant, leaf, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.identity import dual, entered, example, left, primal, variable
@@ -137,7 +137,7 @@ class DualStep(Step):
         if not self.level.open:
             return record(alias, (new,))
         (tangent,) = self.level.tangents_of([new])
-        self.tangent = known(0, new.aval) if tangent is None else tangent
+        self.tangent = constant(0, new.aval) if tangent is None else tangent
         return self.level.primal_of(new)
 
     def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

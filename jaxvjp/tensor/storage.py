@@ -20,7 +20,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
 from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.observers import Cleared, observers, tell
-from jaxvjp.core.record.record import detached, known, leaf, record, variable_of
+from jaxvjp.core.record.record import constant, detached, leaf, record, variable_of
 from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
@@ -211,7 +211,7 @@ class Stored(Holder):
             return self._as_leaf(values)
         before = made_by(self._node)
         if before.value is None and before.original is not None:  # a freed step, of which nothing but its place is left
-            evaluate((zeros := known(0, before.aval),))
+            evaluate((zeros := constant(0, before.aval),))
             before.value = zeros.value
         with recording(True):
             return record(rebind, (before, values))

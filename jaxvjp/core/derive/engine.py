@@ -39,7 +39,7 @@ from jaxvjp.core.record.graph import (
 )
 from jaxvjp.core.record.modes import recording
 from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
-from jaxvjp.core.record.record import known, record
+from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import PIECE, freeze, in_pieces
@@ -116,7 +116,7 @@ def pull_back(
     if freed >= 0:
         raise freed_error(operations[freed])
     with recording(create_graph):
-        given = [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
+        given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
     return walk._replace(met=reached)
 

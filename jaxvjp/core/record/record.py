@@ -108,8 +108,8 @@ def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = Non
     return node
 
 
-def known(number: complex, aval: Aval) -> Node:
-    """A node filled with one number, computed inside whichever program uses it."""
+def constant(number: complex, aval: Aval) -> Node:
+    """A node of that aval filled with one number: `jnp.full`, computed inside the program that uses it."""
     return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
 
 
