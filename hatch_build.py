@@ -1,9 +1,9 @@
-"""Compiles the rooms that operations, backward passes and transforms go through, where there is a C compiler.
+"""Compiles, by Cython, the modules that operations, backward passes and transforms go through: `MODULES`.
 
-They are the same Python files either way, and do the same; compiled by Cython they take two fifths of the time.
-A wheel is compiled if it can be, and is pure Python otherwise. `JAXVJP_COMPILE=0` in the environment of the build
-leaves it pure, `JAXVJP_COMPILE=1` makes it an error if it cannot be compiled, and has an editable install, too,
-compiled, in its place: it then has to be built again after each change.
+They are ordinary Python files, which do the same either way; compiled they take two fifths of the time. A wheel is
+compiled if there is a C compiler, and is pure Python otherwise. `JAXVJP_COMPILE=0` in the environment of the build
+leaves it pure. With `JAXVJP_COMPILE=1` it is an error if it cannot be compiled, and an editable install is compiled,
+too, beside the sources; it has to be built again after each change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOMS = (
+MODULES = (
     "core/record/modes.py",
     "core/record/user_lines.py",
     "core/record/versions.py",
@@ -26,11 +26,13 @@ ROOMS = (
     "core/run/compilation.py",
     "core/run/plan.py",
     "core/run/evaluation.py",
+    "core/derive/saved.py",
     "core/derive/engine.py",
     "core/derive/remembered_walks.py",
     "core/derive/remembered_graphs.py",
     "core/derive/transforms.py",
     "tensor/levels.py",
+    "tensor/jacobians.py",
     "func/arguments.py",
     "func/reverse.py",
     "func/batching.py",
@@ -40,18 +42,19 @@ ROOMS = (
     "library/indexing.py",
     "autograd/accumulation.py",
 )
-"""What is compiled."""
+"""What is compiled. A `.pxd` file beside a module declares the attributes of its classes and the types of functions."""
 UNTYPED = frozenset(
     [
         *("core/record/graph.py", "core/record/record.py", "core/run/compilation.py"),
-        *("tensor/levels.py", "library/indexing.py", "func/arguments.py", "func/reverse.py", "func/batching.py"),
+        *("tensor/levels.py", "tensor/jacobians.py", "library/indexing.py"),
+        *("func/arguments.py", "func/reverse.py", "func/batching.py"),
     ]
 )
-"""Those of them on whose annotations C must not rely: what they call a tuple may be a `Size`, or a class of theirs has
-descriptors. The others' are its types, and so are those in the `.pxd` file beside a room."""
+"""Modules whose annotations Cython must not take for C types: what they annotate as a tuple may be a `Size`, or a class
+has descriptors. In the others it does."""
 
 
-class CompiledRooms(BuildHookInterface):  # type: ignore[type-arg]
+class CompiledModules(BuildHookInterface):  # type: ignore[type-arg]
     """What hatchling calls before it builds a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
@@ -61,7 +64,7 @@ class CompiledRooms(BuildHookInterface):  # type: ignore[type-arg]
         root = Path(self.root)
         try:
             into = root if version == "editable" else Path(tempfile.mkdtemp())
-            modules = compile_rooms(root, into)
+            modules = compile_modules(root, into)
         except (Exception, SystemExit) as reason:  # setuptools exits where there is no compiler
             if wish == "1":
                 raise
@@ -72,27 +75,27 @@ class CompiledRooms(BuildHookInterface):  # type: ignore[type-arg]
         build_data |= {"pure_python": False, "infer_tag": True}
 
 
-def compile_rooms(root: Path, into: Path) -> list[Path]:
-    """Compiles `ROOMS` of the project at `root`; the modules that were built, as they lie below `into`."""
+def compile_modules(root: Path, into: Path) -> list[Path]:
+    """Compiles `MODULES` of the project at `root`; the modules that were built, as they lie below `into`."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
 
     os.chdir(root)
     extensions: list[Extension] = []
     with tempfile.TemporaryDirectory() as scratch:
-        for room in ROOMS:
-            source = f"jaxvjp/{room}"
+        for module in MODULES:
+            source = f"jaxvjp/{module}"
             name = source.removesuffix(".py").replace("/", ".")
             extensions += cythonize(
                 [Extension(name, [source], extra_compile_args=["-O2", "-w"] if os.name == "posix" else [])],
                 build_dir=scratch,
                 force=True,
                 quiet=True,
-                compiler_directives={"language_level": 3, "annotation_typing": room not in UNTYPED},
+                compiler_directives={"language_level": 3, "annotation_typing": module not in UNTYPED},
             )
         command = Distribution({"name": "jaxvjp", "ext_modules": extensions}).get_command_obj("build_ext")
         command.build_lib, command.build_temp, command.parallel = str(into), scratch, True
         command.ensure_finalized()
         command.run()
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    return [Path(f"jaxvjp/{room.removesuffix('.py')}{suffix}") for room in ROOMS]
+    return [Path(f"jaxvjp/{module.removesuffix('.py')}{suffix}") for module in MODULES]

@@ -12,13 +12,15 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Reached, Walk, calls_python, hooked, pull_back, release
+from jaxvjp.core.derive.engine import Reached, Walk, calls_python, hooked, pull_back
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import Question
-from jaxvjp.core.record.graph import Cotangents, Node, ends_here, recording_order
+from jaxvjp.core.derive.saved import release
+from jaxvjp.core.record.graph import Node, ends_here, recording_order
 from jaxvjp.core.record.modes import recording, staging, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
+from jaxvjp.core.record.steps import Cotangents
 from jaxvjp.core.run.evaluation import evaluate, watching
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add

@@ -11,11 +11,11 @@ from typing import Any
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
 from jaxvjp.autograd.graph import GradientEdge
-from jaxvjp.core.derive.engine import release
+from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import recording, staging, transforming
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import known, record
+from jaxvjp.core.record.record import constant, record
 from jaxvjp.library.creation import zeros_like
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.op import Aval
@@ -163,7 +163,7 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
 def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) -> list[Node]:
     """One output's blocks of a Jacobian, zeros for None."""
     return [
-        known(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
+        constant(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
         for block, each in zip(blocks, inputs, strict=True)
     ]
 
@@ -259,7 +259,7 @@ def _check_tracked(position: int, node: Node) -> None:
 
 
 def _like_root(scalar: Node, root: Node) -> Node:
-    return record(add, (known(0, root.aval), scalar))
+    return record(add, (constant(0, root.aval), scalar))
 
 
 def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 from weakref import ref
 
-from jaxvjp.core.derive.engine import FREED
+from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.core.record.record import check_savable, record

@@ -9,7 +9,7 @@ from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import detached, known, record, variable_of
+from jaxvjp.core.record.record import detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import clone
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -92,7 +92,7 @@ class Call:
         if v is None:
             if len(like) != 1 or like[0].numel() != 1:
                 raise RuntimeError(refusal)
-            return [known(1, like[0].node.aval)]
+            return [constant(1, like[0].node.aval)]
         _, given = as_tuple(v, "v", self.name)
         if len(given) != len(like):
             if single:
@@ -134,7 +134,7 @@ class Call:
                         f"The {what} of the user-provided function is independent of input {position}. This is not "
                         "allowed in strict mode when create_graph=True."
                     )
-        return [known(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
+        return [constant(0, one.node.aval) if each is None else each for each, one in zip(found, like, strict=True)]
 
     def returned(self, nodes: Sequence[Node], single: bool) -> Any:
         shown = tuple([wrap(each if self.create_graph else detached(each)) for each in nodes])

@@ -10,7 +10,7 @@ from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import known, leaf, record
+from jaxvjp.core.record.record import constant, leaf, record
 from jaxvjp.ops.identity import outcome
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
@@ -21,7 +21,7 @@ NO_GRADIENT = leaf(None, Aval((), float32))
 
 
 class PythonStep:
-    """A backward step in Python (`core.record.graph.PythonBackward`) and the nodes of its outputs.
+    """A backward step in Python (`core.record.steps.PythonBackward`) and the nodes of its outputs.
 
     The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
     """
@@ -144,7 +144,7 @@ class FunctionStep(PythonStep):
         filled: list[Tensor | None] = []
         for aval, each in zip(avals, given, strict=True):
             if each is None and aval is not None and self.ctx._materialize:
-                each = known(0, aval)
+                each = constant(0, aval)
             filled.append(None if each is None else shown_tensor(each))
         return filled
 
@@ -198,7 +198,7 @@ class FunctionStep(PythonStep):
             raise RuntimeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {position}.")
         aval = self.output_avals[position]
         if tangent is None:
-            return known(0, aval) if aval is not None and position in self._values else None
+            return constant(0, aval) if aval is not None and position in self._values else None
         if aval is None or position not in self._values:
             raise RuntimeError(
                 f"Function's jvp returned a gradient at position {position}, but  the corresponding forward output is "

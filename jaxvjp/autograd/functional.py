@@ -17,12 +17,12 @@ from jaxvjp.core.derive.engine import pull_back
 from jaxvjp.core.derive.transforms import between, pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import recording
-from jaxvjp.core.record.record import known, record, variable_of
+from jaxvjp.core.record.record import constant, record, variable_of
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.joining import stack
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.levels import columns
+from jaxvjp.tensor.jacobians import columns
 from jaxvjp.tensor.tensor import Tensor, wrap
 
 STRATEGIES = ("forward-mode", "reverse-mode")
@@ -103,7 +103,7 @@ def _pushed(call: Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list
     if not _has_python_steps(nodes, call.leaves):
         push = pushforward(nodes, call.leaves, gradient_edges, call.name)
         return push(dict(zip(call.leaves, tangents, strict=True)))
-    cotangents = [variable_of(known(0, node.aval)) for node in nodes]
+    cotangents = [variable_of(constant(0, node.aval)) for node in nodes]
     pulled = pull_back(nodes, cotangents, call.leaves, create_graph=True).gradients
     roots = [each for each in call.leaves if each in pulled]
     given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]

@@ -14,9 +14,11 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import FREED, walking
-from jaxvjp.core.record.graph import Cotangents, StepHooks, hook_of_level, leaf_of, meant
+from jaxvjp.core.derive.engine import walking
+from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node as Recorded
+from jaxvjp.core.record.graph import hook_of_level, leaf_of, meant
+from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import item, rebind
 from jaxvjp.ops.op import KEEP, Aval

@@ -96,7 +96,7 @@ _disabled: list[str] = []
 
 
 class _Kept:
-    """What the hooks keep of the tensors that one node saved (`core.record.graph.Packed`)."""
+    """What the hooks keep of the tensors that one node saved (`core.record.steps.Packed`)."""
 
     def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
         self.hooks = hooks

@@ -1,4 +1,4 @@
-"""The machine: operations are recorded (`record`), the program is run (`run`), derivatives are taken of it (`derive`).
+"""Records operations as a graph (`record`), computes its values (`run`) and differentiates it (`derive`).
 
-Nothing here knows of tensors: it works on nodes of a graph, whose ops are rows of `ops`.
+Nothing here knows of tensors. It works on the nodes of a graph; each node names an op of `jaxvjp.ops`, such as `mul`.
 """

@@ -15,7 +15,7 @@ from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.observers import Stepped, Walked
-from jaxvjp.core.record.record import known
+from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
@@ -175,7 +175,7 @@ class Explanation:
             return [None if each.gradient is None else each.gradient.value for each in results]
         walked = story.events[0].what
         (root,), (v,) = walked.roots, walked.cotangents
-        v = known(1, root.aval) if v is None else v
+        v = constant(1, root.aval) if v is None else v
         leaves = [shown_tensor(each.node) for each in results]
         pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
         return [None if each is None else each.value for each in pulled]

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import recording
-from jaxvjp.core.record.record import known
+from jaxvjp.core.record.record import constant
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
 from jaxvjp.explain.names import numbered, safe
@@ -54,7 +54,9 @@ def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list
         if getattr(event.what, "step", None) is step:
             return list(event.what.cotangents), list(event.what.results)
     given = [
-        None if aval is None or place not in step._values else Node(example, (), (known(0, aval),), aval, where=NOWHERE)
+        None
+        if aval is None or place not in step._values
+        else Node(example, (), (constant(0, aval),), aval, where=NOWHERE)
         for place, aval in enumerate(step.output_avals)
     ]
     try:

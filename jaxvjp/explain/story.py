@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from jaxvjp.core.derive.engine import freed_error
+from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers

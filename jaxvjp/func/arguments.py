@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.record import known
+from jaxvjp.core.record.record import constant
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, unflattened
 
@@ -14,7 +14,7 @@ Argnums = int | tuple[int, ...]
 
 
 def zeros_of(node: Node) -> Node:
-    return known(0, node.aval)
+    return constant(0, node.aval)
 
 
 def positions(argnums: Any, count: int) -> list[int]:
@@ -99,4 +99,4 @@ def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: lis
 
 def _block(found: Node | None, output: Tensor, argument: Tensor) -> Node:
     aval = output.node.aval.shaped((*output.shape, *argument.shape))
-    return known(0, aval) if found is None else found
+    return constant(0, aval) if found is None else found

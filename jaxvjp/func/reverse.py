@@ -20,7 +20,8 @@ from jaxvjp.func.arguments import (
     with_chosen,
     zeros_of,
 )
-from jaxvjp.tensor.levels import Guard, Variables, rows
+from jaxvjp.tensor.jacobians import rows
+from jaxvjp.tensor.levels import Guard, Variables
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, mapped, tensors_of, told, unflattened
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from jaxvjp.core.record.record import leaf
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.bindings import write_out
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.levels import per_example
+from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import Device, place, put
@@ -50,7 +50,7 @@ __all__ = [
 
 
 FEW = 1 << 16
-"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.run.evaluation.operand_of`)."""
+"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.record.graph.Value`)."""
 
 
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:

@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import leaf, record
-from jaxvjp.core.run.transfer import beside
+from jaxvjp.core.run.transfer import on_device
 from jaxvjp.library.splits import cut, unbind
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import SHORT, Aval, Op
@@ -103,7 +103,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         if parsed.picks:
             plain = view(self, *steps) if steps else self
             positions, pattern = parsed.positions(plain.ndim)
-            return wrap(record(index, (plain.node, *beside(positions, plain.node.device)), (pattern,)))
+            return wrap(record(index, (plain.node, *on_device(positions, plain.node.device)), (pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
         return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
     return taken(self, steps)
@@ -179,7 +179,7 @@ def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, 
         tensors, pattern = key.positions(part.ndim)
         operation, static = index_put, (pattern, accumulate)
     number = not isinstance(value, Tensor)
-    placed = [blank(each) for each in beside(tensors if number else (value.node, *tensors), part.node.device)]
+    placed = [blank(each) for each in on_device(tensors if number else (value.node, *tensors), part.node.device)]
     return operation, (value, *placed) if number else tuple(placed), static
 
 

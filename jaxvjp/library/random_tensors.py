@@ -19,8 +19,8 @@ from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import like, new_leaf, sizes, tensor
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
-from jaxvjp.tensor.bindings import write_out
 from jaxvjp.tensor.levels import Batch, per_example
+from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here

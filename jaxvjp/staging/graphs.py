@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.derive.transforms import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.record import leaf
-from jaxvjp.core.run.program import Program, freeze, read_across, replay, runs
+from jaxvjp.core.run.program import Program, freeze, in_pieces, read_across, replay
 from jaxvjp.ops.identity import detach, item
 from jaxvjp.ops.op import op
 
@@ -82,7 +82,7 @@ class Graph:
         edges = reachable(wanted, lambda node: () if node in known else gradient_edges(node))
         differentiable = {each for each in edges if each in known or each in self.sources}
         reached = reachable(wanted, lambda node: () if node in known else node.inputs)
-        pieces = runs([each for each in reached if each.operation is not None and each not in known])
+        pieces = in_pieces([each for each in reached if each.operation is not None and each not in known])
         needed = read_across(pieces).union(wanted)
         for piece in pieces:
             outputs = [node for node in piece if node in needed]

@@ -1,4 +1,4 @@
-"""Ops applied to tensors: operands become nodes, results tensors, in-place results are written."""
+"""Applies an op to tensors: `apply` returns a new tensor, `apply_in_place` writes the result into the first operand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import items, record
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.transfer import beside, moved
+from jaxvjp.core.run.transfer import moved, on_device
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
@@ -32,13 +32,13 @@ _untracked = count(1).__next__
 
 
 def keep_flat(node: Node) -> None:
-    """Called with each node that no gradient flows through."""
+    """Called with each new node that requires no gradient; computes one in `FLUSH` of them."""
     if _untracked() % FLUSH == 0 and not (transforming().depth or transforming().forward or staging().journal):
         evaluate([node])
 
 
 def operand_node(value: Any) -> Any:
-    """What an op's front does to each operand: a tensor gives its node, a number stays; TypeError for the rest."""
+    """The node of a tensor; a number as it is; TypeError for anything else that is no operand."""
     if isinstance(value, Tensor):
         return value.node
     if value is None:
@@ -66,7 +66,7 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
     node = recorded(operation, operands, static)
     result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:
-        # Of several arrays the one is computed, and what else the user holds with it: no program reads a tuple.
+        # A program cannot return a tuple's node: compute one of its items, and with it the others that are held.
         keep_flat((result if isinstance(result, Tensor) else result[0]).node)
     return result
 
@@ -74,7 +74,7 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
 def tuple_of(operation: Op, node: Node) -> Any:
     """The results of an op that returns several arrays, in torch's named tuple where it has one.
 
-    Whatever it raises for their values (LinAlgError for a singular matrix, say), where the op refuses some.
+    Raises what the op raises for some values, such as LinAlgError for a singular matrix.
     """
     tensors = tuple([wrap(each) for each in items(node)])
     fields = () if operation.returns is None else operation.returns._fields
@@ -111,7 +111,7 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
-    """Has the values of an operand checked, by the row's column `inspects`, where they can be known."""
+    """Checks the values of an operand as the row's column `inspects` says, if they can be known."""
     assert operation.inspects is not None
     name, check = operation.inspects
     node = nodes[operation.operands.index(name)]
@@ -121,9 +121,9 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
 
 
 def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
-    """Has `check` look at the values of a node, computed if need be; a staged step has it look at every call.
+    """Calls `check` with the values of a node, which are computed first. A staged step calls it at each of its calls.
 
-    Inside `vmap`, where each example has its own, nobody looks.
+    Inside `vmap` it is not called: each example has other values.
     """
     if node.value is None and (node.operation is None or any(each.holds(node) for each in transforming().batches)):
         return
@@ -137,9 +137,9 @@ def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
 
 
 def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`operands` with those moved that torch moves: a CPU tensor without dimensions, and what is copied."""
+    """`operands`, with those moved that torch moves: CPU tensors without dimensions, and what `copy_` copies."""
     if operation in (copy, assigned):
-        return (operands[0], *beside(operands[1:], operands[0].device))
+        return (operands[0], *on_device(operands[1:], operands[0].device))
     nodes = [each for each in operands if isinstance(each, Node)]
     if operation.promotion == KEEP or not nodes:
         return operands
@@ -159,7 +159,7 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
 
 
 def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
-    """`apply_in_place`; returns the node of `operation` on `target` as it was, and `operands`."""
+    """Does `apply_in_place` and returns the node of the result, before it was cast to the dtype of `target`."""
     if operation is not assigned:  # of which torch first looks at the shapes
         check_writable(operation, target, operands)
     try:
@@ -174,8 +174,8 @@ def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], 
 
 
 def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
-    """RuntimeError where `operation` must not write `target`: a leaf, part of an operand, or not one's own inside a
-    transform."""
+    """RuntimeError where `operation` must not write `target`: it is a leaf that requires a gradient, it overlaps an
+    operand or, inside a transform, it comes from outside."""
     target.check_writable()
     if any(step.operation is expand for step in target.path) and operation not in (fill, zero):
         target.check_apart()
@@ -187,7 +187,7 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
 
 
 def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
-    """Writes what `operation` gave for `target` and `operands` into `target`, if it fits there, and returns it."""
+    """Writes `result`, which `operation` gave for `target` and `operands`, into `target`, and returns `target`."""
     if result.aval is not target.node.aval:
         _check_fit(operation, target, result)
     result.in_place = True

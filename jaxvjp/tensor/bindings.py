@@ -6,23 +6,21 @@ Nothing here knows an op by name; a new row in `ops` is enough.
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache
 from typing import Any, get_args
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.promotion import converted
 from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
-from jaxvjp.tensor.apply import apply, apply_in_place, castable, check_type, check_writable, recorded_in_place, written
+from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writable, recorded_in_place, written
 from jaxvjp.tensor.docstrings import of_rows
+from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import Signature, chosen
-from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.tensor.tensor import NUMBERS, Tensor
 
 OPERATORS = {
     "+": "add",
@@ -81,7 +79,6 @@ def _signatures(rows: Sequence[Op], name: str, place: str) -> list[Signature]:
     return [Signature(row, row.torch_name if name == row.short_name else name) for row in rows]
 
 
-OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
 OUTS = OUT.replace(annotation=tuple[Tensor, ...] | None)
 INPLACE = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False, annotation=bool)
 
@@ -203,87 +200,7 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
             row.refuse_out(result.dtype, out.dtype)
         return result
 
-    return _written(name, compute, out, _tensors(operands), row.apart)
-
-
-def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function over tensors that takes `out=` as well."""
-
-    @wraps(function)
-    def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
-        given = _tensors((*arguments, *named.values()))
-        return _written(name, lambda: function(*arguments, **named), out, given, apart=True)
-
-    own = inspect.signature(function, eval_str=True)
-    with_out.__signature__ = own.replace(parameters=[*own.parameters.values(), OUT])  # type: ignore[attr-defined]
-    return with_out
-
-
-def _written(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
-    """What `compute` gives, written into `out` if there is one."""
-    if out is None:
-        return compute()
-    targets = (out,) if isinstance(out, Tensor) else tuple(out)
-    if grad_mode().enabled and any(each.requires_grad for each in (*targets, *given)):
-        raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
-            "`with jaxvjp.no_grad():`."
-        )
-    computed = compute()
-    results = computed if isinstance(computed, tuple) else (computed,)
-    for target, result in zip(targets, results, strict=True):
-        if apart:
-            _check_apart(target, result, given)
-        write_out(target, result)
-    if isinstance(out, Tensor):
-        return out
-    return type(computed)(*targets) if hasattr(computed, "_fields") else targets
-
-
-def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
-    if target.dtype is not result.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
-            "instead"
-        )
-    target.check_apart()
-    # One that has to grow would run over the rest of its storage.
-    grows = target.shape != result.shape
-    if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation."
-        )
-
-
-def write_out(target: Tensor, result: Tensor) -> Tensor:
-    """Writes `result` into `target`, which is resized where it has another shape, and returns it."""
-    if not castable(result.dtype, target.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
-            f"The tensor given as `out` is {target.dtype}; make it with dtype={result.dtype}."
-        )
-    node = converted(result.node, target.dtype)
-    if target.shape == result.shape:
-        target.write(node)
-        return target
-    if target.numel():
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
-            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            UserWarning,
-            stacklevel=4,
-        )
-    target.data = wrap(node)
-    return target
-
-
-def _tensors(operands: tuple[Any, ...]) -> list[Tensor]:
-    flat = [inner for each in operands for inner in (each if type(each) is tuple else (each,))]
-    return [each for each in flat if isinstance(each, Tensor)]
+    return written_into(name, compute, out, tensors_of(operands), row.apart)
 
 
 ANY = inspect.signature(lambda *arguments, **named: None)

@@ -1,34 +1,30 @@
-"""A transform while the user's function runs: what it hands the function, and what it makes of the results.
+"""What a transform gives to the user's function as arguments, and how it gets derivatives or batches from the results.
 
-In this room there is a class for each of the three ways in which a transform looks into a function: `Variables`
-(reverse mode: fresh leaves), `Duals` (forward mode: tensors with a tangent) and `Batch` (`vmap`: tensors that stand for
-one example). Each is entered with `with`, so that transforms nest like blocks.
+There are three kinds: `Variables` (reverse mode: fresh leaves), `Duals` (forward mode: tensors with a tangent) and
+`Batch` (`vmap`: tensors that stand for one example). Each is entered with `with`, so that transforms nest like blocks.
 
 A dual tensor and an example are views of the tensor they were made of: a write to one writes to the other.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxvjp.core.derive.engine import pull_back
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
-from jaxvjp.core.record.graph import Node, Number, PythonBackward
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording, transforming
-from jaxvjp.core.record.record import known, leaf, record
+from jaxvjp.core.record.record import constant, leaf, record
+from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.ops.creation import one_hot
-from jaxvjp.ops.identity import dual, entered, example, left, primal, shaped, variable
+from jaxvjp.ops.identity import dual, entered, example, left, primal, variable
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
-from jaxvjp.ops.view import alias, slice_
+from jaxvjp.ops.view import alias
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
-from jaxvjp.types.dtypes import int32
 
 T = TypeVar("T")
 FORWARD = "forward mode"
@@ -141,7 +137,7 @@ class DualStep(Step):
         if not self.level.open:
             return record(alias, (new,))
         (tangent,) = self.level.tangents_of([new])
-        self.tangent = known(0, new.aval) if tangent is None else tangent
+        self.tangent = constant(0, new.aval) if tangent is None else tangent
         return self.level.primal_of(new)
 
     def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -355,64 +351,3 @@ def per_example(
     if not differs(batch):
         return per_example(shape, make, differs, depth - 1)
     return batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
-
-
-def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
-    """The standard basis of all elements of `nodes` taken together: for each node, along a first axis, its part."""
-    total, offset, parts = sum(_size(node) for node in nodes), 0, []
-    for node in nodes:
-        parts.append(
-            wrap(record(one_hot, (Number(1, node.aval.dtype, node.device),), ((total,), node.aval.shape, offset)))
-        )
-        offset += _size(node)
-    return parts
-
-
-def parts(block: Node, nodes: Sequence[Node], axis: int, other: Node) -> list[Node]:
-    """The Jacobian of (or with respect to) each of `nodes` from `block`, which has one row (or column) for each of
-    their elements along `axis`, and beside it the shape of `other`."""
-    offset, found = 0, []
-    for node in nodes:
-        part = record(slice_, (block, Number(offset, int32)), (axis, _size(node), 1))
-        shapes = (other.aval.shape, node.aval.shape) if axis else (node.aval.shape, other.aval.shape)
-        found.append(record(shaped, (part,), (shapes[0] + shapes[1],)))
-        offset += _size(node)
-    return found
-
-
-def _size(node: Node) -> int:
-    return math.prod(node.aval.shape)
-
-
-def rows(
-    outputs: Sequence[Node], inputs: Sequence[Node], create_graph: bool, chunk: int | None = None
-) -> list[list[Node | None]]:
-    """For each output its Jacobian with respect to each input, of the output's shape and then the input's; None for
-    an input that no output depends on. Underneath: `jax.vmap` of the pullback over the standard basis."""
-    basis = one_hots(outputs)
-    with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, recording(create_graph):
-        examples = [batch.example(each, 0).node for each in basis]
-        found = pull_back(outputs, examples, inputs, create_graph).gradients
-        reached = [each for each in inputs if each in found]
-        blocks = dict(zip(reached, batch.batches([found[each] for each in reached], [0] * len(reached)), strict=True))
-        by_input = [parts(blocks[each], outputs, 0, each) if each in blocks else None for each in inputs]
-    return [[None if column is None else column[number] for column in by_input] for number in range(len(outputs))]
-
-
-def columns(
-    run: Callable[[list[Tensor]], Sequence[Tensor]], inputs: Sequence[Tensor], randomness: str = "error"
-) -> list[list[Node | None]]:
-    """For each tensor that `run` returns for dual tensors of `inputs` its Jacobian with respect to each of them, as
-    `rows` has it. Underneath: `jax.vmap` of the pushforward over the standard basis."""
-    nodes = [each.node for each in inputs]
-    with Batch(sum(_size(each) for each in nodes), randomness, None) as batch, Duals() as duals:
-        tangents = [batch.example(each, 0) for each in one_hots(nodes)]
-        made = [duals.make(each, tangent) for each, tangent in zip(inputs, tangents, strict=True)]
-        outputs = [each.node for each in run(made)]
-        pushed = duals.tangents_of(outputs)
-        reached = [each for each in pushed if each is not None]
-        blocks = iter(batch.batches(reached, [len(each.aval.shape) for each in reached]))
-    return [
-        [None] * len(nodes) if tangent is None else [*parts(next(blocks), nodes, len(output.aval.shape), output)]
-        for output, tangent in zip(outputs, pushed, strict=True)
-    ]

@@ -1,6 +1,6 @@
 """Tensors as text, in torch's form: four digits, aligned columns, scientific notation where torch uses it.
 
-In this room one can choose how (`set_printoptions`). It formats NumPy arrays and knows nothing of graphs.
+`set_printoptions` changes the form. This module formats NumPy arrays and knows nothing of graphs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Calls that were seen before: fronts of ops that remember what they recorded.
+"""Makes functions of ops fast by remembering what calls recorded.
 
-In this room one can make a fast front of a slow one (`remembering`, `remembering_operator`). The slow one binds the
-arguments, promotes operands and finds the abstract value; of all that, a call with the same types, abstract values and
-static arguments needs nothing again. What is remembered is read off the node that the slow front recorded, so there is
-one place that knows how a call becomes a node.
+A **front** is the function, method or operator that the user calls: `torch.sum`, `x.sum`, `x * 2`. The slow front binds
+arguments, promotes operands and finds the aval of the result. `remembering(slow)` is a front that looks for an earlier
+call whose arguments had the same types, avals and static values. If there was one, it makes the node at once. If not,
+it calls the slow front and reads off its node what to remember (`call_of`): only the slow one knows how a call becomes
+a node.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from jaxvjp.types.size import Size
 
 Front = Callable[..., Any]
 REMEMBERED = 512
-"""How many calls a front remembers of each kind, and how many kinds, at the most; then it begins anew."""
+"""The most kinds of calls that a front remembers, and calls of a kind. When there are more, it forgets all."""
 VALUES = frozenset([int, float, bool, str, type(None), dtype])
-"""Types whose values, where they are equal, mean the same to an op."""
+"""Types of static arguments that can be part of a key: equal values mean the same to an op."""
 NUMBERS = frozenset([int, float])
 
 
 class Call:
-    """What a call records, as a pattern of its arguments.
+    """How to record a call like one before, from its arguments.
 
     Attributes:
         operation, static: those of the node.
-        signature: what is known of all such calls.
-        inputs: for each input the place of the argument that it is and, for a number, its dtype.
-        plain: whether its only input is the first argument.
-        row: the row that was called, which may have been rewritten as another op.
-        step: of a view, the step that leads to it.
+        signature: see `record.Signature`.
+        inputs: for each input of the node, which argument it is and, if that is a Python number, its dtype there.
+        plain: whether the node has one input, the first argument.
+        row: the row that was called. `operation` may be another, which the row is rewritten as.
+        step: of a view, its `Step`; else None.
     """
 
     def __init__(self, node: Node, inputs: tuple[tuple[int, dtype | None], ...]) -> None:
@@ -58,15 +59,15 @@ class Call:
         self.step = None if node.operation.write is None else Step(node.operation, node.static)
 
     def fits(self, source: Stored) -> bool:
-        """Whether it can be taken of `source`: some views of a view are made or not, as its strides allow."""
+        """Whether a view like this can be taken of `source`: whether torch can make some views depends on strides."""
         return not (source._steps or source._path) or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
-        """The node with these inputs: what `record.record` makes."""
+        """The node with these inputs, as `record.record` makes it."""
         return record_as(self.signature, self.operation, inputs, self.static, where)
 
     def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
-        """The tensor of the node with these inputs: what `apply.apply` gives."""
+        """The tensor of that node, as `apply.apply` makes it."""
         node = self.node(inputs, where)
         tensor = holding(node, Tensor)
         if not node.requires_grad:
@@ -75,11 +76,11 @@ class Call:
 
 
 class Kind:
-    """Calls whose arguments have the same types and abstract values.
+    """Calls whose arguments have the same types and avals.
 
     Attributes:
-        static: the places of the arguments by whose values such calls differ; other numbers are given anew each time.
-        calls: the call for each of those values.
+        static: which arguments are static, such as `dim`. Other numbers are operands and may change from call to call.
+        calls: for each tuple of values of the static arguments, the call.
     """
 
     def __init__(self, static: tuple[int, ...]) -> None:
@@ -88,7 +89,7 @@ class Kind:
 
 
 class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any other
-    """What a call recorded is no pattern of its arguments; `always`, if no call of its kind can be."""
+    """Raised for a call that cannot be remembered; `always`, if no call of its kind can be."""
 
     def __init__(self, always: bool) -> None:
         self.always = always
@@ -96,12 +97,12 @@ class Unlike(Exception):  # noqa: N818 - no error: the call is just not like any
 
 @dataclass(slots=True)
 class Seen:
-    """How a call was read that is not known yet.
+    """A call that is not remembered yet.
 
     Attributes:
         signature: the key of its kind.
         read: its arguments, with nodes for tensors.
-        kind: what is known of calls of its kind.
+        kind: the calls of its kind that are remembered.
     """
 
     signature: tuple[Any, ...]
@@ -110,7 +111,7 @@ class Seen:
 
 
 class Calls:
-    """The calls of one front that were seen before; `by_value` if what they record depends on what numbers say."""
+    """The remembered calls of one front. `by_value`, if the value of a number decides what is recorded: `x ** 2`."""
 
     def __init__(self, by_value: bool) -> None:
         self.by_value = by_value
@@ -118,8 +119,7 @@ class Calls:
         dtypes.REMEMBERED.append(self.kinds)
 
     def recalled(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Call, Any] | Seen | None:
-        """What a call like this recorded, with the inputs that it has this time; or how it was read, to `learn` what
-        it records; None if it cannot be learned."""
+        """A remembered call like this, and inputs for it; or a `Seen`, for `learn`; None if it cannot be learned."""
         values = (*arguments, *named.values()) if named else arguments
         key: list[Any] = [*named] if named else []
         read: list[Any] = []
@@ -150,7 +150,7 @@ class Calls:
         return Seen(signature, read, known)
 
     def learn(self, seen: Seen, node: Node | None) -> Call | None:
-        """Remembers that the call recorded `node`, if that is a pattern of its arguments."""
+        """Remembers that the call recorded `node`, if it can be remembered."""
         try:
             call = call_of(seen.read, node)
         except Unlike as unlike:
@@ -163,16 +163,16 @@ class Calls:
         if known is UNSEEN:
             known = Kind(static)
             _remember(self.kinds, seen.signature, known)
-        # Zeros of either sign are equal, and not the same.
+        # 0.0 and -0.0 are equal keys, and not the same argument.
         if known.static == static and not any(type(seen.read[at]) is float and seen.read[at] == 0 for at in static):
             _remember(known.calls, tuple([seen.read[at] for at in static]), call)
         return call
 
 
 def remembering(slow: Front, by_value: bool) -> Front:
-    """`slow`, which takes any arguments and returns what it recorded, with a memory; for `by_value` see `Calls`."""
+    """The front `slow`, made to remember its calls. `by_value`: see `Calls`."""
     calls = Calls(by_value)
-    alone: dict[Aval, Call] = {}  # of calls with a tensor and nothing else, which are many: `x.sum()`
+    alone: dict[Aval, Call] = {}  # of calls with one tensor and nothing else, such as `x.sum()`, by its aval
     dtypes.REMEMBERED.append(alone)
 
     @wraps(slow)
@@ -202,7 +202,7 @@ def remembering(slow: Front, by_value: bool) -> Front:
 
 
 def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a result is a tensor of its own, or a view of the first argument by one step that has no operands."""
+    """Whether a result is a tensor and no view, or a view of the first argument by one step without operands."""
     if type(result) is not Tensor:
         return False
     if result._base_tensor is None:
@@ -211,10 +211,10 @@ def _can_be_remembered(result: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: bool) -> Front:
-    """The front of an in-place form, with a memory.
+    """The front of an in-place form such as `x.mul_`, made to remember its calls.
 
-    `slow` checks and writes; it returns its row and, where another call of the kind has nothing else to check than
-    that its first argument may be written, what it recorded.
+    `slow` checks, records and writes. It returns the row and the node; None for the node, if another call has more to
+    check than whether its first argument may be written.
     """
     calls = Calls(by_value)
 
@@ -245,10 +245,10 @@ def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
 
 
 def call_of(read: Sequence[Any], node: Node | None) -> Call:
-    """What a call of arguments `read` as these, nodes for tensors, recorded that gave `node`; Unlike, if no pattern."""
+    """The `Call` by which a call with the arguments `read` (nodes for tensors) recorded `node`. Raises `Unlike`."""
     if node is None or node.operation is None or node.special or any(each is node for each in read):
         raise Unlike(always=True)
-    if node.operation.inspects is not None:  # it is to look at the values of every call
+    if node.operation.inspects is not None:  # such an op checks the values of its operands at each call
         raise Unlike(always=True)
     inputs: list[tuple[int, dtype | None]] = []
     for each in node.inputs:
@@ -260,8 +260,8 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
             own = each.aval.dtype
             checked = node.operation.numbers == CHECKED and own.numpy in SHORT
             if checked or (own.category < FLOATING and own is not int64):
-                raise Unlike(always=True)  # whether another number fits the type has to be looked at
-        if len(places) != 1:  # of `torch.where(mask, x, x)` nobody can tell which x is which
+                raise Unlike(always=True)  # another number may not fit the dtype
+        if len(places) != 1:  # in `torch.where(mask, x, x)` an input may be either x
             raise Unlike(always=False)
         inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))
     used = {at for at, _ in inputs}
@@ -271,7 +271,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
 
 
 def remembering_operator(slow: Front, by_value: bool) -> Front:
-    """A binary operator's front with a memory: as `remembering`, and twice as fast."""
+    """As `remembering`, for a binary operator: twice as fast."""
     calls: dict[tuple[Any, ...], Call] = {}
     dtypes.REMEMBERED.append(calls)
 

@@ -1,8 +1,7 @@
-"""From a call's arguments to a row's: which overload the call means, its operands, its static values.
+"""Binds the arguments of a call to an op: which overload is meant, its operands, its static values.
 
-In this room one can bind a call to a row as torch's parser does (`Signature.bind`), or to the first of several rows
-that it fits (`chosen`), with torch's words for what does not fit; and show the row as Python's `inspect` shows a
-function (`Signature.inspected`).
+`Signature.bind` binds them to one row of `ops` as torch's parser does, `chosen` to the first of several rows that they
+fit. Errors have torch's words. `Signature.inspected` is the row's `inspect.Signature`.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
 
 * A `Storage` is the memory: a node with the contents as they are now, and how often they changed. A write puts another
   node there; the tensors that share it notice when they are next read. Values never change.
-* A tensor adds the way to its elements (`path`: the view steps from the whole memory), the count of writes that it
-  shares with its views and with `detach()`, and where its gradient arrives: the leaf that it is, or the node that made
-  it. What is written past the graph changes the former and never the latter.
-* A view, `x[0]`, also keeps its base and the steps that lead there, for what is recorded of one is the other's.
+* A tensor has a `path`, the view steps from the whole memory to its elements; a count of writes, which it shares with
+  its views and its `detach()`; and a node that its gradient arrives at. A write under `no_grad`, or by `.data`, changes
+  the contents and not that node.
+* A view, `x[0]`, also has its base and the steps from there. A recorded write to one is recorded for the other, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
 from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.observers import Cleared, observers, tell
-from jaxvjp.core.record.record import detached, known, leaf, record, variable_of
+from jaxvjp.core.record.record import constant, detached, leaf, record, variable_of
 from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
@@ -53,10 +53,10 @@ class Storage:
     """The memory that tensors share.
 
     Attributes:
-        contents: the node that gives what is in it, of the shape that it was made with. Who reads it takes the value
-            alone.
-        version: how often that changed, whether torch counts it or not.
-        address: what stands for its place in memory, once somebody asked; else 0.
+        contents: a node with the contents, in the shape that the memory was made with. Only its value is read, not its
+            gradient.
+        version: how often the contents changed, also by writes that torch does not count.
+        address: the number that `data_ptr()` gives; 0 until somebody asks.
     """
 
     def __init__(self, contents: Node) -> None:
@@ -66,16 +66,17 @@ class Storage:
 
 
 class Stored(Holder):
-    """The storage side of a tensor: which node it shows, whom it shares its storage with, what a write does.
+    """The base class of `Tensor`: the node that a tensor shows, the memory that it shares, and what a write does.
 
     Attributes:
-        _node: the node that it shows: that of `_storage.contents` when that had the version `_seen`.
-        _storage: the memory; None while nobody else has asked for it, for then it is what `_node` gives.
+        _node: the node that it shows. It is up to date if `_seen` is the version of `_storage`.
+        _storage: the memory. None while the tensor is alone and was never written: then it is the value of `_node`.
         _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
         _path: the steps from the whole storage, where those are others than `_steps`.
-        _unrecorded: whether it is a view that was taken while nothing was recorded.
-        _counted: of a view, the count of writes when it was last taken of its base.
-        _leaf: once it was written or asked for, what is the same of all nodes that it has shown as a leaf.
+        _unrecorded: whether it is a view that was taken under `no_grad`.
+        _seen: the version of `_storage` when `_node` was made.
+        _counted: of a view, the count of writes when `_node` was computed from its base.
+        _leaf: the `Leaf` that all nodes share that it has shown as a leaf; None until it is needed.
     """
 
     # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
@@ -104,7 +105,7 @@ class Stored(Holder):
 
     @property
     def gradient_node(self) -> Node:
-        """The node that the gradient of this tensor arrives at: contents written past the graph have that of before."""
+        """The node that the gradient of this tensor arrives at; a write under `no_grad` does not change it."""
         return made_by(self.node)
 
     def _show(self, node: Node) -> None:
@@ -113,7 +114,7 @@ class Stored(Holder):
             staging().journal.shows(self)
         old = self._node
         if old.requires_grad and old.is_leaf:
-            old.stale = True  # where a graph has it, its gradient belongs to the leaf of now
+            old.stale = True  # a gradient that arrives there belongs to the new node
         self._node = node
         if node.stale:
             node.stale = False
@@ -121,19 +122,19 @@ class Stored(Holder):
         self._count_for(node)
 
     def _count_for(self, node: Node) -> None:
-        """Has `node`, which shows the contents, know whether they are written from now on."""
+        """Notes in `node` the count of writes, if this tensor has one already."""
         versions = self._versions if self._base_tensor is None else self._base_tensor._versions
         if versions is not None:
             node.versions, node.version = versions, versions.count
 
     def show_instead(self, node: Node) -> None:
-        """Shows the same value by another node: what made it is told differently, and nothing was written."""
+        """Shows another node with the same value. This is no write."""
         if not self.path and self._storage is not None:
             self._storage.contents = node
         self._show(node)
 
     def _reread(self, storage: Storage) -> None:
-        """Shows what another has written to the storage."""
+        """Shows what another tensor has written to the storage."""
         base, node = self._base_tensor, self._node
         recorded = base is not None and (base.node.requires_grad or (node.requires_grad and not node.is_leaf))
         anew = recorded and base.versions.count != self._counted
@@ -144,18 +145,18 @@ class Stored(Holder):
             self._take_anew(base)
         else:
             self._show(self._with_gradient(self._values()))
-        if not marked:  # which is looked into whenever it is asked for
+        if not marked:  # a marked view is checked each time that it is read
             self._seen = storage.version
 
     @property
     def _marked(self) -> bool:
-        """Whether it is a view that cannot be taken anew: made while nothing was recorded, by a custom Function, or
-        with others at once."""
+        """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
+        custom Function, or by a function that returns several views, such as `unbind`."""
         kinds = [step.operation for step in self._steps]
         return self._unrecorded or any(each.several or each is function_view for each in kinds)
 
     def check_current(self) -> None:
-        """RuntimeError, in torch's words, for a view that cannot be taken anew of a base that was written since."""
+        """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
         base, node = self._base_tensor, self._node
         if base is None or base.versions.count == self._counted or not self._marked:
             return
@@ -163,7 +164,7 @@ class Stored(Holder):
             self._refuse("its base or another view of its base has been modified inplace")
 
     def _refuse(self, happened: str) -> None:
-        """Raises torch's error for a view of a kind of its own to which this `happened`."""
+        """Raises torch's error for a `_marked` view, to which this `happened`."""
         name = self._node.gradient_name.partition("Backward")[0]
         number = self._node.output_number
         if self._unrecorded:
@@ -174,16 +175,16 @@ class Stored(Holder):
             number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
         view = f"Output {number} of {name} is a view and {happened}."
-        if self._node.is_leaf:  # as torch, whose words are about another case
+        if self._node.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode
             view = f"A view was created in no_grad mode and {happened} with grad mode enabled."
         raise RuntimeError(f"{view} {why}")
 
     def _take_anew(self, base: Stored) -> None:
-        """Takes the view of its base again, which a counted write has changed, or another view of it."""
+        """Takes the view again, of its base, which was written: by the base, or by another view of it."""
         old = self._node
         with recording(True):
             node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
-            if not node.requires_grad:  # torch goes on saying that it does, and its gradient reaches nobody
+            if not node.requires_grad:  # in torch it goes on saying that it does; its gradient is added to no `grad`
                 node = Step(alias, ()).read(reaching_nobody(node))
         node.retaken = len(self._steps)
         if made_by(old).retains:
@@ -192,7 +193,7 @@ class Stored(Holder):
         self._show(node)
 
     def _values(self) -> Node:
-        """The contents as they are now, without a gradient."""
+        """A node with the contents as they are now, through which no gradient flows."""
         if self._follows_base:
             node, steps = self._base_tensor.node, self._steps
         else:
@@ -203,32 +204,32 @@ class Stored(Holder):
             return read(node, steps)
 
     def _with_gradient(self, values: Node) -> Node:
-        """Contents that were written without a record, with the gradient that this tensor has."""
+        """`values`, written under `no_grad`, as a node whose gradient arrives where this tensor's did before."""
         if not self._node.requires_grad or self._lost:
             return self._as_its_base(values)
         if self._node.is_leaf:
             return self._as_leaf(values)
         before = made_by(self._node)
-        if before.value is None and before.original is not None:  # a freed step, of which nothing but its place is left
-            evaluate((zeros := known(0, before.aval),))
+        if before.value is None and before.original is not None:  # a copy by `stripped_of`, which has no value
+            evaluate((zeros := constant(0, before.aval),))
             before.value = zeros.value
         with recording(True):
             return record(rebind, (before, values))
 
     @property
     def _lost(self) -> bool:
-        """Whether it is a view whose gradient reaches nobody: it requires one while its base does."""
+        """Whether it is a view whose gradient is added to no `grad` (`Leaf.lost`)."""
         return self._node.leaf is not None and self._node.leaf.lost
 
     def _as_its_base(self, values: Node) -> Node:
-        """Contents of a view that no gradient is recorded of, which says that it requires one where its base does."""
+        """`values`; for a view whose base requires a gradient, as a leaf that says it requires one, as in torch."""
         base = self._base_tensor
         if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
             return values
         return reaching_nobody(values)
 
     def _as_leaf(self, contents: Node) -> Node:
-        """The leaf that this tensor is, with these contents."""
+        """A node with these contents that is the same leaf (`Leaf`) as the node of before."""
         leaf_ = self._leaf
         if leaf_ is None:
             before = self._node
@@ -240,7 +241,7 @@ class Stored(Holder):
         return node
 
     def _take_grad(self, value: Any) -> None:
-        """Has `value`, a tensor or None, for `grad`."""
+        """Sets `grad` to `value`, a tensor or None."""
         if staging().journal is not None:
             staging().journal.takes(self)
         self._grad = value
@@ -262,8 +263,7 @@ class Stored(Holder):
 
     @property
     def _follows_base(self) -> bool:
-        """Whether it is a view that shows part of what its base shows: until one of them is given another shape or
-        other `data`."""
+        """Whether it is a view that shows part of what its base shows. `x.data = ...` on one of them ends that."""
         base = self._base_tensor
         if base is None or base._storage is not self._storage:
             return False
@@ -301,9 +301,9 @@ class Stored(Holder):
         return put_back(contents, self.path, new, beside=self._has_layout) if new.requires_grad else contents
 
     def _written(self, new: Node, contents: Node | None) -> None:
-        """`write` for a tensor that is no view, once the contents of its storage are known: None if they are `new`."""
+        """`write` for a tensor that is no view. `contents` are the new contents of its storage; None, if `new` is."""
         storage = self.storage
-        old = self.node  # which catches up first
+        old = self.node  # after what others have written
         recorded = new.requires_grad
         if not recorded:
             new = self._with_gradient(new)
@@ -317,7 +317,7 @@ class Stored(Holder):
         storage.contents = new if contents is None else contents
         storage.version += 1
         repeated = any(step.operation is expand for step in self.path)
-        if repeated and contents is not None:  # where one element is written, those that share its place are
+        if repeated and contents is not None:  # elements that share a place in memory are written together
             if not recorded:
                 return
             with recording(True):
@@ -337,7 +337,7 @@ class Stored(Holder):
         return self._versions
 
     def begin_count(self) -> None:
-        """Has the nodes that show its contents know from now on whether they are written."""
+        """Begins to count writes, so that its node and those of its views notice them."""
         self.versions  # noqa: B018
 
     def check_writable(self) -> None:
@@ -378,7 +378,7 @@ class Stored(Holder):
 
     @property
     def _has_layout(self) -> bool:
-        """Whether its elements have places in torch's memory: not an example of a batch, nor a dual tensor."""
+        """Whether torch's strides are known: not for an example of a batch, nor for a dual tensor."""
         return has_layout(self.path)
 
     def storage_offset(self) -> int:
@@ -416,7 +416,7 @@ class Stored(Holder):
         return origin, array
 
     def move(self, storage: Storage, path: Steps) -> None:
-        """Has its contents from now on at `path` of `storage`, with the gradient that it had."""
+        """Shows, from now on, what is at `path` of `storage`: `x.data = ...`. Its gradient stays where it was."""
         contents = storage.contents
         with recording(False):
             values = read(contents, path) if path else detached(contents)
@@ -430,7 +430,7 @@ class Stored(Holder):
         self._show(self._with_gradient(values))
 
     def place(self, storage: Storage, path: Steps) -> None:
-        """Says that its contents are at `path` of `storage`: elsewhere it is no view of its base any more."""
+        """Notes that its contents are at `path` of `storage`. In another storage it is no view of its base any more."""
         if staging().journal is not None:
             staging().journal.moves(self)
         if storage is not self._storage and self._base_tensor is not None:
@@ -446,14 +446,14 @@ UNLESS_SET = {
     "_unrecorded": False,
     "_steps": (),
 }
-"""What few tensors have, as the others have it: from the class or, where this is compiled, each at its place."""
+"""Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""
 if not COMPILED:
     for _name, _value in UNLESS_SET.items():
         setattr(Stored, _name, _value)
 
 
 def holding(node: Node, kind: type[Stored]) -> Any:
-    """A tensor of class `kind` through which the user holds `node`."""
+    """A new tensor of class `kind` that shows `node`."""
     tensor: Stored = bare(kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
     tensor._node = node
     hold(node, tensor)
@@ -461,7 +461,7 @@ def holding(node: Node, kind: type[Stored]) -> Any:
 
 
 def holding_value(value: Any, aval: Aval, where: Where, kind: type[Stored]) -> Any:
-    """A tensor of class `kind` of its own, which has a value already."""
+    """A new tensor of class `kind` with this value."""
     return holding(leaf(value, aval, False, where), kind)
 
 
@@ -486,7 +486,7 @@ def _where_strides_allow(steps: Steps) -> bool:
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
     unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
-    if unrecorded:  # of examples and duals, and inside a transform, what is recorded is the transform's affair
+    if unrecorded:  # not so for examples and duals, nor inside a transform, which records what it needs
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
     taken: Stored = holding(node, kind)
@@ -507,21 +507,21 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
 
 
 def reaching_nobody(node: Node) -> Node:
-    """A leaf with the value of `node` that requires a gradient, which nobody accumulates."""
+    """A leaf with the value of `node` that requires a gradient, which is added to no `grad`."""
     made = variable_of(node)
     made.leaf = Leaf(lost=True)
     return made
 
 
 def made_by(node: Node) -> Node:
-    """The node that the gradient of what shows `node` arrives at: without what was written past the graph since."""
+    """The node that made what `node` shows, before writes under `no_grad` (`rebind`): the gradient arrives there."""
     while node.operation is rebind and isinstance(node.inputs[0], Node):
         node = meant(node.inputs[0])
     return node
 
 
 def shown(tensor: Stored) -> Node:
-    """`tensor.node`, faster."""
+    """`tensor.node`, as a function: faster where it is compiled."""
     storage = tensor._storage
     if storage is not None and storage.version != tensor._seen:
         tensor._reread(storage)

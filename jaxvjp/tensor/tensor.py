@@ -1,7 +1,7 @@
-"""The torch-facing façade: `Tensor`.
+"""The class `Tensor`, with torch's attributes: shape, `requires_grad`, `grad`, `data`, hooks, reading of values.
 
-In this room one can hold a recorded value as torch's tensor: ask it what torch knows of a tensor, read it (which
-computes it), take views and aliases of it, hook it. What it holds is in `storage`; ops are applied in `apply`.
+Its base class `storage.Stored` has what a tensor holds. Most methods follow from the rows of `ops`; `bindings` hangs
+them on the class.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""View steps: the ways from a storage to the elements of a tensor, as ops on nodes and as layouts of memory."""
+"""View steps: the view ops that lead from a storage to the elements of a tensor.
+
+`x[3].T` is the steps `select` at 3 and `permute`. A step can read (`Step.read`: record the view op), write
+(`Step.write`: record the base with that part replaced), and tell torch's strides (`Step.layout`).
+"""
 
 from __future__ import annotations
 
@@ -19,15 +23,15 @@ from jaxvjp.types.dtypes import int64
 Array = np.ndarray[Any, Any]
 
 ORIGIN = np.zeros(1, np.uint8)
-"""Where every layout begins."""
+"""A byte of memory that every layout begins at, so that addresses can be compared."""
 
 
 class Step:
     """One view op on the way from a base to a view: `x[3]` is the step `select` at 3.
 
     Attributes:
-        operation, static, operands: the op, and what it takes besides what is viewed.
-        signatures: for the abstract values of what was viewed so far, by this step or one made `anew`, what that gives.
+        operation, static, operands: the view op, its static arguments, and its operands other than the base.
+        signatures: maps the aval of a base to the signature of reading it. Steps made `anew` share it.
     """
 
     def __init__(self, operation: Op, static: tuple[Any, ...], operands: tuple[Number, ...] = ()) -> None:
@@ -46,7 +50,7 @@ class Step:
         return record_as(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
 
     def anew(self) -> Step:
-        """The same step with numbers of its own: two operands are two leaves of a program, even if they are equal."""
+        """The same step with other `Number`s: two operands of a program are two objects, even if they are equal."""
         if not self.operands:
             return self
         step: Step = Step.__new__(Step)
@@ -60,7 +64,7 @@ class Step:
         return self.put(base, new, put)
 
     def put(self, base: Node, new: Node, operation: Op) -> Node:
-        """`write` by `put`, or by a row like it."""
+        """`write` by the op `put`, or by `placed`."""
         return record(operation, (base, new, *self.operands), (self.operation, self.static))
 
     def layout(self, array: Array) -> Array:
@@ -73,7 +77,7 @@ class Step:
         return viewed
 
     def plain(self) -> Step:
-        """The step that a detached view takes."""
+        """The step that a detached view has instead, without a tangent."""
         return self
 
 
@@ -81,14 +85,14 @@ Steps = tuple[Step, ...]
 
 
 def read(node: Node, steps: Steps) -> Node:
-    """What `steps` read of `node`."""
+    """The view of `node` that `steps` lead to."""
     for step in steps:
         node = step.read(node)
     return node
 
 
 def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
-    """`whole` with `new` in the place of what `steps` lead to; `beside` it, to read the rest."""
+    """`whole` with `new` in the place that `steps` lead to. `beside`: by the op `placed`, which is no write."""
     if any(step.operation is expand for step in steps) and has_layout(steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]

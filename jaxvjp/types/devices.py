@@ -1,11 +1,7 @@
 """Devices: torch's names for them, and the JAX device behind each.
 
-In this room one can name a device (`device("cuda:0")`), ask which there are (`cuda.is_available`, `count_of`) and which
-one new tensors go to (`set_default_device`, or `with device("cpu"):`).
-
-torch starts on the CPU; here new tensors go to the device that JAX prefers, its **home**. Where a tensor is belongs to
-its abstract value: a `device`, or None for home, so that on a machine with one device nothing is ever looked up. What
-`cpu` is for torch is JAX's CPU backend, `cuda` its GPU one and `xla` (or `tpu`) its TPU one.
+torch puts new tensors on the CPU; here they go to JAX's default device, which is called **home**. An aval has the
+device of its tensor; None means home. `cpu` is JAX's CPU backend, `cuda` its GPU backend, `xla` or `tpu` its TPU one.
 """
 
 from __future__ import annotations

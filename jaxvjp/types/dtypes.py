@@ -1,8 +1,4 @@
-"""The element types, and torch's rules for mixing them.
-
-In this room one can name a dtype (`float32`), ask what it is (`is_floating_point`), and find out what two operands of
-different types become (`promote_types`, `result_type`).
-"""
+"""torch's dtypes, such as `float32`, and its rules for mixing them: `promote_types`, `result_type`."""
 
 from __future__ import annotations
 
@@ -128,7 +124,7 @@ class Forgetting(Protocol):
 
 
 REMEMBERED: list[Forgetting] = []
-"""Memories of what calls recorded, which another setting, such as the default dtype, makes untrue."""
+"""What `forget_calls` clears: memories of calls, each of which may depend on the default dtype."""
 
 
 def forget_calls() -> None:

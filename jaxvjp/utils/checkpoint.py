@@ -19,7 +19,7 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, leaf
-from jaxvjp.core.run.program import Program, freeze, read_across, replay, runs
+from jaxvjp.core.run.program import Program, freeze, in_pieces, read_across, replay
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
@@ -219,7 +219,7 @@ def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
 
 def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node]) -> dict[Node, Node]:
     """The operations of `between` as checkpointed ops: one, or of a long function one per piece that is compiled."""
-    pieces = runs(between)
+    pieces = in_pieces(between)
     needed = read_across(pieces).union(wanted)
     differentiable = set(edges)
     results: dict[Node, Node] = {}

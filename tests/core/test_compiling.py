@@ -12,7 +12,7 @@ from oracle import agreement_of, live_nodes, programs_of
 
 import jaxvjp
 from jaxvjp.core.derive import remembered_walks
-from jaxvjp.core.record.record import known
+from jaxvjp.core.record.record import constant
 from jaxvjp.core.run import compilation
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval
@@ -166,7 +166,7 @@ def test_losses_that_are_kept_are_those_of_their_time(choosy, monkeypatch):
 
 def test_a_program_that_reads_only_numbers_is_chosen_for_too(choosy):
     for number in range(12):
-        node = known(number, Aval((5,), jaxvjp.float32))
+        node = constant(number, Aval((5,), jaxvjp.float32))
         evaluate([node])
         assert node.value.tolist() == [number] * 5
 

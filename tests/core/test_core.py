@@ -16,7 +16,7 @@ from jaxvjp.core.derive import pullback, transforms
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run import compilation, program
-from jaxvjp.core.run.program import freeze, replay, runs
+from jaxvjp.core.run.program import freeze, in_pieces, replay
 from jaxvjp.tensor.apply import FLUSH
 
 
@@ -177,7 +177,7 @@ def test_runs_keep_a_tuple_with_its_items():
     (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
     nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
     for size in (1, 2, 3, 100):
-        pieces = runs(nodes, lambda node, size=size: node.serial % size == 0)
+        pieces = in_pieces(nodes, lambda node, size=size: node.serial % size == 0)
         assert [each for piece in pieces for each in piece] == nodes
         for piece in pieces:
             assert piece[0].operation.name != "item"

@@ -1,4 +1,5 @@
-"""Gradients: `pullback` is `jax.vjp` of a recorded program, `engine` walks a graph back through its pullbacks.
+"""Derivatives: `pullback` is `jax.vjp` of a program, `transforms` has its `jax.jvp` and `jax.vmap`, and `engine` is the
+backward pass, which goes through a graph from pullback to pullback.
 
-`remembered_walks` and `remembered_graphs` keep what a walk came to, for graphs of the same structure.
+`remembered_walks` and `remembered_graphs` keep the results of backward passes, for graphs of the same structure.
 """

@@ -1,20 +1,21 @@
-"""The backward pass, on nodes: from cotangents of some roots to cotangents of what they were made from.
+"""The backward pass: `pull_back` walks a recorded graph from roots to leaves and records their cotangents.
 
-In this room one can walk a recorded graph backwards (`pull_back`) and give it up (`release`). What a
-Tensor is, it does not know.
+It cuts the operations of the graph, in the order of recording, into **segments**. Each segment becomes one `Program`,
+and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
+been computed then; `evaluation` usually computes all of it with one call of a compiled program.
 
-The graph's operations, in the order of recording, are cut into **segments**. A segment is one program, and its
-backward step one recorded `pullback`, so the whole walk is again a graph, which `evaluation` runs as one dispatch. It
-is cut where something other than `jax.vjp` has to happen, or has to be able to: around a Python backward (a custom
-`Function`) and a step with hooks, after a node whose own cotangent is asked for or hooked, with `create_graph` after a
-node that the user still holds (and may later differentiate with respect to), and where a segment would grow too long
-to compile. A hook or a Function that reads a value computes what has been recorded so far; one that does not stays
-part of the one dispatch.
+A loss of 50 operations is one segment. A segment ends
+
+* before and after an operation whose backward step is Python code (a custom `Function`) or has hooks,
+* after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
+* with `create_graph`, after a node that the user holds: he may differentiate with respect to it later,
+* where it would have more operations than `program.PIECE`.
+
+A hook or a `Function` that reads a value has everything computed that was recorded so far.
 """
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -25,39 +26,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.derive.pullback import record_pullback
+from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
     Leaf,
     Node,
     Number,
-    Passed,
-    PythonBackward,
     ends_here,
     gradient_edges,
-    is_held,
     meant,
     reachable,
     recording_order,
-    stripped_of,
 )
-from jaxvjp.core.record.modes import grad_mode, recording, transforming
-from jaxvjp.core.record.observers import Hooked, Pulled, Released, Stepped, Unpacked, observers, tell
-from jaxvjp.core.record.record import known, record
-from jaxvjp.core.record.user_lines import located, loop_around, user_line
-from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
+from jaxvjp.core.record.record import constant, record
+from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.program import PIECE, freeze, runs
+from jaxvjp.core.run.program import PIECE, freeze, in_pieces
 from jaxvjp.ops.pointwise import add
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
-    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
-    "tensors after calling backward."
-)
 
 
 class Anomaly(threading.local):
-    """Whether each backward step is taken by itself and looked at for NaN, per thread."""
+    """The state behind `detect_anomaly`, per thread: each operation is a segment, and its result checked for NaN."""
 
     enabled = False
     check_nan = True
@@ -67,7 +57,7 @@ anomaly = Anomaly()
 
 
 class Walking(threading.local):
-    """The walk that calls a hook, while it does, per thread."""
+    """The walk of this thread that is calling a hook, if one is."""
 
     now: Any = None
 
@@ -76,14 +66,15 @@ walking = Walking()
 
 
 class Walk(NamedTuple):
-    """What a walk found.
+    """The result of `pull_back`. All cotangents are nodes that may have no value yet.
 
     Attributes:
-        gradients: the cotangent of every leaf that was reached, or of every target that was.
-        retained: the cotangents of intermediate nodes whose tensors retain theirs.
-        values: for each root that was not known yet, a node that gives its value from the same program.
-        operations: those that the walk went through, for `release`.
-        met: those, and all else that the roots lead to.
+        gradients: maps each leaf or target that was reached to its cotangent.
+        retained: maps each intermediate node with `retain_grad` to its cotangent.
+        values: maps each root that had no value to a node with that value. It is a primal output of the pullback: the
+            loss comes from the same program as the gradients.
+        operations: the nodes that the walk went through, for `release`.
+        met: all nodes that the roots lead to.
     """
 
     gradients: dict[Node, Node]
@@ -102,30 +93,36 @@ def pull_back(
     unseen: bool = False,
     leaf_hooks: bool = True,
 ) -> Walk:
-    """Records the cotangents of `targets` (None: of every leaf that requires a gradient) given those of `roots`, where
-    None is 1.
+    """Records the cotangents of `targets`, or of every leaf that requires a gradient, given those of `roots`.
 
-    A target that no root depends on is absent from the result. With `batch` every cotangent has these dimensions
-    before its own, and so has every result. A graph that is `unseen` is cut as `program.runs` says. RuntimeError,
-    before anything is recorded, where the way leads through a node that an earlier backward freed, or that saved what
-    was since written in place. Nothing is computed here, unless a hook or a Function reads a value; with `batch` the
-    walk must call none (`calls_python`).
+    Args:
+        roots: the nodes to begin at.
+        cotangents: one for each root; None means 1.
+        targets: the nodes whose cotangents are wanted; None for all leaves. One that no root depends on gets none.
+        create_graph: whether the cotangents can be differentiated again.
+        batch: leading dimensions that each cotangent has besides its own. The walk must then meet no Python
+            (`calls_python`).
+        unseen: whether to cut as `program.in_pieces` does for an `unseen` graph.
+        leaf_hooks: whether to call hooks of leaves.
+
+    RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
+    freed, or whose saved tensors were written in place since.
     """
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     operations = _passed_through(nodes, targets)
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
-    check_unchanged(operations[freed + 1 :])  # what was recorded last comes first
+    check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
         raise freed_error(operations[freed])
     with recording(create_graph):
-        given = [known(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
+        given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
     return walk._replace(met=reached)
 
 
 def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """The operations among `nodes` whose backward step is taken: not that of a target with nothing to reach behind."""
+    """The operations among `nodes` that the walk goes through: a target only if another target is behind it."""
     if targets is None:
         return [node for node in nodes if not node.is_leaf]
     ends, inside = set(targets), set(nodes)
@@ -138,30 +135,17 @@ def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[N
 
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
-    """Whether the walk back from `roots` calls hooks or custom Functions, which see one cotangent and no batch."""
+    """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
     return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
-def check_unchanged(operations: Sequence[Node]) -> None:
-    """RuntimeError where one of `operations` saved what was since written in place."""
-    node: Node
-    if operations and Versions.last_write > min([node.serial for node in operations]):
-        for node in reversed(operations):
-            since = grad_mode().mutation
-            if since is not None and node.serial > since:
-                continue
-            changed = node.changed_in_place()
-            if changed is not None:
-                raise changed_error(node, changed)
-
-
 def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
-    """The nodes that a gradient of `roots` may reach; and for leaves that were written since, the nodes of now.
+    """The nodes that a cotangent of `roots` may reach; and for each leaf that was written since, the node of now.
 
-    There their gradient arrives: `w -= 0.1 * w.grad` changes the value of w, and nothing of what is added to `w.grad`.
-    What an earlier walk stripped is again what it was stripped of, where that is still there.
+    After `y = w * x` and `w -= 1`, y has w's old node as an input, and its cotangent arrives at w's new node.
+    A copy that `release` made is replaced by its original, if that still exists.
     """
 
     def onward(node: Node) -> list[Node]:
@@ -186,8 +170,8 @@ def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
 
 
 def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
-    """Of the nodes that require a gradient, those through which a cotangent must pass to reach a target; with them the
-    leaves of `now`, and what was freed before it could tell whether it leads to a target."""
+    """The nodes that a cotangent has to pass to reach a target, with the leaves of `now` and
+    freed nodes of which nobody knows whether they lead to a target."""
     nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
@@ -203,14 +187,14 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
 
 
 class Reached:
-    """A walk that is over, as hooks know it that are called with what it gave."""
+    """A walk that is over, for hooks that are called with its results (see `walking`)."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
         self.nodes = nodes
 
     @cached_property
     def on_the_way(self) -> set[Node]:
-        """The nodes that it may have passed, which hardly any hook asks for."""
+        """The nodes that it may have passed. Hardly any hook asks for them."""
         return {node for node in self.nodes if node.requires_grad}
 
 
@@ -219,7 +203,7 @@ def _is_there(node: Node | Number) -> bool:
 
 
 def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
-    """What the hooks of `node` make of the cotangent that a walk has brought."""
+    """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
     outer, walking.now = walking.now, walk
     try:
         for hook in list((node.hooks or {}).values()):
@@ -235,7 +219,7 @@ def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
 
 
 class _Sweep:
-    """One walk back over `nodes`, the last recorded first; `arrived` holds the cotangents that have come in."""
+    """One walk over `nodes`, the last recorded first. `arrived` has the sum of the cotangents of each node so far."""
 
     def __init__(
         self,
@@ -258,7 +242,7 @@ class _Sweep:
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
-        self.stopped = False  # whether a Python step gave None: what lies behind it alone gets None, not zeros
+        self.stopped = False  # whether a Python step gave None: nodes behind it alone then get None and not zeros
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
@@ -289,13 +273,13 @@ class _Sweep:
             for node in ends:
                 self.call_hooks(node)
         wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
-        # torch hands out the gradient of a target that it goes on through as it came in, that of others after hooks.
+        # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
         gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
     def ends(self) -> list[Node]:
-        """Where the walk ends; first what is complete first, for no operation recorded earlier uses it. As in torch."""
+        """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
         passed = set(self.operations)
         complete: dict[Node, int] = {}
         for at, node in enumerate(self.operations):
@@ -308,18 +292,18 @@ class _Sweep:
         """The operations, cut as the module's docstring says."""
         targets = set(self.targets or ())
 
-        def ends_run(node: Node) -> bool:
+        def ends_piece(node: Node) -> bool:
             wanted = node in targets or bool(node.hooks) or node.retains
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         nodes, inside = self.operations, set(self.operations)
-        if len(nodes) > PIECE and not self.unseen:  # cut where it will be cut to be computed, with what has no gradient
+        if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
         for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
             if not alone:
-                found = runs(group, ends_run, self.unseen)
+                found = in_pieces(group, ends_piece, self.unseen)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:
@@ -341,9 +325,9 @@ class _Sweep:
         cotangents: list[Node],
         unpacked: Mapping[Any, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
-        """Takes a segment's backward step as one pullback; pairs each output with a node for its value.
+        """Records the pullback of a segment; pairs of each output and the node of its primal output.
 
-        `unpacked` has what saved-tensor hooks gave in the place of some operands.
+        `unpacked` maps operands to what saved-tensor hooks returned for them.
         """
         if self.stopped:
             inside = set(segment)
@@ -361,7 +345,7 @@ class _Sweep:
         return zip(outputs, primals, strict=True)
 
     def step(self, segment: list[Node]) -> None:
-        """Takes the backward step of a single node: with its hooks, and looked at for NaN in anomaly mode."""
+        """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
         node, step = segment[0], segment[0].python
         outputs = [each for each in segment if each in self.arrived] if step is None else step.outputs
         given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
@@ -381,7 +365,7 @@ class _Sweep:
             if unpacked and observers.listening:
                 tell(Unpacked(node, unpacked))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
-            if arrived:  # a hook may have put None there, which goes on as None
+            if arrived:  # not so, if a hook has returned None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
             results = [
                 self.arrived.get(self.now.get(each, each)) if isinstance(each, Node) else None for each in inputs
@@ -396,7 +380,7 @@ class _Sweep:
         if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
         if step is None:
-            pairs = list(dict(pairs).items())  # an input read twice has one cotangent, which is the sum already
+            pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
             self.arrive(each, result)
 
@@ -411,87 +395,3 @@ def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
                 "The gradient is infinite times zero there, or zero by zero: keep the value away from the edge, "
                 "`x.clamp(min=1e-6)`, before that line and not after it."
             )
-
-
-def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
-    """Frees what a backward without `retain_graph` went through: torch's meaning of freed, op by op. `met` is all that
-    its roots lead to.
-
-    What the user still holds and has the value of keeps its place in the backward graph, but nothing to compute with:
-    of `loss = (h * h).sum()` the sum, which saved nothing, may be walked again, up to the product, which is freed.
-    """
-    kept: list[Node] = []
-    if observers.listening:
-        tell(Released(list(operations)))
-    passed: Passed | None = None
-    node: Node
-    for node in operations:
-        if node.value is not None:
-            passed = node.passed = passed or Passed(met)
-        if node.special and node.python is not None:
-            node.python.free()
-        elif node.operation is not None and node.operation.saves:
-            node.freed = node.special = True
-            if node.value is not None:
-                node.forget()
-            continue
-        if node.value is not None and is_held(node):
-            kept.append(node)
-    if transforming().forward:
-        return
-    stripped: dict[Node, Node] = {}
-    while kept:
-        node = kept.pop()
-        inputs: list[Node | Number] = []
-        for each in node.inputs:
-            if type(each) is Node:
-                behind: Node = each
-                if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
-                    if behind not in stripped:
-                        stripped[behind] = stripped_of(behind, passed)
-                        if not behind.freed:
-                            kept.append(behind)
-                    each = stripped[behind]
-            inputs.append(each)
-        node = stripped.get(node, node)
-        node.inputs = tuple(inputs)
-
-
-def freed_error(node: Node) -> RuntimeError:
-    """torch's sentence, then the line that recorded the node and what to write instead."""
-    loop = loop_around(user_line(sys._getframe()), node.where)
-    if loop is not None:
-        advice = (
-            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
-            "inside the loop, so that each round records its own graph"
-        )
-    else:
-        advice = "Record the graph anew before each backward, by running that line again"
-    return RuntimeError(
-        f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
-        f"{advice}; or keep the graph with `y.backward(..., retain_graph=True)`."
-    )
-
-
-def changed_error(node: Node, saved: Node) -> RuntimeError:
-    """torch's sentence, then both lines: who saved the tensor and who changed it."""
-    change = saved.shows_overwritten()
-    assert change is not None
-    assert change.versions is not None
-    aval = saved.aval
-    if change is not saved:  # a view of what was changed, which torch takes anew by its strides
-        origin = ", which is output 0 of AsStrided," if saved.requires_grad else ""
-    else:
-        # torch names a saved operand by what it has become, a saved result by what it was.
-        current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
-        name = current.qualified_name.partition("Backward")[0]
-        origin = "" if current.is_leaf else f", which is output 0 of {name},"
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
-        f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
-        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
-        f"It was saved for {node.gradient_name} by {node.location}\n"
-        f"and changed in place by {located(change.versions.where)}\n"
-        "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
-    )

@@ -1,7 +1,7 @@
 """The one derivative: `jax.vjp` of a program, as an op like any other.
 
-In this room one can record the pullback of a program on nodes (`record_pullback`), and so leave JAX to differentiate it
-again, and ask which results of an op depend on what (`dependences`, `reads`).
+`record_pullback` records it as a node. As it is an op, it can be differentiated again, by another pullback.
+`dependences` says which of its results depend on which operands, read off the jaxpr.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Where = tuple[int, ...]
 
 
 def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
-    """`program` as a function of its leaves `wrt` alone, and where to evaluate it."""
+    """`program` as a function of its leaves `wrt` alone, and the primals: the values of those leaves."""
 
     def primal(*differentiated: Any) -> tuple[Any, ...]:
         arguments = list(leaves)
@@ -37,8 +37,8 @@ def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Ca
 def pullback(*operands: Any, program: Program, wrt: Where, batched: int) -> tuple[Any, ...]:
     """The outputs of `program`, then the cotangents of its leaves `wrt`.
 
-    The operands are the program's leaves and one cotangent per output: several in each along its first dimensions, of
-    which so many are `batched`, and so are the results. A complex cotangent is torch's, the conjugate of JAX's.
+    The operands are the program's leaves and a cotangent for each output. If these are batches of cotangents, they, and
+    so the results, have `batched` more dimensions in front. A complex cotangent is torch's: the conjugate of JAX's.
     """
     leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
     primal, primals = function_of(program, leaves, wrt)
@@ -63,8 +63,8 @@ def record_pullback(
 ) -> tuple[list[Node], list[Node]]:
     """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
 
-    With `create_graph` the cotangents can be differentiated again, each through just what it depends on: of
-    y = 2x + w² the cotangent of x is a constant, and asking for its derivative is torch's error, not a zero.
+    With `create_graph` the cotangents can be differentiated again, and each has edges to just those operands that it
+    depends on. For y = 2x + w² the cotangent of x is 2: to differentiate that is an error, as in torch, and not zero.
     """
     operands = (*leaves, *cotangents)
     primals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
@@ -95,19 +95,19 @@ def record_pullback(
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
-    """For each cotangent of `wrt`: which operands of the pullback (leaves, then output cotangents) it is made from."""
+    """For the cotangent of each leaf of `wrt`: the operands of the pullback that it depends on, by their numbers."""
     structs = [each.struct for each in program.leaves]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
     made_from = reads(pullback, (program, wrt, 0), [*structs, *outputs])[len(outputs) :]
-    # An array without elements JAX makes from nothing, whatever it was computed from.
+    # JAX computes an array without elements from nothing; it is taken to depend on everything.
     everything = tuple(range(len(structs) + len(outputs)))
     empty = [0 in program.leaves[position].shape for position in wrt]
     return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
 
 
 def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
-    """For each array that `operation` returns: from which of its operands it is computed, by way of floats."""
+    """For each array that `operation` returns: the numbers of the operands that it depends on, in its jaxpr."""
     with jax.enable_x64(True):
         traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)
     found = _reads(traced.jaxpr, [frozenset([position]) for position in range(len(traced.jaxpr.invars))])
@@ -115,11 +115,11 @@ def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDty
 
 
 def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Which of the argument sets reach each output of a jaxpr."""
+    """For each output of a jaxpr the union of the sets of those arguments that it depends on."""
     reach: dict[Any, frozenset[int]] = dict(zip(jaxpr.invars, arguments, strict=True))
 
     def of(variable: Any) -> frozenset[int]:
-        # A literal, which has its value with it, cannot be hashed. (Its class is in `jax.extend`: 12 ms to import.)
+        # A `Literal` has `val` and cannot be hashed. `jax.extend` has the class, and takes 12 ms to import.
         return frozenset() if hasattr(variable, "val") else reach.get(variable, frozenset())
 
     for equation in jaxpr.eqns:
@@ -127,7 +127,7 @@ def _reads(jaxpr: Any, arguments: list[frozenset[int]]) -> list[frozenset[int]]:
         given = [of(each) for each in equation.invars]
         inner = equation.params.get("jaxpr")
         if equation.primitive.name == "stop_gradient":
-            results = [frozenset()] * len(equation.outvars)  # a constant: how an op says that no gradient comes from it
+            results = [frozenset()] * len(equation.outvars)  # an op uses it where no gradient flows
         elif equation.primitive.name in ("jit", "pjit") and inner is not None:
             results = _reads(inner.jaxpr, given)
         else:

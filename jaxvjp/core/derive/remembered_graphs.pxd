@@ -4,9 +4,9 @@ from jaxvjp.core.record.modes cimport GradMode, Staging, grad_mode, staging
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.core.derive.remembered_walks cimport Question
 
-cdef class Line:
+cdef class Recipe:
     cdef public object operation, static, aval, inputs, edges
     cdef public bint tracked
 
-cdef class Created:
-    cdef public tuple constants, lines, gradients, walked
+cdef class WalkNodes:
+    cdef public tuple constants, recipes, gradients, walked

@@ -1,8 +1,8 @@
-"""Gradients that can be differentiated again, remembered by the structure that was walked.
+"""Remembers the nodes that backward passes with `create_graph` recorded, for graphs of the same structure.
 
-In this room one can have such gradients recorded (`differentiable_gradients`): where a graph like this one was walked
-before, as that walk of the engine's recorded them, by one look-up and without cutting, freezing and pulling back the
-graph anew. `remembered_walks` remembers walks that are computed at once; here nothing is computed.
+`differentiable_gradients` does what `engine.pull_back` does with `create_graph`. Where a graph of that structure was
+walked before, it records the same nodes again, on the nodes of this graph, without cutting the graph and freezing
+programs. Nothing is computed here; `remembered_walks` remembers passes whose gradients are computed at once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Walk, check_unchanged, pull_back
-from jaxvjp.core.derive.remembered_walks import Question
+from jaxvjp.core.derive.engine import Walk, pull_back
+from jaxvjp.core.derive.remembered_walks import Question, numbered
+from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number, recorded
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
@@ -21,14 +22,15 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.plan import Memory
 
 
-class Line:
-    """How one node was recorded. Places are those in a table of the graph's nodes, then `constants`, then what the
-    lines themselves record.
+class Recipe:
+    """How to record one node. Places are those of the survey of the graph, then those of `constants`, then those of the
+    nodes that the recipes record.
 
     Attributes:
-        operation, static, aval, tracked: as the node has them.
+        operation, static, aval: those of the node.
+        tracked: whether the node requires a gradient.
         inputs: the places of its operands.
-        edges: the places of the nodes to which it passes cotangents on, or None.
+        edges: the places of its `edges`, or None.
     """
 
     def __init__(self, node: Node, inputs: tuple[int, ...], edges: tuple[int, ...] | None) -> None:
@@ -40,37 +42,37 @@ class Line:
         self.edges = edges
 
 
-class Created:
-    """What a walk recorded.
+class WalkNodes:
+    """The nodes that a walk recorded.
 
     Attributes:
-        constants: Python numbers that the walk itself brought in.
-        lines: its nodes, in the order of recording.
-        gradients: the number of each target, and the place of its gradient in the table.
-        walked: the numbers of the operations that the gradients went through.
+        constants: Python numbers that the walk recorded.
+        recipes: how to record its nodes, in their order.
+        gradients: for each target its place and the place of its gradient.
+        walked: the places of the operations that the walk went through.
     """
 
     def __init__(
         self,
         constants: tuple[Number, ...],
-        lines: tuple[Line, ...],
+        recipes: tuple[Recipe, ...],
         gradients: tuple[tuple[int, int], ...],
         walked: tuple[int, ...],
     ) -> None:
         self.constants = constants
-        self.lines = lines
+        self.recipes = recipes
         self.gradients = gradients
         self.walked = walked
 
 
-memory: Memory[Created] = Memory()
+memory: Memory[WalkNodes] = Memory()
 
 
 def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]) -> Walk:
-    """`engine.pull_back` with `create_graph`; of what is remembered, only the gradients and what was walked."""
+    """`engine.pull_back` with `create_graph`. A remembered walk has no `retained` and no `values`."""
     mode = grad_mode()
     if mode.saving is not None or mode.inference or observers.listening or staging().journal is not None:
-        return pull_back(roots, cotangents, targets, create_graph=True)  # somebody looks on
+        return pull_back(roots, cotangents, targets, create_graph=True)  # these look at each step of a walk
     question = Question(roots, cotangents, targets, create_graph=True)
     known = _recreated(question)
     if known is not None:
@@ -82,9 +84,8 @@ def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | 
 
 
 def _recreated(question: Question) -> Walk | None:
-    """The walk, recorded, where such a walk is remembered. RuntimeError where what was saved has been written in
-    place since."""
-    created: Created | None = memory.get(question.survey.key) if question.regular else None
+    """Records a remembered walk again; None if there is none. RuntimeError where a saved tensor was written since."""
+    created: WalkNodes | None = memory.get(question.survey.key) if question.regular else None
     if created is None:
         return None
     nodes = question.survey.nodes
@@ -92,43 +93,39 @@ def _recreated(question: Question) -> Walk | None:
     check_unchanged(walked)
     table: list[Any] = [*nodes, *[each.again() for each in created.constants]]
     where = user_line(sys._getframe())
-    line: Line
-    for line in created.lines:
-        inputs = tuple([table[each] for each in line.inputs])
-        node = recorded(line.operation, line.static, inputs, line.aval, line.tracked, where)
-        if line.edges is not None:
-            node.edges = tuple([table[each] for each in line.edges])
+    recipe: Recipe
+    for recipe in created.recipes:
+        inputs = tuple([table[each] for each in recipe.inputs])
+        node = recorded(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+        if recipe.edges is not None:
+            node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)
     gradients = {nodes[number]: table[place] for number, place in created.gradients}
     return Walk(gradients, {}, {}, walked, nodes)
 
 
 def _learn(question: Question, walk: Walk, begin: int) -> None:
-    """Remembers what a walk of the engine's recorded, from the place `begin` in the order of recording on, if it
-    recorded it from this graph alone."""
+    """Remembers the nodes of `walk`, which are those with a `serial` from `begin` on, if all come from this graph."""
     if not question.regular:
         return
-    place: dict[Any, int] = dict(question.survey.number)
     found = _recorded_since(walk.gradients.values(), begin)
-    constants = [each for node in found for each in node.inputs if type(each) is Number and each not in place]
-    for each in [*constants, *found]:
-        place.setdefault(each, len(place))
-    lines: list[Line] = []
+    constants, place = numbered(question.survey, found)
+    recipes: list[Recipe] = []
     for node in found:
         read = (*node.inputs, *(node.edges or ()))
         if node.python is not None or node.value is not None or any(each not in place for each in read):
             return
         edges = None if node.edges is None else tuple([place[each] for each in node.edges])
-        lines.append(Line(node, tuple([place[each] for each in node.inputs]), edges))
+        recipes.append(Recipe(node, tuple([place[each] for each in node.inputs]), edges))
     if any(each not in place for each in [*walk.gradients, *walk.gradients.values(), *walk.operations]):
         return
     gradients = tuple([(place[node], place[gradient]) for node, gradient in walk.gradients.items()])
     walked = tuple([place[node] for node in walk.operations])
-    memory.learn(question.survey.key, Created(tuple(constants), tuple(lines), gradients, walked))
+    memory.learn(question.survey.key, WalkNodes(tuple(constants), tuple(recipes), gradients, walked))
 
 
 def _recorded_since(nodes: Iterable[Node], begin: int) -> list[Node]:
-    """Those of `nodes`, and of what they are made from, that were recorded from `begin` on, in that order."""
+    """Of `nodes` and all that they are computed from, those with a `serial` from `begin` on, in that order."""
     found: set[Node] = set()
     pending = list(nodes)
     while pending:

@@ -6,7 +6,7 @@ from jaxvjp.core.record.record cimport leaf
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.core.run.plan cimport Plan, Survey, survey
 
-cdef class Remembered:
+cdef class WalkPlan:
     cdef public Plan plan
     cdef public list constants, own
     cdef public tuple gradients, values, walked

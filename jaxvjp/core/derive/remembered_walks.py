@@ -1,8 +1,8 @@
-"""Walks back, remembered by the structure that was walked.
+"""Remembers the plans of backward passes, for graphs of the same structure.
 
-In this room one can ask whether a graph like this one was walked back before (`Question`), and so get its gradients
-by one look-up and the same dispatches, without recording a pullback anew. `engine` stays the one place that
-knows how a walk goes: what is remembered here is which programs a walk of the engine's came to.
+`Question(roots, cotangents, targets)` surveys a graph. `recalled()` gives the gradients, if a graph of that structure
+was walked before: it runs the remembered plan. If not, the caller has `engine.pull_back` walk and `evaluation` compute,
+and `learn` remembers the plan that was run. So how a walk goes is known to `engine` alone.
 """
 
 from __future__ import annotations
@@ -11,26 +11,27 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Walk, anomaly, check_unchanged
+from jaxvjp.core.derive.engine import Walk, anomaly
+from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
-from jaxvjp.core.run.plan import Memory, Plan, first_sight, survey
+from jaxvjp.core.run.plan import Memory, Plan, Survey, first_sight, survey
 from jaxvjp.ops.op import Aval
 
 
-class Remembered:
-    """What a walk came to, in the numbers of the graph that was walked.
+class WalkPlan:
+    """The plan of a walk. Places are those of the survey of the graph, then those of `constants`, then the plan's own.
 
     Attributes:
-        plan: what computes its results, on a table of the graph's values, then `constants`, then the plan's own.
-        constants: Python numbers that the walk itself brought in.
-        own: how many places the plan needs for itself.
-        gradients: the number of each leaf or target, and the place of its gradient in the table with what that is.
-        values: the number of each node that became known on the way, and the place of its value.
-        walked: the numbers of the operations that the gradients went through.
+        plan: computes the gradients.
+        constants: the values of Python numbers that the walk recorded, such as the 1 that a loss's cotangent is.
+        own: a None for each place that the plan needs for itself.
+        gradients: for each leaf or target its place, the place of its gradient, and the aval of that.
+        values: for each node that gets a value on the way, such as the loss, its place and the place of the value.
+        walked: the places of the operations that the walk went through.
     """
 
     def __init__(
@@ -51,7 +52,13 @@ class Remembered:
 
 
 class Answer:
-    """The gradient of each leaf or target, with what it was added to, the operations walked through, and all else."""
+    """What `Question.recalled` found.
+
+    Attributes:
+        gradients: pairs of a leaf or target and its gradient, or the sum of `grad` and that (`added_to`).
+        walked: the operations that the gradients went through.
+        met: all nodes that the roots lead to.
+    """
 
     def __init__(self, gradients: list[tuple[Node, Node]], walked: list[Node], met: list[Any]) -> None:
         self.gradients = gradients
@@ -59,15 +66,14 @@ class Answer:
         self.met = met
 
 
-memory: Memory[Remembered] = Memory()
+memory: Memory[WalkPlan] = Memory()
 
 
 class Question:
-    """Which gradients `roots` have, given `cotangents` (None for 1), of `targets` or of every leaf.
+    """A backward pass that is asked for, with the survey of its graph.
 
-    `added_to` says what a gradient will be added to: a node, or a word that tells the cases apart in which it is none.
-    `batch` are the dimensions, before its own, along which each of `cotangents` holds several. With `create_graph` the
-    gradients shall be differentiable again, and nothing is computed.
+    `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.pull_back`. `added_to` is
+    called with a leaf; it returns the node that the gradient will be added to, or a word if there is none.
     """
 
     def __init__(
@@ -93,24 +99,24 @@ class Question:
             start += [*targets, *[each for each in sums if isinstance(each, Node)]]
             question += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
             added_to = None
-        if len(set(start)) < len(start):  # a node that is asked for twice is one node of the graph
+        if len(set(start)) < len(start):  # a node that is there twice has one place in the survey
             question += [start.index(each) for each in start]
         self.survey = survey(start, (), question, added_to, True, create_graph)
         transform = transforming()
-        # Inside a transform nothing is computed; gradients are recorded there as anywhere.
+        # Inside a transform nothing is computed, so there is no plan; with `create_graph` none is needed.
         apart = transform.forward or (transform.depth and not create_graph)
         self.regular = self.survey.regular and not (anomaly.enabled or apart)
 
     def unseen(self) -> bool:
-        """Whether the graph is long and was never asked about before."""
+        """Whether the graph is long and none of its structure came before (`plan.first_sight`)."""
         return self.regular and first_sight(self.survey)
 
     def recalled(self) -> Answer | None:
-        """The answer, where such a walk is remembered; computed, and every node known that became known then.
+        """The computed gradients, if such a walk is remembered; None if not.
 
-        RuntimeError where what was saved has been written in place since.
+        RuntimeError where a saved tensor was written in place since.
         """
-        remembered: Remembered | None = memory.get(self.survey.key) if self.regular else None
+        remembered: WalkPlan | None = memory.get(self.survey.key) if self.regular else None
         if remembered is None:
             return None
         nodes = self.survey.nodes
@@ -133,26 +139,21 @@ class Question:
         return Answer(gradients, walked, nodes)
 
     def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
-        """Remembers what a walk of the engine's came to, if one evaluation gave its `results` from this graph alone."""
+        """Remembers the plan that was run for `walk`, if one evaluation gave all `results` from this graph alone."""
         if not self.regular or len(computed) != 1:
             return
         ((inner, plan),) = computed
-        number = dict(self.survey.number)
-        inside = set(inner.operations)
-        leaves = [each for each in inner.nodes if each not in inside]
-        constants: list[Any] = [each for each in leaves if isinstance(each, Number) and each not in number]
-        if any(each not in number for each in leaves if isinstance(each, Node)):
-            return  # something came from elsewhere, such as what a hook keeps
-        for each in [*constants, *inner.operations]:
-            number.setdefault(each, len(number))
+        constants, number = numbered(self.survey, inner.operations)
+        if any(each not in number for each in inner.nodes):
+            return  # a value came from elsewhere: a hook may use a tensor that it keeps
         outputs = {inner.nodes[each] for each in plan.outputs}
         values = {**{node: node for node in outputs if node in self.survey.number}, **walk.values}
         if not outputs.issuperset(results.values()) or any(each not in self.survey.number for each in walk.operations):
             return
         memory.learn(
             self.survey.key,
-            Remembered(
-                plan.moved(lambda place: number[inner.nodes[place]]),
+            WalkPlan(
+                plan.renumbered(lambda place: number[inner.nodes[place]]),
                 [each.value for each in constants],
                 [None] * (len(number) - len(self.survey.nodes) - len(constants)),
                 tuple((number[node], number[result], result.aval) for node, result in results.items()),
@@ -160,3 +161,14 @@ class Question:
                 tuple(number[node] for node in walk.operations),
             ),
         )
+
+
+def numbered(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
+    """The Python numbers that a walk of the graph `found` brought in, and the places of all nodes and numbers: those of
+    the survey first, then those numbers, then the nodes that the walk `recorded`."""
+    number: dict[Any, int] = dict(found.number)
+    read = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
+    constants = [each for each in read if each not in number]
+    for each in (*constants, *recorded):
+        number.setdefault(each, len(number))
+    return constants, number

@@ -1,9 +1,8 @@
-"""The pushforward and the batch: `jax.jvp` and `jax.vmap` of a program, each an op like any other.
+"""`jax.jvp` and `jax.vmap` of a program, each an op like any other.
 
-In this room one can take the part of a graph between given nodes (`between`) and record on it what `jax.jvp`
-(`pushforward`) and `jax.vmap` (`record_vmap`) make of it. The results are nodes, so transforms nest: the gradient of a
-`vmap` of a gradient is a pullback of a vmap of a pullback. A Jacobian is a vmap of a pullback over its rows, as
-`jax.jacrev` has it, or of a pushforward over its columns, as `jax.jacfwd`.
+`between` finds the part of a graph between given nodes. `pushforward` records `jax.jvp` of that part, `record_vmap`
+records `jax.vmap` of it. The results are nodes, so transforms nest: the gradient of a `vmap` of a gradient is a
+pullback of a vmap of a pullback.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: i
 def transformed(
     operation: Op, static: tuple[Any, ...], operands: Sequence[Node | Number], avals: tuple[Aval, ...]
 ) -> list[Node]:
-    """A node for each array that `operation`, a transform, returns, of which `avals` are known; each passes its
-    cotangent on to those operands alone from which it is computed."""
+    """A node for each array that `operation`, a transform, returns. `avals` are theirs. Each node has edges to just
+    those operands that it depends on."""
     inputs = tuple(operands)
     tracked = {each for each in inputs if isinstance(each, Node) and grad_mode().enabled and leads_on(each)}
     if not tracked:
@@ -84,7 +83,7 @@ def transformed(
 
 
 def leads_on(node: Node) -> bool:
-    """Whether a cotangent of `node` arrives somewhere: at a leaf, not only where a transform that is over began."""
+    """Whether a cotangent of `node` reaches a leaf, and not only the arguments of a transform that has returned."""
     if not node.requires_grad:
         return False
     found = reachable([node], gradient_edges)
@@ -97,8 +96,10 @@ def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
 
 
 def between(outputs: Iterable[Node], starts: Iterable[Node], onward: Onward) -> list[Node]:
-    """The nodes that `outputs` were computed by from `starts`, in the order of recording: neither those themselves
-    nor what does not depend on them. `onward` says what a node depends on."""
+    """The nodes that depend on `starts`, and that `outputs` depend on, in the order of recording; without `starts`.
+
+    `onward(node)` gives the nodes that a node depends on.
+    """
     depend = set(starts)
     if not depend:
         return []
@@ -116,12 +117,12 @@ def between(outputs: Iterable[Node], starts: Iterable[Node], onward: Onward) -> 
 
 
 def inputs_of(node: Node) -> tuple[Node | Number, ...]:
-    """What a value is computed from."""
+    """`node.inputs`, as a function."""
     return node.inputs
 
 
 def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
-    """RuntimeError where a custom `Function` is among `nodes`: `what` would go past its own derivative unnoticed."""
+    """RuntimeError where a custom `Function` is among `nodes`: `what` would ignore the derivative that it defines."""
     for node in nodes:
         if node.python is not None:
             raise RuntimeError(
@@ -133,9 +134,9 @@ def refuse_python_steps(nodes: Iterable[Node], what: str) -> None:
 
 
 def severed(node: Node) -> bool:
-    """Whether a gradient would flow to `node`, had it not been computed under `no_grad`.
+    """Whether `node` was computed under `no_grad` (or `detach`) from nodes that require a gradient.
 
-    A transform of a program that contains such a node would let the gradient through; so it becomes an operand.
+    Part of a program, it would let the gradient through, as JAX knows no `no_grad`. So it becomes an operand.
     """
     if node.requires_grad or type(node.aval) is tuple or not node.aval.dtype.differentiable:
         return False
@@ -148,9 +149,9 @@ def severed(node: Node) -> bool:
 def pushforward(
     outputs: Sequence[Node], starts: Collection[Node], onward: Onward, what: str
 ) -> Callable[[Mapping[Node, Node]], list[Node | None]]:
-    """The linear function from the tangents of `starts` to those of `outputs`, None for one that depends on none.
+    """The function from tangents of `starts` to tangents of `outputs`; None for an output that depends on no start.
 
-    The program is frozen now; each call records one `jvp` of it.
+    The program is frozen once; each call of the function records a `jvp` of it.
     """
     nodes = between(outputs, starts, onward)
     depend = {*starts, *nodes}
@@ -175,13 +176,13 @@ def pushforward(
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def batch_of(example: Aval, axis: int, size: int) -> Aval:
-    """The abstract value of so many examples along an axis."""
+    """The aval of a batch of `size` examples along an axis."""
     return example.shaped((*example.shape[:axis], size, *example.shape[axis:]))
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
 def example_of(batch: Aval, axis: int) -> Aval:
-    """The abstract value of one example of a batch along an axis."""
+    """The aval of one example of a batch along an axis."""
     return batch.shaped((*batch.shape[:axis], *batch.shape[axis + 1 :]))
 
 
@@ -193,10 +194,15 @@ def record_vmap(
     size: int,
     chunk: int | None,
 ) -> list[Node]:
-    """For each output the batch of what it is for every example.
+    """For each output, which is of one example, the node of its batch. One that depends on no example is repeated.
 
-    `examples` are nodes that stand for one example each of the batch, along the axis, that they lead to; `nodes` are
-    those `between` them and the outputs. An output that depends on none is repeated.
+    Args:
+        nodes: those `between` the examples and the outputs.
+        outputs: nodes of one example.
+        examples: maps a node that stands for one example to the node of its batch and the axis there.
+        out_axes: for each output, the axis of the batch.
+        size: the number of examples.
+        chunk: how many examples are computed at once; None for all.
     """
     steps = [each for each in nodes if each.python is not None and not each.python.lifted]
     refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")

@@ -1,5 +1,5 @@
-"""An operation becomes a `Node` of a graph: `record` makes them, `graph` holds them.
+"""Each operation becomes a `Node` (`graph`); `record.record` makes it.
 
-What a node remembers beside its op and inputs is here too: the `modes` it was recorded under, the user's line
-(`user_lines`), and how often its storage had been written (`versions`).
+A node depends on more than its op and inputs: on the `modes` of the thread (`no_grad`), on the user's line that it was
+recorded for (`user_lines`), and on how often the memory that it shows had been written (`versions`).
 """

@@ -1,20 +1,26 @@
 """The recorded graph: one `Node` per operation, in the order in which the user's lines ran.
 
-In this room one can hold a node and look at it, and walk a graph of any depth (`reachable`). `record`
-makes nodes. Nothing is computed here: a node knows its abstract value at once and its value
-only when `evaluation` has filled it in.
+`y = x * 2` is a node with the op `mul` and the inputs (node of x, `Number` 2). It has an aval (shape and dtype) at
+once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them.
+
+A walk visits thousands of nodes, and each test of a node counts. So what few nodes have, such as hooks, is marked by
+one flag, `Node.special`, which a walk tests first.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import wraps
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, cast
 from weakref import ref
 
+import jax
+import numpy as np
+
 from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, transforming
+from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, Where, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.ops.identity import detach, item, rebind, variable
@@ -23,11 +29,20 @@ from jaxvjp.ops.view import placed, unbind_one
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import LEAST, MOST, within_64_bits
 
-Hook = Callable[["Node"], "Node | None"]
+Value = jax.Array | np.ndarray[Any, Any]
+"""What a node's value is kept as: a `jax.Array`, or, of a new tensor of at most 64 KB, a NumPy array.
+
+`np.asarray(value)` reads either; `evaluation.array_of(node)` gives a `jax.Array`, `evaluation.operand_of(node)` what a
+compiled program is called with. A NumPy array goes to the device when a second program needs it; the first is called
+with the NumPy array, and marks it (`evaluation.UsedOnce`). Measured on a CPU: a loop of small programs, each over new
+tensors made of Python numbers, takes 2.7 times as long if they are put on the device at once. A loop whose every step
+reads the same two tensors of 4,096 floats takes 1.13 times as long if they are never put there.
+"""
 
 
 class Number:
-    """A Python number as an operand: no node, for its value is handed over at each call.
+    """A Python number as an operand, such as the 2 of `x * 2`. Its value is an argument of the compiled program:
+    `x * 3` runs the same program.
 
     OverflowError, in torch's words, for an integer that takes more than 64 bits.
     """
@@ -50,70 +65,16 @@ class Number:
         return number
 
 
-Cotangents = list["Node | None"]
-
-
-class StepHooks(NamedTuple):
-    """Hooks of a step of the backward graph: before it, on the cotangents that arrive; after it, on both sides.
-
-    They are the user's functions of tensors; `call` is how the engine, which knows none, has them called on nodes.
-    """
-
-    before: dict[int, Callable[..., Any]]
-    after: dict[int, Callable[..., Any]]
-    call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
-
-
-class Packed(Protocol):
-    """What saved-tensor hooks keep in the place of the tensors that a node saves."""
-
-    def __call__(self, create_graph: bool) -> dict[Node, Node]:
-        """Unpacks them: for each saved operand, the node to use in its stead."""
-
-
-class SavingHooks(Protocol):
-    """Saved-tensor hooks that are on: called with a node that saves tensors, or used for a single saved tensor."""
-
-    def __call__(self, node: Node) -> Packed: ...
-
-    def packed(self, node: Node) -> Any: ...
-
-    def unpacked(self, kept: Any) -> Any: ...
-
-
-class PythonBackward(Protocol):
-    """A backward step that is Python code, not a JAX function: the user's `Function.backward`.
-
-    `inputs` are the nodes that get cotangents from it and `outputs` those that bring theirs to it, None for one that
-    has gone or brings none; `name` is what torch calls the node; `lifted` says that its value may be batched, for it
-    is a batch's already. `jvp` gives the tangents of the outputs from those of
-    `operands`, which are kept while forward mode is on.
-    """
-
-    name: str
-    lifted: bool
-    inputs: Sequence[Node]
-    operands: list[Node | None]
-
-    @property
-    def outputs(self) -> Sequence[Node | None]: ...
-
-    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]: ...
-
-    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
-
-    def free(self) -> None: ...
-
-
 class Leaf:
-    """What stays the same of a leaf that requires a gradient while its contents change: `w -= 0.1 * w.grad`.
+    """A leaf that requires a gradient, whichever contents it has: after `w -= 0.1 * w.grad` w shows another node.
 
-    Each write makes a node with the new contents. All these nodes have one `Leaf`, and a gradient that arrives at any
-    of them is that of the one tensor, whose hooks these are.
+    All nodes that a leaf has shown have the same `Leaf`. A gradient that arrives at any of them is added to the `grad`
+    of that tensor.
 
     Attributes:
-        hooks, step_hooks: as a node has them.
-        lost: whether it is a view taken under `no_grad` of what requires a gradient, which nobody accumulates.
+        hooks, step_hooks: those of the tensor; see `Node`.
+        lost: whether its gradient is added to no `grad`: it is a view of a tensor that requires a gradient, and was
+            written or taken under `no_grad`.
     """
 
     __slots__ = ("__weakref__", "hooks", "lost", "step_hooks")
@@ -125,15 +86,17 @@ class Leaf:
 
 
 def leaf_of(node: Node) -> Leaf:
-    """The `Leaf` of a node that is one, made when it is first asked for."""
+    """The `Leaf` of a leaf's node, made when it is first needed."""
     if node.leaf is None:
         node.leaf = Leaf()
     return node.leaf
 
 
 class Rare(property):
-    """An attribute that few nodes have, kept under the name `hidden`. To set it makes a node `special`: what is
-    remembered of graphs of the same structure does not apply to it."""
+    """An attribute of `Node` that few nodes have. Setting it also sets `node.special`.
+
+    The value is kept in the attribute `hidden`: `Node.edges` in `_edges`.
+    """
 
     def __init__(self, hidden: str, default: Any) -> None:
         def assign(node: Node, value: Any) -> None:
@@ -146,7 +109,7 @@ class Rare(property):
 
 
 class Hooks(Rare):
-    """Hooks of a node; those of a leaf belong to its `Leaf`, whichever contents it has."""
+    """An attribute of `Node` for hooks. A leaf's are kept in its `Leaf`, so they stay when the leaf is written."""
 
     def __init__(self, name: str) -> None:
         def read(node: Node) -> Any:
@@ -164,12 +127,12 @@ class Hooks(Rare):
 
 
 def rare(hidden: str, default: Any = None) -> Any:
-    """`Rare`, for the eyes of a type checker of the attribute's own type."""
+    """`Rare(hidden, default)`, typed so that the attribute can be declared with the type of its value."""
     return Rare(hidden, default)
 
 
 def hooks_of_leaf_or_node(name: str) -> Any:
-    """`Hooks`, for the eyes of a type checker of the attribute's own type."""
+    """`Hooks(name)`, typed likewise."""
     return Hooks(name)
 
 
@@ -177,32 +140,35 @@ class Node:
     """One recorded operation, or a leaf.
 
     Attributes:
-        operation, static, inputs: what computes the value; a leaf with a value has no operation.
-        aval: the abstract value (a tuple of them where the op returns several arrays).
-        value: the `jax.Array`, once it is known.
+        operation, static, inputs: the op, its static arguments such as `dim`, its operands. A leaf has no op.
+        aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays.
+        value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
-        edges: the nodes to which it passes cotangents on, where those are not simply `inputs`.
-        python: the Python code that is its backward step, if it is not `jax.vjp` of the operation.
-        freed: whether a backward without `retain_graph` has been through it.
-        serial: its place in the order of recording; inputs always come before users.
+        serial: its number in the order of recording; the inputs of a node have smaller ones.
+        where: the user's line that recorded it, as `user_lines.user_line` gives it.
         holder: a weak reference to the Tensor that shows this node to the user.
-        hooks: what `Tensor.register_hook` put here: each takes the cotangent's node and may return another.
-        in_place: whether it was recorded by an in-place operation, which keeps the old value of its first operand.
-        packed: what saved-tensor hooks made of the tensors that torch would have saved.
+        in_place: whether it was recorded by an in-place operation, whose first input is the value before.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        special: whether it has, or had, any of what is `Rare` (hooks, edges, a Python step, a gradient to retain), or
-            is freed: what is remembered of graphs of the same structure does not apply.
-        retains: whether the tensor wants the cotangent in its `grad` though it is no leaf.
-        step_hooks: what `grad_fn.register_hook` and `register_prehook` put here.
-        versions, version: the count of writes to the storage whose contents it shows, and where that stood when it
-            came to show them; without a count nobody asked yet.
-        retaken: of a view that was taken anew, for its base had been written: by how many steps.
-        leaf: of a leaf that requires a gradient, what it has in common with those that show its other contents.
-        stale: whether it is a leaf whose tensor shows another node by now.
-        original: of what `release` keeps of a step, a weak reference to the node that it was stripped of.
-        passed: what it led to once: known of a node that is freed and lets go of its inputs.
-        input_avals: what was known of the inputs, once they are forgotten.
-        where: code object and instruction of the user's line that recorded it.
+        freed: whether a backward pass without `retain_graph` has been through it.
+
+        special: whether any attribute of this group was ever set, or the node is freed. What is remembered of graphs
+            of equal structure does not apply then, and has to look.
+        edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
+        python: the Python code that is its backward step, instead of `jax.vjp` of the op.
+        hooks: those of `Tensor.register_hook`, by a number that is in the handle.
+        step_hooks: those of `grad_fn.register_hook` and `grad_fn.register_prehook`.
+        packed: what saved-tensor hooks made of the tensors that torch would have saved.
+        retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
+
+        versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
+            show it. None, until somebody needs the count.
+        leaf: the `Leaf` of a leaf that requires a gradient and was written or has hooks.
+        stale: whether it is a leaf that was written since: its tensor shows another node.
+        retaken: of a view that was computed again after its base was written, the number of its steps; else 0.
+
+        input_avals: the avals of the inputs, after `forget` has dropped the inputs.
+        passed: of a freed node that has dropped its inputs, which tensors it may have been computed from.
+        original: of the copy that `release` makes of a step, without its inputs, a weak reference to the original.
     """
 
     edges: tuple[Node, ...] | None = rare("_edges")
@@ -219,6 +185,7 @@ class Node:
     stale: bool
     retaken: int
     version: int
+    value: Value | None
     holder: ref[Any] | None
     passed: Passed | None
     input_avals: tuple[Aval, ...] | None
@@ -233,7 +200,7 @@ class Node:
         inputs: tuple[Node | Number, ...],
         aval: Any,
         requires_grad: bool = False,
-        value: Any = None,
+        value: Value | None = None,
         where: Where = None,
     ) -> None:
         self.operation = operation
@@ -249,17 +216,17 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether gradients stop here: nothing that requires one was used to make it."""
+        """Whether gradients stop here: `Tensor.is_leaf`."""
         return ends_here(self)
 
     @property
     def tensor(self) -> Any:
-        """The Tensor that shows this node to the user; None once there is none."""
+        """The Tensor that shows, or showed, this node to the user; None if there is none any more."""
         return None if self.holder is None else self.holder()
 
     @property
     def held(self) -> bool:
-        """Whether the user may still read this node."""
+        """Whether the user has a tensor that shows this node."""
         return is_held(self)
 
     @property
@@ -276,18 +243,18 @@ class Node:
         return self.operation.gradient_name(self.static, self.avals_read())
 
     def avals_read(self) -> tuple[Aval, ...]:
-        """The abstract values of the inputs, also once they are forgotten: what `grad_fn`'s name goes by."""
+        """The avals of the inputs, also after `forget` has dropped those; `gradient_name` needs them."""
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
     def device(self) -> device | None:
-        """Where the value is, as an abstract value says it."""
+        """The device of the value; None for JAX's default device."""
         place: device | None = (self.aval if type(self.aval) is Aval else self.aval[0]).device
         return place
 
     @property
     def output_number(self) -> int:
-        """Which result of its step this is: 1 for the second of several."""
+        """`Tensor.output_nr`: 1 for the second result of an op that returns several."""
         if self.python is not None:
             return list(self.python.outputs).index(self)
         if self.operation is unbind_one:
@@ -303,28 +270,28 @@ class Node:
         )
 
     def forget(self) -> None:
-        """Lets go of what the value was computed from, once no gradient can flow through here any more."""
+        """Drops the inputs, if the value is known and no gradient can flow through here any more: saves memory."""
         if self.value is not None and (self.freed or self.is_leaf) and not transforming().forward:
             if self.freed:
                 self.input_avals = self.avals_read()
                 self.passed = self.passed or Passed(reachable([self], gradient_edges))
-            elif self.versions is None and self.inputs:  # a view goes on being told of writes
+            elif self.versions is None and self.inputs:  # a view has to notice writes also without its inputs
                 origin = self.origin()
                 if origin is not self:
                     if origin.versions is None and origin.tensor is not None:
                         origin.tensor.begin_count()
                     self.versions, self.version = origin.versions, origin.version
-            self.inputs = self.inputs[:1] if self.operation is rebind else ()  # a gradient to retain is the first's
+            self.inputs = self.inputs[:1] if self.operation is rebind else ()  # `made_by` follows the first one
             if self.edges is not None:
                 self.edges = ()
 
     @property
     def stands_alone(self) -> bool:
-        """Whether its backward step has to be taken by itself: it is Python, or has hooks of its own."""
+        """Whether its backward step cannot be part of a longer `jax.vjp`: it is Python code or has hooks."""
         return not (self.python is None and self.step_hooks is None and self.packed is None)
 
     def saved(self) -> list[int | None]:
-        """What torch would have saved for this node's backward: places among `inputs`, None for its own result."""
+        """What torch would have saved for this node's backward: the places among `inputs`; None means its result."""
         operation = self.operation
         if operation is None:
             return []
@@ -342,7 +309,7 @@ class Node:
         return list(dict.fromkeys(places))
 
     def changed_in_place(self) -> Node | None:
-        """What this node's backward needs (a saved operand or its own result) and an in-place write has replaced."""
+        """What torch would have saved for this node's backward and was written in place since; None if nothing was."""
         for place in () if self.packed else self.saved():
             if place == 0 and self.in_place:
                 continue
@@ -352,19 +319,18 @@ class Node:
         return None
 
     def shows_overwritten(self) -> Node | None:
-        """Whose contents an in-place write has replaced since this node showed them: its own, or those it is a view
-        of."""
+        """The node whose contents this one shows (`origin`), if they were written in place since; else None."""
         node = self.origin()
         return node if node.versions is not None and node.versions.count > node.version else None
 
     def origin(self) -> Node:
-        """The node whose contents this one shows: itself, or what it is a view of, back to one that counts writes."""
+        """The node whose memory this one shows: itself, or what it is a view of."""
         node = self
         while node.versions is None and node.operation is not None and node.inputs:
             operation = node.operation
             if not (operation.write or operation in (detach, variable, placed)):
                 break
-            behind = node.inputs[1 if operation is placed else 0]  # beside what was placed something is read, not saved
+            behind = node.inputs[1 if operation is placed else 0]  # `placed(whole, part)` shows the part
             if not isinstance(behind, Node):
                 break
             node = behind
@@ -381,13 +347,13 @@ class Node:
 
 
 class Holder:
-    """What shows a node to the user, as far as the graph knows it: a `tensor.Tensor`."""
+    """The part of a `tensor.Tensor` that the graph knows: the node that it shows."""
 
     _node: Node
 
 
 def hold(node: Node, holder: Holder) -> None:
-    """Notes that the user holds `node` by `holder`."""
+    """Notes that the user holds `node` by the tensor `holder`."""
     if COMPILED:
         node.holder = PyWeakref_NewRef(holder, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
     else:
@@ -414,8 +380,8 @@ UNLESS_SET = {
     "retaken": 0,
     "version": 0,
 }
-"""What few nodes have, as the others have it. Python looks it up on the class, for to set it on each would double what
-recording one costs; C has it at its place in each node."""
+"""Attributes that few nodes set, with the value that all others have. They are attributes of the class: setting them on
+each node would double the time to record one. The compiled form has them in each node (`graph.pxd`)."""
 if not COMPILED:
     for _name, _value in UNLESS_SET.items():
         setattr(Node, _name, _value)
@@ -446,9 +412,10 @@ def recorded(
 
 
 def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
-    """`hook` as it is kept for `node`: one that the function of a transform recorded has it called only while that
-    transform pulls back. `func.grad(func.grad(f))` walks twice through what f records, and a hook inside of f is about
-    the inner gradient."""
+    """`hook`, wrapped if the function of a `func.grad` recorded `node`: then only that `func.grad` calls it.
+
+    `func.grad(func.grad(f))` walks twice through what f records. A hook inside f is called for the inner gradient.
+    """
     level = next((each for each in reversed(transforming().variables) if node.serial >= each.first), None)
     if level is None:
         return hook
@@ -461,9 +428,9 @@ def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reachable(roots: Iterable[Node], onward: Callable[[Node], Iterable[Any]]) -> list[Node]:
-    """The roots and all that `onward` leads to from them, each once, in the order of recording.
+    """The roots and all nodes that `onward` leads to from them, in the order of recording.
 
-    Iterative, for a graph may be 100,000 nodes deep. Whatever is not a node (a `Number`) is passed over.
+    Numbers are left out. It is iterative, as a graph may be 100,000 nodes deep.
     """
     seen = set(roots)
     pending = list(seen)
@@ -479,7 +446,7 @@ recording_order = attrgetter("serial")
 
 
 def gradient_edges(node: Node) -> list[Any]:
-    """The nodes to which `node` passes cotangents on; none for a leaf."""
+    """The nodes to which `node` passes cotangents; none for a leaf."""
     if ends_here(node):
         return []
     onward = node.edges if node.special and node.edges is not None else node.inputs
@@ -487,7 +454,7 @@ def gradient_edges(node: Node) -> list[Any]:
 
 
 def stripped_of(node: Node, passed: Passed | None) -> Node:
-    """A step of the backward graph without what its value is computed from, which led to what had `passed`."""
+    """A copy of `node` without inputs: `release` keeps such copies, so that the values that it frees are freed."""
     copy = recorded(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
     copy.serial = node.serial
     copy.passed = passed
@@ -502,22 +469,22 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
 
 
 def meant(node: Node) -> Node:
-    """The node at which a gradient of `node` arrives: of what is stripped the original, while it is there."""
+    """`node`, or its original if it is a copy by `stripped_of` and the original still exists."""
     original = None if node.original is None else node.original()
     return node if original is None else original
 
 
 class Passed:
-    """What may lie behind a freed node that has let go of what it was made from: all that a walk had met.
+    """Which tensors may be behind a freed node that has dropped its inputs: all that the freeing pass met.
 
-    So a freed node may be taken to lead to an older tensor of the same walk that it does not lead to, which raises the
-    error for a freed graph where torch would go on; never the reverse.
+    It may name a tensor too many, one that the pass met elsewhere. Then the error for a freed graph is raised where
+    torch would go on. It never names one too few.
     """
 
     def __init__(self, met: Iterable[Node | Number]) -> None:
         self.holders = [each.holder for each in met if each.holder is not None]
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:
-        """Whether `node` may lead to one of `targets`."""
-        known = {id(each) for each in self.holders}  # by identity: == is the tensors' own
+        """Whether the gradient of `node` may lead to one of `targets`."""
+        known = {id(each) for each in self.holders}  # by identity: == of weak references compares the tensors
         return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)

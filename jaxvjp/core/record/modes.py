@@ -1,7 +1,7 @@
-"""What a thread is doing: recording gradients or not, transforming functions, staging a step.
+"""The modes of a thread: whether it records gradients (`no_grad`), is inside `func.grad` or `vmap`, stages a step.
 
-In this room one can ask for that (`grad_mode`, `transforming`, `staging`) and count whatever changes what was found out
-(`changed`).
+`grad_mode()`, `transforming()` and `staging()` give those of the current thread. `changed()` counts each change of a
+mode and of a tensor, so that `staging` can tell by one comparison that nothing has changed since it looked.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from jaxvjp.types import dtypes
 
 
 class Changes:
-    """How often any tensor that was there already came to show, hold or be called with something else, and how often a
-    mode was set.
+    """A count of changes: of modes that were set, and of existing tensors that got another value, `grad` or hook.
 
-    While the count stands still, what was found out about a tensor, and in the same thread about its modes, holds.
+    While the count stays the same, all that was read from a tensor before is still so, and so are the modes of the
+    thread that read it.
     """
 
     def __init__(self) -> None:
         self.count = 0
 
     def clear(self) -> None:
-        """Says that what was found out holds no more."""
+        """Counts a change. It has this name as `dtypes.forget_calls` clears what was remembered."""
         self.count += 1
 
 
@@ -39,11 +39,11 @@ def changed() -> None:
 
 
 COMPILED = not isinstance(changed, FunctionType)
-"""Whether this is the compiled form of the house: see `hatch_build.py`."""
+"""Whether this module, and with it the others that `hatch_build.py` lists, was compiled by Cython."""
 
 
 class Counted:
-    """Modes; to set one counts as a change."""
+    """Base class of modes: setting an attribute counts as a change."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         changed()
@@ -57,12 +57,11 @@ class GradMode(Counted):
     """Whether and how operations record gradients: the state behind `no_grad` and `enable_grad`.
 
     Attributes:
-        enabled: whether they do.
-        inference: whether what they make can never be saved for a gradient.
-        mutation: since when, in the order of recording, what was saved may be written in place; None where it must
-            not.
-        saving: what packs the tensors that a node saves (`graph.SavingHooks`): the innermost `saved_tensors_hooks`,
-            or None.
+        enabled: whether operations record gradients; False inside `no_grad`.
+        inference: whether the thread is inside `inference_mode`, whose tensors must not be saved for a gradient.
+        mutation: inside `allow_mutation_on_saved_tensors`, the `serial` of the first node of which saved tensors may
+            be written in place; None outside of it.
+        saving: the innermost `saved_tensors_hooks` (`steps.SavingHooks`), or None.
     """
 
     def __init__(self) -> None:
@@ -77,8 +76,8 @@ class Transforming(Counted):
 
     Attributes:
         depth: how many there are (`func.grad` inside `func.vmap` makes 2).
-        forward: how many levels of forward mode are open. While one is, nodes keep what they were computed from, for
-            a tangent may be asked for that came that way, whether or not it requires a gradient.
+        forward: how many levels of forward mode are open. While there is one, each node keeps its inputs, also a node
+            that requires no gradient: a tangent may be pushed through it later.
         batches: the `levels.Batch` of each `vmap`, the outermost first.
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
         variables: the `levels.Variables` of each reverse-mode derivative, the outermost first.
@@ -98,7 +97,7 @@ class Staging(Counted):
     """The step that is being staged, if any.
 
     Attributes:
-        journal: the `staging.Journal` that is told what it does, or None.
+        journal: the `staging.Journal` that notes what the step does, or None outside of `jit`.
     """
 
     def __init__(self) -> None:
@@ -106,7 +105,7 @@ class Staging(Counted):
 
 
 class Doing:
-    """All that one thread is doing."""
+    """All modes of one thread."""
 
     def __init__(self) -> None:
         self.grad_mode = GradMode()
@@ -120,14 +119,14 @@ class _Threads(threading.local):
 
 
 _threads = _Threads()
-# In the compiled form, what was found last, and the number of that thread: a look at a `threading.local` takes as long
-# as ten other lines there, and every operation needs two.
+# For the compiled form: the result of the last `doing()`, and the number of the thread that asked. Every operation asks
+# twice, and reading a `threading.local` takes as long as ten other lines of compiled code.
 _last: Doing
 _number = 0
 
 
 def doing() -> Doing:
-    """What this thread is doing."""
+    """The modes of this thread."""
     if COMPILED:
         global _last, _number
         number = PyThreadState_GetID(PyThreadState_Get())  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
@@ -139,7 +138,7 @@ def doing() -> Doing:
 
 
 def grad_mode() -> GradMode:
-    """Whether operations of this thread record gradients."""
+    """Whether and how operations of this thread record gradients."""
     return doing().grad_mode
 
 
@@ -165,7 +164,7 @@ class recording:  # noqa: N801 - reads as a word: `with recording(False):`
         now = grad_mode()
         self.before = now.enabled
         now.enabled = self.enabled
-        changed()  # which nobody does for the compiled form here
+        changed()  # the compiled form sets `enabled` in C, without `Counted.__setattr__`
 
     def __exit__(self, *_: object) -> None:
         grad_mode().enabled = self.before

@@ -1,6 +1,6 @@
-"""Who wants to be told what a backward pass does: a recording of a story, as `explain` makes it.
+"""Events of a backward pass, for functions that listen to them: `explain.recording` writes a program from them.
 
-While nobody listens, telling costs a look at an empty list.
+While nobody listens, an event costs a look at an empty list (`if observers.listening: tell(...)`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ class Walked(NamedTuple):
     """A backward pass that has ended.
 
     Attributes:
-        roots, cotangents: where it began; None for a cotangent of 1.
-        gradients: for each leaf or target the node of its gradient, as it came out of the pass.
-        before, after: for each whose `grad` was added to, the node that it showed before (None where there was none)
-            and the one that it shows now.
-        batched: along how many dimensions, before its own, each cotangent held several.
+        roots, cotangents: the outputs that it began at, and their cotangents; None for a cotangent of 1.
+        gradients: for each leaf or target the node of its gradient.
+        before, after: for each leaf whose `grad` was set, the node of its `grad` before (None without one) and after.
+        batched: how many leading batch dimensions each cotangent has (`is_grads_batched`).
         create_graph: whether the gradients can be differentiated in turn.
     """
 
@@ -32,13 +31,13 @@ class Walked(NamedTuple):
 
 
 class Released(NamedTuple):
-    """A backward pass without `retain_graph` has freed these nodes."""
+    """A backward pass without `retain_graph` has freed these nodes: `operations`."""
 
     operations: Sequence[Any]
 
 
 class Hooked(NamedTuple):
-    """A tensor hook was called on the cotangent of `node`, and made `after` of it."""
+    """A tensor hook of `node` was called on the cotangent `before` and returned `after`."""
 
     node: Any
     before: Any
@@ -46,7 +45,7 @@ class Hooked(NamedTuple):
 
 
 class Stepped(NamedTuple):
-    """A Python backward step made `results` from `cotangents`."""
+    """A Python backward step, such as a custom `Function.backward`, returned `results` for `cotangents`."""
 
     step: Any
     cotangents: Sequence[Any]
@@ -54,14 +53,14 @@ class Stepped(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """A part of the graph that ends at `outputs` was pulled back, in a way that can be differentiated again."""
+    """A part of the graph with these `outputs` was pulled back with `create_graph`; `results` are its cotangents."""
 
     outputs: Sequence[Any]
     results: Sequence[Any]
 
 
 class Unpacked(NamedTuple):
-    """Saved-tensor hooks gave `nodes` back in the place of operands that `node` had saved."""
+    """Saved-tensor hooks unpacked what `node` had saved: `nodes` maps each saved operand to what they returned."""
 
     node: Any
     nodes: Mapping[Any, Any]
@@ -75,7 +74,7 @@ class Cleared(NamedTuple):
 
 
 class Observers(threading.local):
-    """Those of this thread."""
+    """The functions of this thread that are called with each event."""
 
     def __init__(self) -> None:
         self.listening: list[Callable[[Any], None]] = []
@@ -85,6 +84,6 @@ observers = Observers()
 
 
 def tell(event: Any) -> None:
-    """Tells everyone who listens; ask `observers.listening` first, so that the event is not made in vain."""
+    """Calls everyone who listens. Ask `if observers.listening` first, so that no event is made for nobody."""
     for each in list(observers.listening):
         each(event)

@@ -1,4 +1,4 @@
-"""Operands brought to one dtype, by torch's rules, before an op is recorded.
+"""Brings the operands of an op to one dtype, by torch's rules, before it is recorded.
 
 A Python number becomes a `Number` of the dtype that the op computes in; a tensor of another dtype gets a `cast` node,
 through which gradients flow.
@@ -47,9 +47,7 @@ def common_dtype(operands: Sequence[Node | complex]) -> dtype:
 
 def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ...]:
     """`operands` (nodes and Python numbers) as an op with this promotion wants them."""
-    if (
-        len(operands) == 2 and promotion != DOUBLE
-    ):  # the two cases of every training loop: equal dtypes, and a tensor with a number
+    if len(operands) == 2 and promotion != DOUBLE:  # the usual cases first: equal dtypes, or a tensor and a number
         first, second = operands
         if type(first) is Node:
             own = first.aval.dtype
@@ -80,7 +78,7 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
 
 
 def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:
-    """As `promoted`, where some operands take no part: those that are KEPT, and numbers such as `alpha` (SCALAR)."""
+    """As `promoted`, leaving out of promotion the operands of role KEPT, and numbers such as `alpha` (SCALAR)."""
     taking = [each for each, role in zip(operands, roles, strict=True) if role not in (SCALAR, KEPT)]
     rest = iter(promoted(promotion, taking))
     result: list[Any] = [next(rest) if role not in (SCALAR, KEPT) else None for role in roles]
@@ -96,10 +94,10 @@ def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[st
 def as_computed(
     operation: Op, static: tuple[Any, ...], given: Sequence[Any], taken: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """The operands `taken`, promoted from those `given`, with numbers as torch's kernel of the op has them.
+    """`taken`, which are the operands `given` promoted, with numbers in the dtype that torch's kernel reads them in.
 
-    Those of an OPMATH op stay in float32 beside operands of 16 bits, and so does a tensor without dimensions, which
-    torch's kernel reads as a number. RuntimeError where a number is CHECKED and too large.
+    Beside float16 operands, an OPMATH op reads numbers as float32, and also tensors without dimensions.
+    RuntimeError where an op checks its numbers (CHECKED) and one is too large.
     """
     common = taken[0].aval.dtype
     short = common.numpy in SHORT
@@ -121,7 +119,7 @@ def as_computed(
 
 
 def _beside(number: complex, common: dtype | None) -> Number:
-    """A number that takes no part in promotion: in the type of the tensors, or in its own where that cannot hold it."""
+    """A number that takes no part in promotion, in the dtype `common` of the tensors, or its own if that is wider."""
     own = of_number(number)
     if common is None:
         return Number(number, own)

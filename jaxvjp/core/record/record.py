@@ -1,7 +1,7 @@
-"""Nodes, made: of an op on nodes, of a value that is given, of another node without its gradient.
+"""Makes nodes: of an op and its inputs (`record`), of a value (`leaf`), of another node, cut off (`detached`).
 
-In this room one can record an op (`record`): what it gives, or the error of shape or dtype, is found out once per
-signature.
+`record(mul, (x, y))` computes nothing. It finds the aval of the result with `jax.eval_shape`, once for each op and
+avals of operands, and raises torch's error where shapes or dtypes do not fit.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract
 
 SIGNATURES = 1 << 16
-"""How many signatures of operations are remembered."""
+"""How many results of `signature_of` are remembered."""
 
 
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
-    """The node for `operation` on `inputs`; an error of shape or dtype rises here, before anything is computed."""
+    """The node of `operation` on `inputs`. RuntimeError or TypeError, as torch's, where shapes or dtypes do not fit."""
     signature = signature_of(operation, static, avals_of(inputs))
     return record_as(signature, operation, inputs, static, user_line(sys._getframe()))
 
@@ -43,12 +43,12 @@ def record_as(
 
 
 class Signature:
-    """What is known of all calls of an op with the same static arguments and abstract values of the operands.
+    """What is the same for all calls of an op with equal static arguments and avals of operands.
 
     Attributes:
-        aval: the abstract value that it gives.
+        aval: the aval of the result.
         differentiable: whether a gradient can flow through it.
-        saves: whether the op keeps anything for that.
+        saves: whether torch would save tensors for the gradient.
     """
 
     def __init__(self, operation: Op, aval: Any) -> None:
@@ -59,12 +59,12 @@ class Signature:
 
 @lru_cache(maxsize=SIGNATURES)
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
-    """The signature; an error of shape or dtype rises here."""
+    """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
     return Signature(operation, abstract(operation, static, avals))
 
 
 def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:
-    """The abstract values of operands."""
+    """The aval of each operand."""
     avals: list[Any] = []
     for each in inputs:
         if type(each) is Node:
@@ -102,20 +102,20 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
 
 
 def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
-    """A node whose value is given; `where` is the user's line, if it is known already."""
+    """A node with this value and no operation; `where` is the user's line, if the caller has it already."""
     node = recorded(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
     node.value = value
     return node
 
 
-def known(number: complex, aval: Aval) -> Node:
-    """A node filled with one number, computed inside whichever program uses it."""
+def constant(number: complex, aval: Aval) -> Node:
+    """A node of that aval filled with one number: `jnp.full`, computed inside the program that uses it."""
     return record(full, (Number(number, aval.dtype, aval.device),), (aval.shape,))
 
 
 def variable_of(node: Node) -> Node:
-    """A leaf that requires a gradient and has `node`'s value, which may still be pending."""
-    if staging().journal is not None:  # at the next call it has another value
+    """A leaf that requires a gradient and has `node`'s value, also where that is not computed yet."""
+    if staging().journal is not None:  # the staged step computes another value at its next call
         return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming().forward:
         return leaf(node.value, node.aval, True, node.where)
@@ -123,7 +123,7 @@ def variable_of(node: Node) -> Node:
 
 
 def detached(node: Node) -> Node:
-    """`node`'s value, cut off from its gradient and its tangent."""
+    """A node with `node`'s value through which no gradient and no tangent flows."""
     if not node.requires_grad and not transforming().forward:
         return node
     if node.value is not None and staging().journal is None and not transforming().forward:
@@ -132,7 +132,7 @@ def detached(node: Node) -> Node:
 
 
 def items(node: Node) -> list[Node]:
-    """One node for each array that `node`, whose op returns a tuple, gives."""
+    """One node for each array of `node`, whose op returns a tuple of them."""
     tracked = node.requires_grad
     return [
         Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)

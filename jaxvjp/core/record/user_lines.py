@@ -1,4 +1,8 @@
-"""The user's line behind an operation, kept as cheaply as it can be and read when it is asked for."""
+"""Finds the user's line that an operation was recorded for: for error messages, `explain`, and finding loops.
+
+Each operation keeps a code object and the number of an instruction in it (`user_line`), which is cheap. `located` makes
+a file name, a line number and the line's text of them when somebody asks.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,13 @@ from typing import Any, NamedTuple
 
 HOUSE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 USERS = tuple(HOUSE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
-"""What lies in this package and is written as a user writes."""
+"""Parts of this package that count as the user's code."""
 Where = tuple[CodeType, int] | None
 _in_house: dict[str, bool] = {}
 
 
 def user_line(frame: Any) -> Where:
-    """The code and instruction of the innermost frame outside this package; cheap, for it runs at every operation."""
+    """The code object and instruction of the innermost frame that is not in this package."""
     while frame is not None:
         code: CodeType = frame.f_code
         inside = _in_house.get(code.co_filename)
@@ -29,7 +33,7 @@ def user_line(frame: Any) -> Where:
 
 
 class Location(NamedTuple):
-    """A line of the user's."""
+    """A line of the user's code."""
 
     filename: str
     number: int
@@ -40,7 +44,7 @@ class Location(NamedTuple):
 
 
 def located(where: Where) -> Location | None:
-    """File, line number and text for what `user_line` kept."""
+    """The file, line number and text for a result of `user_line`."""
     if where is None:
         return None
     code, instruction = where
@@ -52,7 +56,7 @@ def located(where: Where) -> Location | None:
 
 
 def loop_around(inside: Where, outside: Where) -> int | None:
-    """The line of the loop that `inside` stands in and `outside`, in the same function, does not; None without one."""
+    """The first line of the outermost loop that has `inside` in it and not `outside`, in one function; None if none."""
     if inside is None or outside is None or inside[0] is not outside[0]:
         return None
     here, there = located(inside), located(outside)
@@ -68,6 +72,6 @@ def loop_around(inside: Where, outside: Where) -> int | None:
 
 
 def in_house(filename: str) -> bool:
-    """Whether code from there is this package's own."""
+    """Whether a file is part of this package, and not of `USERS`."""
     inside = _in_house[filename] = filename.startswith(HOUSE) and not filename.startswith(USERS)
     return inside

@@ -1,7 +1,4 @@
-"""The order in which things are recorded and written.
-
-In this room one can count a storage's writes as torch does (`Versions`).
-"""
+"""Counts what happens: nodes that are recorded (`next_serial`) and in-place writes (`Versions`, torch's `_version`)."""
 
 from __future__ import annotations
 
@@ -12,24 +9,24 @@ from weakref import WeakSet
 from jaxvjp.core.record.user_lines import Where
 
 next_serial = count().__next__
-"""The next place in the order of recording."""
+"""The next number in the order of recording: 0 for the first node, 1 for the second."""
 
 
 class Versions:
-    """How often a storage was written in place, as torch counts: shared by a tensor, its views and `detach()`.
+    """How often some memory was written in place, as torch counts it. A tensor, its views and its `detach()` share one.
 
-    A node that shows the contents notes the count of then (`Node.versions`, `Node.version`), so that anybody who saved
-    it can see that the contents were written since.
+    A node that shows this memory notes the count (`Node.version`). When a backward pass reads the node later and the
+    count has grown, the value that was saved is gone: torch's error "modified by an inplace operation".
 
     Attributes:
-        count: the number of writes so far.
-        where: the line of the last write.
-        left: storages that one of the tensors has left for another, by `.data =`; the others may show them still.
+        count: the number of writes so far; it is `Tensor._version`.
+        where: the user's line of the last write.
+        left: storages that one of the tensors showed before `.data =` gave it another; others may show them still.
     """
 
     __slots__ = ("count", "left", "where")
     last_write = -1
-    """When, in the order of recording, any storage was last written: graphs recorded later need no check."""
+    """The number, by `next_serial`, of the last write to any memory. A graph recorded after it needs no check."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -37,15 +34,15 @@ class Versions:
         self.left: WeakSet[Any] | None = None
 
     def leave(self, storage: Any) -> None:
-        """Notes that one of the tensors is about to show another storage than this one."""
+        """Notes that one of the tensors no longer shows `storage`."""
         if self.left is None:
             self.left = WeakSet()
         self.left.add(storage)
 
     def written(self, where: Where) -> None:
-        """Counts a write by the line `where`: what showed the contents until now has been overwritten."""
+        """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
         Versions.last_write = next_serial()
         for storage in self.left or ():
-            storage.version += 1  # for torch, who shares the count has been written, too
+            storage.version += 1  # in torch the tensors that share a count count each other's writes

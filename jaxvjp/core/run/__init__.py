@@ -1,5 +1,5 @@
-"""The values of nodes are computed: the part of the graph that is needed is frozen, compiled and called.
+"""Computes the values of nodes: freezes the part of the graph that is needed, compiles it and calls it.
 
-`program` freezes a graph into a function of its leaves, `compilation` compiles that by `jax.jit`, `plan` cuts long
-graphs into pieces that repeat, and `evaluation` is where others ask for values.
+Others call `evaluation.evaluate`. `plan` cuts a long graph into pieces, `program` freezes a piece as a pure function of
+its leaves, and `compilation` compiles that with `jax.jit`.
 """

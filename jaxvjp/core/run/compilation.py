@@ -1,12 +1,13 @@
-"""Programs compiled by `jax.jit`, in the way that is fastest, and what that took.
+"""Compiles a `Program` with `jax.jit`, and for a program that is called often picks the fastest way to compile it.
 
-In this room one can compile a program (`executable`), count compiles and dispatches (`counters`), and say whether a hot
-program may be measured to choose between ways of compiling it (`choosing`).
+`executable(program)` gives the compiled program. `counters` counts compiles and calls. `set_choosing(False)` switches
+the picking off.
 
-XLA on a CPU recomputes a chain of elementwise operations for each result that it fuses it into: the loss and the
-gradient of fifty links of `sin(z) * 1.1 + exp(-z)`, compiled together, take thirty times as long as compiled apart. On
-two million floats it is the other way round, so which way is best is found out by trying, once the program has proved
-hot, on the values it is called with. So is what settings of XLA's it gains by: of wider vectors, or of one core.
+Why there is a choice: XLA on a CPU may fuse a chain of elementwise operations into each result that reads it, and so
+compute the chain several times. The loss and the gradient of fifty links of `sin(z) * 1.1 + exp(-z)` take thirty times
+as long compiled together as compiled apart. On two million floats, together is faster. So `_Trial` tries: it counts
+the calls of a program, and from the eighth on (`HOT`) times the ways (`WAYS`) and XLA's options (`SETTINGS`) on the
+arrays of that call.
 """
 
 from __future__ import annotations
@@ -31,34 +32,39 @@ from jaxvjp.types.dtypes import dtype
 
 Compiled = Callable[..., Sequence[Any]]
 Compiler = Callable[..., Compiled]
-"""`jax.jit`, or what takes a function and options as it does."""
+"""`jax.jit`, or a function with the same arguments that adds options."""
 TRIALS = 3
-"""How often a way is timed at least; the fastest run counts."""
+"""How many runs of each way are timed at least. The fastest run counts."""
 ENOUGH = 0.05
-"""Seconds of timing after which no more runs than those are made."""
+"""Seconds. Timing goes on beyond `TRIALS` runs until this much time has passed."""
 HOT = 8
-"""Calls after which a program is hot."""
+"""How many calls make a program hot: worth being compiled in other ways, too."""
 MADE = 4
 """Compiles that it takes to try all ways, about."""
 WORTHWHILE = 100e-6
-"""Seconds that a call must take, for another way to be worth looking for."""
+"""Seconds. For a program whose calls are quicker than this no other way is tried."""
 PATIENCE = 5.0
-"""Seconds that the first compile may have taken, for others to be made."""
+"""Seconds. A program whose first compile took longer is not compiled in other ways."""
 QUICK = 8
-"""Operations of a program that is compiled at its first call, whether or not there will be a second."""
+"""Operations. A program of at most this many is compiled at its first call, even if it may be called only once."""
 LARGE = 1 << 25
-"""Bytes up to which a program is tried in a way that keeps every result in memory, were each as large as the largest
-operand: more would show in what the whole process takes."""
+"""Bytes. `unfused` keeps the result of every operation in memory. It is tried only if that takes at most this much,
+counting each result as large as the largest operand."""
 GAIN = 0.9
-"""What part of the time another way must do with, to be taken."""
+"""Another way is taken if it needs less than this part of the usual way's time."""
 
 PASSES = "xla_disable_hlo_passes"
-"""The option of XLA's that names, with commas between them, passes to leave out."""
+"""XLA's option that names compiler passes to leave out, separated by commas."""
 
 
 class Counters:
-    """What has been done since the start: programs compiled, calls of compiled programs, and arrays that those calls
-    were given to overwrite."""
+    """Counts since the start of the process.
+
+    Attributes:
+        compiles: how often `jax.jit` traced a program.
+        dispatches: how often a compiled program was called.
+        donated: how many arrays were donated to those calls (`donate_argnums`), which may overwrite them.
+    """
 
     def __init__(self) -> None:
         self.compiles = 0
@@ -73,7 +79,7 @@ counters = Counters()
 
 
 class Choosing:
-    """Whether hot programs are measured; from the start on unless `JAXVJP_CHOOSE=0` is in the environment."""
+    """Whether hot programs are timed in several ways. True, unless `JAXVJP_CHOOSE=0` is in the environment."""
 
     enabled = os.environ.get("JAXVJP_CHOOSE", "1") != "0"
 
@@ -81,13 +87,20 @@ class Choosing:
 def set_choosing(enabled: bool) -> None:
     """Says whether a hot program may be compiled in other ways, timed, and then run in the fastest one.
 
-    It costs as much as a few compiles of that program, once. Off, every program is one `jax.jit` of all it gives.
+    That costs a few compiles of the program, once. Switched off, each program is compiled once, all outputs together.
     """
     Choosing.enabled = enabled
 
 
 class Split(NamedTuple):
-    """The outputs of a program: those for the values that a pullback shows beside its gradients, and all others."""
+    """The places of a program's outputs in two groups.
+
+    A program that holds a pullback returns gradients and, as `jax.vjp` does, primal outputs, such as the loss.
+
+    Attributes:
+        shown: the places of primal outputs of a pullback: the user may never look at them.
+        others: all other places.
+    """
 
     shown: tuple[int, ...]
     others: tuple[int, ...]
@@ -97,7 +110,10 @@ NOT_SPLIT = Split((), ())
 
 
 class Apart:
-    """Two programs for one: what a pullback shows in a second, which computes again what it needs of the first."""
+    """One program compiled as two: `others` gives the gradients, `shown` the primal outputs (see `Split`).
+
+    Both compute what they have in common. A backward pass whose loss nobody reads calls `others` alone.
+    """
 
     def __init__(self, run: Compiled, split: Split, compiler: Compiler) -> None:
         self.split = split
@@ -111,7 +127,7 @@ class Apart:
         return results
 
     def without_shown(self, *operands: Any) -> list[Any]:
-        """The outputs, None for those that are only shown."""
+        """The outputs, with None in the places of `split.shown`."""
         results: list[Any] = [None] * (len(self.split.shown) + len(self.split.others))
         for place, result in zip(self.split.others, self.others(*operands), strict=True):
             results[place] = result
@@ -124,33 +140,40 @@ def together(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compi
 
 
 def unfused(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled:
-    """All outputs in one program, each operation of it for itself, with an array for each of their results."""
+    """All outputs in one program in which XLA fuses nothing: each operation writes its result to an array."""
     return compiler(run, compiler_options={PASSES: "fusion"})
 
 
 def apart(run: Compiled, split: Split, compiler: Compiler = jax.jit) -> Compiled | None:
-    """Gradients in one program, the values shown beside them in another; None if there are not both."""
+    """Gradients in one program, primal outputs in another; None if the program does not have both."""
     return Apart(run, split, compiler) if all(split) else None
 
 
 Way = Callable[..., Compiled | None]
 WAYS: dict[str, tuple[Way, ...]] = {"cpu": (apart, unfused)}
-"""The ways to try besides `together`, for each of JAX's platforms; none where that one is not known to go wrong."""
+"""The ways to try besides `together`, by JAX's platform. For the others `together` is not known to be slow."""
 
 
 class Setting(NamedTuple):
-    """Options of XLA's with which a program may run faster, whichever way it is compiled."""
+    """Options of XLA with which a program may run faster, whichever way it is compiled.
+
+    Attributes:
+        name: what `explain_program` calls it.
+        options: XLA's options and their values.
+        without: a compiler pass to leave out.
+        most: it is tried for programs whose operands have at most this many bytes.
+        spares: whether it uses one core instead of all. It is taken even where it is up to a tenth slower (`GAIN`), as
+            other programs can use the cores meanwhile.
+    """
 
     name: str
     options: dict[str, Any]
     without: str = ""
     most: float = math.inf
-    """Bytes of operands up to which it is tried."""
     spares: bool = False
-    """Whether it leaves the other cores to whoever needs them, which counts as much as a tenth of the time."""
 
     def __call__(self, compiler: Compiler) -> Compiler:
-        """The compiler with these options, and without the pass named."""
+        """`compiler` with these options added."""
 
         def compile(function: Compiled, compiler_options: dict[str, Any] | None = None, **others: Any) -> Compiled:
             options = {**(compiler_options or {}), **self.options}
@@ -163,11 +186,11 @@ class Setting(NamedTuple):
 
 SETTINGS: dict[str, tuple[Setting, ...]] = {
     "cpu": (
-        # Vectors of 512 bits, where XLA takes half of that although the processor has them: polynomials, such as those
-        # that sines and exponentials are, then take half the time.
+        # Vectors of 512 bits. XLA uses 256 by default, also on processors that have 512. Polynomials then take half the
+        # time, and sines and exponentials are computed as polynomials.
         Setting("wide", {"xla_cpu_prefer_vector_width": 512}),
-        # Each operation on one core: of 65,536 floats, waking another core takes longer than its half of the work.
-        # Of many floats it is never right but while the machine has other work, as it may have when it is measured.
+        # Each operation on one core. For 65,536 floats, waking a second core takes longer than half the work. For far
+        # more floats several cores are faster, unless the machine is busy, as it may be while this is timed: so `most`.
         Setting(
             name="alone",
             options={"xla_cpu_experimental_ynn_fusion_type": ""},
@@ -177,14 +200,20 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         ),
     )
 }
-"""The settings to try one after the other with the way chosen, for each of JAX's platforms."""
+"""The settings to try with the way chosen, by JAX's platform: the first, then the first and the second."""
 
 
 Name = TypeVar("Name", str, tuple[str, ...])
 
 
 class Choice(NamedTuple):
-    """How a program is compiled: the way, the settings, and the seconds that each was seen to take."""
+    """How a program is compiled.
+
+    Attributes:
+        way: the name of the way, such as "together".
+        seconds: what each way and setting that was tried took.
+        settings: the names of the settings.
+    """
 
     way: str
     seconds: dict[str, float]
@@ -198,7 +227,7 @@ COMPLEX = frozenset([np.dtype(np.complex64), np.dtype(np.complex128)])
 
 
 def packed_numbers(numbers: list[Any], own: Any) -> Any:
-    """An array of Python numbers. Of integers that take 64 bits without a sign the bits count."""
+    """An array of Python numbers. An integer from 2**63 on wraps around, as it does in torch."""
     try:
         return np.array(numbers, own)
     except TypeError:  # bfloat16, of which NumPy knows nothing, takes no integer beyond 64 bits
@@ -212,19 +241,22 @@ told_of_compiles: list[Callable[[Where, Executable], None]] = []
 
 
 class Executable:
-    """A program compiled for calling: its arrays as they are, its Python numbers packed into one array per dtype.
+    """A compiled `Program`. Its operands are its arrays, then one array per dtype that holds its Python numbers.
 
-    Packed, 20 numbers cost a call 2 µs; as operands of their own they cost 32.
+    For a program of the arrays x, y and the numbers 2.0, 0.5 the operands are (x, y, [2.0, 0.5]). Packed like this, 20
+    numbers add 2 µs to a call; as 20 operands they would add 32.
 
     Attributes:
-        arrays: the positions of the leaves that are arrays, which are the first operands of `compiled`.
-        packs: for each dtype, the positions of its numbers, which are packed into one more operand.
-        compiled: the compiled function of those operands.
+        arrays: the positions of those leaves of the program that are arrays.
+        packs: for each dtype, the positions of its Python numbers among the leaves.
+        compiled: the function to call with those operands.
         choice: how it is compiled, once that was chosen.
-        where: the line that needed it first.
-        device: where it runs; None where JAX puts arrays anyway.
-        deferring: gives the outputs without those that are only shown, as long as nobody has wanted them.
-        repeated: for each pack what was in the last one and, once that came twice, the array of it on the device.
+        where: the user's line that needed it first.
+        device: where it runs; None for JAX's default device.
+        deferring: computes the gradients alone, and gives None for the primal outputs; None, if there is no such
+            function or somebody has read a primal output (`evaluation.Deferred`).
+        repeated: for each pack the numbers of the last call and, if those came twice in a row, their array on the
+            device.
     """
 
     def __init__(self, program: Program) -> None:
@@ -247,13 +279,13 @@ class Executable:
         self.where: Where = None
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
-        """What `jax.jit` traces: the program, or those of its outputs."""
+        """What `jax.jit` traces: the program, or of its outputs only those at the places `outputs`."""
         counters.compiles += 1
         results = self.run(*operands)
         return results if outputs is None else tuple([results[each] for each in outputs])
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
-        """The outputs of the program, one operation after the other."""
+        """The outputs of the program, computed one operation after the other from the operands of `compiled`."""
         leaves: list[Any] = [None] * len(self.program.leaves)
         for position, array in zip(self.arrays, operands, strict=False):
             leaves[position] = array
@@ -263,16 +295,16 @@ class Executable:
         return replay(self.program, leaves)
 
     def split(self) -> Split:
-        """The outputs, of which some may be wanted without the others."""
+        """The outputs in two groups, for `apart`."""
         return split(self.program)
 
     def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Operands on which ways can be compared, as good as these for that and perhaps quicker."""
+        """The operands to time the ways on. A subclass may take smaller ones."""
         return operands
 
     @property
     def settled(self) -> bool:
-        """Whether it is known how to compile it."""
+        """Whether the way to compile it has been chosen."""
         return not isinstance(self.compiled, _Trial | Waiting)
 
     def _over(self, compiled: Compiled) -> None:
@@ -281,10 +313,9 @@ class Executable:
             tell(self.where, self)
 
     def for_always(self, arrays: Sequence[Any], packs: Sequence[Any], donated: tuple[int, ...] = ()) -> Compiled:
-        """A function of the arrays alone, for arrays like `arrays` and always the same `packs`, compiled here and now.
+        """Compiles, at once, a function of arrays like `arrays` alone. The numbers in `packs` become constants in it.
 
-        The numbers become constants, which XLA computes with, and calls of it need no `enable_x64` around them. The
-        arrays at the places `donated` may be overwritten by a call. Two programs for one have no use for that.
+        Calls of it need no `enable_x64` around them. A call may overwrite the arrays at the places `donated`.
         """
 
         def run(*operands: Any, outputs: tuple[int, ...] | None = None) -> Any:
@@ -303,15 +334,15 @@ class Executable:
         return compiled
 
     def may_run_eagerly(self) -> None:
-        """Lets the first call go without a compile, unless that is quick: it may be the only one."""
+        """Has the first call run operation by operation, without a compile, if the program is longer than `QUICK`."""
         if isinstance(self.compiled, Waiting) and self.compiled.calls == 0 and self.program.weight > QUICK:
             self.compiled.eagerly = True
 
     def packed(self, place: int, numbers: list[Any], own: Any) -> Any:
-        """The operand for the pack at `place`. Numbers that stay the same from call to call stay on the device."""
+        """`numbers` as the array for the pack at `place`. If the last call had the same, it stays on the device."""
         known, array = self.repeated[place]
         told: Any = numbers
-        if 0 in numbers or own in COMPLEX:  # zeros of either sign are equal, and not the same: compared bit by bit
+        if 0 in numbers or own in COMPLEX:  # 0.0 == -0.0, but 1 / 0.0 != 1 / -0.0: compare bit by bit
             told = packed_numbers(numbers, own).tobytes()
         if known != told:
             self.repeated[place] = (told, None)
@@ -323,7 +354,7 @@ class Executable:
         return array
 
     def settle(self, compiled: Compiled, choice: Choice) -> None:
-        """Ends the choosing."""
+        """Notes the way that was chosen, and calls it from now on."""
         self.compiled, self.choice = compiled, choice
         if isinstance(compiled, Apart):
             self.deferring = compiled.without_shown
@@ -338,10 +369,11 @@ def _on_device(device: Any, compiled: Compiled) -> Compiled:
 
 
 class _Trial:
-    """Stands in for a program's compiled function until it is known how to compile it.
+    """What `Executable.compiled` is until the way to compile the program has been chosen.
 
-    The first call compiles, the next are timed; a program that is called HOT times, takes long enough and has run for
-    longer than the trials will take is then compiled in the other ways and timed on the operands of that call.
+    The first call compiles, the next `TRIALS` are timed. If they are quick (`WORTHWHILE`), the usual way is kept. If
+    not, it is called `HOT` times and until it has run for ten times as long as the trials will take; the next call
+    compiles the program in the other ways and times all of them on its operands.
     """
 
     def __init__(self, of: Executable, usual: Compiled) -> None:
@@ -375,10 +407,10 @@ class _Trial:
         return self.usual(*operands)
 
     def choose(self, operands: tuple[Any, ...]) -> None:
-        """Times every way on `operands`, then the fastest with settings, and settles on what was fastest."""
+        """Times every way on `operands`, then the fastest way with each setting, and settles on the fastest of all."""
         operands = self.of.sample(operands)
         outputs = self.of.split()
-        # Of a program that reads nothing but numbers, the operands are NumPy's.
+        # A program that reads nothing but numbers has only NumPy's arrays as operands.
         array = next((each for each in operands if isinstance(each, jax.Array)), None)
         platform = jax.default_backend() if array is None else next(iter(array.devices())).platform
         size = sum(each.nbytes for each in operands)
@@ -396,13 +428,13 @@ class _Trial:
         seconds = _seconds(known | gradients, operands)
 
         def weight(name: str) -> float:
-            # Half of what it takes to show values counts, for they are computed only where somebody reads them.
+            # The mean of the time with primal outputs and without, as the user may or may not read the loss.
             least = seconds.get(f"{name}, nothing read", seconds[name])
             return (seconds[name] + least) / 2 * (GAIN if name == usual else 1)
 
         best = min(known, key=weight)
-        # Each setting on top of those before. All are timed together: over several cores the time of a short program
-        # differs more from one minute to the next than by a setting.
+        # Each setting is added to those before it. All are timed in turns, as the time of a short program on several
+        # cores differs more from one minute to the next than from one setting to the next.
         compiler, settings = cast(Compiler, jax.jit), tuple[str, ...]()
         candidates, favoured = {settings: known[best]}, [settings]
         for setting in (each for each in SETTINGS.get(platform, ()) if size <= each.most):
@@ -420,7 +452,7 @@ class _Trial:
 
 
 def _usable(name: Name, compiled: Compiled | None, operands: tuple[Any, ...]) -> dict[Name, Compiled]:
-    """The function by its name, once it has compiled; nothing if there is none or XLA knows no such option."""
+    """{name: compiled}, after a first call has compiled it; empty if XLA does not know an option of it."""
     if compiled is None:
         return {}
     try:
@@ -431,7 +463,7 @@ def _usable(name: Name, compiled: Compiled | None, operands: tuple[Any, ...]) ->
 
 
 def _seconds(known: dict[Name, Compiled], operands: tuple[Any, ...]) -> dict[Name, float]:
-    """The fastest of a few runs of each function, which take turns."""
+    """For each function the time of its fastest run. The functions take turns."""
     best = dict.fromkeys(known, float("inf"))
     begun, rounds = time.perf_counter(), 0
     while rounds < TRIALS or time.perf_counter() - begun < ENOUGH:
@@ -444,7 +476,7 @@ def _seconds(known: dict[Name, Compiled], operands: tuple[Any, ...]) -> dict[Nam
 
 
 def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
-    """The arrays, once they are computed."""
+    """`arrays`, after waiting until they are computed."""
     for each in arrays:
         if isinstance(each, jax.Array):
             each.block_until_ready()
@@ -452,13 +484,13 @@ def _finished(arrays: Sequence[Any]) -> Sequence[Any]:
 
 
 def split(program: Program) -> Split:
-    """Which outputs of a program are values that a pullback in it shows."""
+    """Finds the outputs of `program` that are primal outputs of a pullback in it."""
     shown = []
     for place, each in enumerate(program.outputs):
         if each >= 0:
             operation, static, inputs = program.equations[each]
             source = program.equations[inputs[0]] if operation is item and inputs[0] >= 0 else None
-            # Of what an op that carries a program returns, the program's own outputs come first.
+            # An op that carries a program, such as `pullback`, returns the outputs of that program first.
             if source is not None and source[0].carries_program and static[0] < len(source[1][0].outputs):
                 shown.append(place)
     return Split(tuple(shown), tuple(place for place in range(len(program.outputs)) if place not in shown))

@@ -1,7 +1,7 @@
-"""Values for nodes: what is pending behind them is surveyed, planned and dispatched.
+"""Computes the values of nodes: `evaluate([node])` sets `node.value`.
 
-In this room one can make nodes known (`evaluate`), hand what is known to a program (`operand_of`), and watch which
-plans an evaluation runs (`watching`).
+It surveys the part of the graph that has no values yet, makes a plan for it or finds the plan of an equal graph, and
+calls the compiled programs of the plan. `operand_of` and `array_of` read a value, whatever it is kept as.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from jaxvjp.types.devices import Placed, put
 
 plans: Memory[Plan] = Memory()
 HEAVY = 1 << 20
-"""Bytes from which on a leaf is large."""
+"""Bytes. A leaf of at least this size is large (see `Heavy`)."""
 
 
 class Computed(NamedTuple):
-    """One evaluation: the graph as it was before, and the plan that was run."""
+    """One evaluation: the survey of the graph before it, and the plan that was run."""
 
     survey: Survey
     plan: Plan
 
 
 class Watching(threading.local):
-    """Who in this thread wants to be told of evaluations."""
+    """The lists of this thread to which each evaluation is added (see `watching`)."""
 
     def __init__(self) -> None:
         self.lists: list[list[Computed]] = []
@@ -44,7 +44,7 @@ _watching = Watching()
 
 
 class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
-    """Collects the evaluations made in a block, of graphs that were not seen for the first time."""
+    """Collects the evaluations made in a `with` block, except those of graphs that are `unseen`."""
 
     def __enter__(self) -> list[Computed]:
         self.seen: list[Computed] = []
@@ -56,23 +56,25 @@ class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
 
 
 class Deferred(threading.local):
-    """Values that a backward pass of this thread left to be computed when they are read, with the plan that did.
+    """Nodes of this thread, such as the loss, whose values the last backward pass did not compute, with its plan.
 
-    Where nobody reads the loss, nothing is spent on it; once somebody has, or keeps it, that plan leaves it no more.
+    They are computed when somebody reads them. From then on the plan computes them in the backward pass, as the user
+    will probably read them again: `print(loss)` in each step of a loop.
     """
 
     def __init__(self) -> None:
         self.plans: WeakKeyDictionary[Node, Plan] = WeakKeyDictionary()
 
     def wanted(self, nodes: Iterable[Node]) -> None:
-        """Notes that the values of `nodes` are wanted after all."""
+        """Has the plans that left out one of `nodes` compute it from now on."""
         for node in nodes:
             plan = self.plans.pop(node, None)
             for dispatch in () if plan is None else plan.dispatches:
                 dispatch.executable.deferring = None
 
     def settle(self) -> None:
-        """Computes what is still held: before the next backward pass, so that it is never more than one of them."""
+        """Computes those that the user still holds. It is called before each backward pass, so that the graphs of at
+        most one pass are kept for them."""
         if self.plans:
             evaluate([node for node in self.plans if node.held])
             self.plans.clear()
@@ -82,22 +84,22 @@ deferred = Deferred()
 
 
 class Heavy(threading.local):
-    """Large leaves of this thread whose new contents are pending: `w -= 0.1 * w.grad`.
+    """Large leaves of this thread that were written and not yet computed: w after `w -= 0.1 * w.grad`.
 
-    They are computed before the next backward pass and not together with it: its program would have the old contents,
-    the old gradients, the new contents and the new gradients in memory at the same time.
+    They are computed before the next backward pass. Computed together with it, the old w, the old gradient, the new w
+    and the new gradient would be in memory at the same time.
     """
 
     def __init__(self) -> None:
         self.nodes: list[ref[Node]] = []
 
     def add(self, node: Node) -> None:
-        """Notes a leaf that was written, if it is large."""
+        """Adds a leaf that was written, if it is large."""
         if node.aval.nbytes >= HEAVY and not transforming().depth:
             self.nodes.append(ref(node))
 
     def settle(self) -> None:
-        """Computes those that are still wanted."""
+        """Computes those that the user still holds."""
         if self.nodes:
             nodes = [node for each in self.nodes if (node := each()) is not None and node.held]
             self.nodes.clear()
@@ -107,26 +109,25 @@ class Heavy(threading.local):
 heavy = Heavy()
 
 
-class Once(np.ndarray[Any, Any]):
-    """NumPy's numbers that a program has had as an operand."""
+class UsedOnce(np.ndarray[Any, Any]):
+    """A NumPy array that has been an operand of one program (see `graph.Value`)."""
 
 
 def operand_of(node: Node) -> Any:
-    """What is known of a node, as an operand of a program.
+    """The value of `node` as an operand of a compiled program: a `jax.Array` or a NumPy array.
 
-    A leaf of few numbers has them as NumPy's. To hand those to a program takes 2 µs, to put them on the device 18,
-    which are spent when a second program wants them.
+    `graph.Value` says why there are two kinds; a NumPy array is put on the device here when it is asked for again.
     """
     value = node.value
     if type(value) is np.ndarray:
-        node.value = value.view(Once)
-    elif type(value) is Once:
+        node.value = value.view(UsedOnce)
+    elif type(value) is UsedOnce:
         value = array_of(node)
     return value
 
 
 def array_of(node: Node) -> Any:
-    """What is known of a node, as an array of JAX's."""
+    """The value of `node` as a `jax.Array`, which `node.value` is from then on."""
     value = node.value
     if isinstance(value, np.ndarray):
         with jax.enable_x64(True):
@@ -160,10 +161,10 @@ def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
 
 
 def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
-    """Gives every node of `wanted` its value: one dispatch for all that is pending below them.
+    """Sets the `value` of every node of `wanted` that has none, with one compiled program for all of them if it can.
 
-    Nodes on the way that the user still holds become known too; a long graph runs in pieces, in shorter ones where it
-    is `unseen`, if the caller knows.
+    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces. `unseen` says that no
+    graph of this structure has come before; its pieces are then short and not remembered. None: to be looked up.
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
@@ -172,7 +173,7 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         deferred.wanted(nodes)
     if staging().journal is not None:
         staging().journal.refuse("reads the value of a tensor")
-    if Placed.anywhere:  # no program spans two devices, and what is pending behind a node is on its own
+    if Placed.anywhere:  # no program spans two devices, and a node without a value is computed on its own device
         for place in {node.device for node in nodes}:
             _evaluate([node for node in nodes if node.device is place], unseen)
     else:

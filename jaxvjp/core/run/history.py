@@ -1,8 +1,7 @@
-"""What was compiled, for which line of the user's, and what about it was new.
+"""Which programs were compiled last, for which of the user's lines, and why a line needed another program.
 
-In this room one can ask why something was compiled again (`recompiles`) and how programs are compiled
-(`explain_program`). With `JAXVJP_LOG=recompiles` in the environment each recompile is told on standard error, in one
-line.
+`recompiles()` says why programs were compiled again, `explain_program()` how programs are compiled. With
+`JAXVJP_LOG=recompiles` in the environment, each recompile prints a line on standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ REMEMBERED = 256
 
 
 class Recompile(NamedTuple):
-    """A program that a line of the user's needed, though it had needed another one before."""
+    """A program that was compiled for a line of the user's for which another one had been compiled before."""
 
     line: Location | None
     operations: int
@@ -41,7 +40,7 @@ class History:
         self.told = "recompiles" in os.environ.get("JAXVJP_LOG", "").split(",")
 
     def compiled(self, where: Where, executable: Executable) -> None:
-        """Notes a program that is compiled."""
+        """Notes a program that is compiled for the line `where`."""
         before = next((each for line, each in reversed(self.programs) if line == where), None)
         self.programs.append((where, executable))
         if before is not None:
@@ -65,7 +64,7 @@ def recompiles() -> list[Recompile]:
 
 
 def difference(old: Program, new: Program) -> str:
-    """What is the first thing about `new` that is not as in `old`."""
+    """The first difference between two programs, as a sentence."""
     if len(new.equations) != len(old.equations):
         return f"{_count(new)} where there were {_count(old)}"
     for number, (was, now) in enumerate(zip(old.equations, new.equations, strict=True)):

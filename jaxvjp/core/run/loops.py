@@ -1,7 +1,8 @@
-"""Compiled loops: one program, round after round.
+"""Compiles a program as the body of a `jax.lax.fori_loop`: `looped(Body(program, ...))`.
 
-In this room one can have a program compiled as the body of a `jax.lax.fori_loop` (`looped`), with what is carried from
-round to round, what is read from a stack that an earlier loop left, and what is left as a stack.
+As in `jax.lax.scan`, some leaves are carried from round to round, some are read from a **stack** (an array with one
+entry for each round of an earlier loop), and some outputs are returned as a stack. Unlike in `scan`, the number of
+rounds is an operand: a longer loop is the same compiled program. `rolled_loops` finds such loops in a plan.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.ops.op import Aval
 
 SAMPLE = 4
-"""Rounds that tell which way of compiling a loop is the fastest."""
+"""The number of rounds that ways of compiling a loop are timed on."""
 
 
 class Body(NamedTuple):
@@ -30,12 +31,13 @@ class Body(NamedTuple):
 
     Attributes:
         program: one round.
-        carried: for outputs, the leaf that each is in the next round.
-        stacked: leaves that are read from a stack, and by how many entries each round goes further there.
-        last: the outputs that are given as the last round has them.
-        kept: the outputs of all rounds of which a stack is given, and the abstract value of each. If it is carried, the
-            stack begins with what the first round read.
-        room: how many entries stacks have and for how many rounds there are numbers; 0 where there are neither.
+        carried: pairs (output, leaf): the output is that leaf of the next round.
+        stacked: pairs (leaf, step): the leaf is an entry of a stack, and each round reads `step` entries further.
+        last: the outputs whose value after the last round is returned.
+        kept: pairs (output, aval): the output of each round is returned, as a stack. If the output is carried, the
+            stack begins with the leaf of the first round.
+        capacity: the number of entries of stacks, and of rounds for which the operands have Python numbers. 0, if there
+            are neither.
     """
 
     program: Program
@@ -43,15 +45,15 @@ class Body(NamedTuple):
     stacked: tuple[tuple[int, int], ...]
     last: tuple[int, ...]
     kept: tuple[tuple[int, Aval], ...]
-    room: int
+    capacity: int
 
 
 class Loop(Executable):
-    """A body, compiled to go round as often as its last operand says; before it come the operands of its program.
+    """A compiled loop. Its operands are those of its program, then an array of integers (`Dispatch.turns`).
 
-    Of what is carried the operand is that of the first round, of what is stacked the stack; a pack has the numbers of
-    all rounds, one round after the other. The last operand (`Dispatch.turns`) has the number of rounds, and for each
-    leaf that is `stacked` the place in the stack to begin at.
+    The operand for a carried leaf is its value in the first round, that for a stacked leaf is the stack. A pack has the
+    Python numbers of all rounds, one round after the other. The integers are the number of rounds and, for each stacked
+    leaf, the entry that the first round reads.
     """
 
     def __init__(self, body: Body) -> None:
@@ -61,24 +63,24 @@ class Loop(Executable):
             self.compiled.spent = math.inf  # it goes round often, so that its compile pays at once
 
     def split(self) -> Split:
-        """Nothing: whatever a round shows is computed with it."""
+        """No groups: a loop is not compiled `apart`."""
         return NOT_SPLIT
 
     def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The same with a few rounds only."""
+        """The same operands, for at most `SAMPLE` rounds."""
         *others, turns = operands
         return (*others, np.array([min(turns[0], SAMPLE), *turns[1:]], turns.dtype))
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
-        """The outputs that are given, then the stacks."""
+        """The outputs after the last round, then the stacks."""
         body = self.body
         carried = dict(body.carried)
         *given, turns = operands
         arrays = dict(zip(self.arrays, given, strict=False))
-        packs = [_rows(each, body.room) for each in given[len(self.arrays) :]]
+        packs = [_rows(each, body.capacity) for each in given[len(self.arrays) :]]
         start = {leaf: (turns[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
         state = {output: arrays[leaf] for output, leaf in body.carried}
-        if not carried.keys() >= set(body.last):  # there is no value before the first round, and its type must be known
+        if not carried.keys() >= set(body.last):  # `fori_loop` needs a value before the first round, of the right type
             leaves = [array[0] if leaf in start else array for leaf, array in arrays.items()]
             results = jax.eval_shape(super().run, *leaves, *[each[0] for each in packs])
             state |= {each: jnp.zeros_like(results[each]) for each in body.last if each not in carried}
@@ -91,7 +93,7 @@ class Loop(Executable):
             entries = [state[each] if each in carried else results[each] for each, _ in body.kept]
             return {each: results[each] for each in state}, _with(stacks, entries, number)
 
-        stacks = [jnp.zeros((body.room, *aval.shape), aval.dtype.numpy) for _, aval in body.kept]
+        stacks = [jnp.zeros((body.capacity, *aval.shape), aval.dtype.numpy) for _, aval in body.kept]
         state, stacks = lax.fori_loop(np.int32(0), turns[0], turn, (state, stacks))
         entries = [state[each] if each in carried else None for each, _ in body.kept]
         return (*[state[each] for each in body.last], *_with(stacks, entries, turns[0]))
@@ -100,21 +102,21 @@ class Loop(Executable):
 looped: Callable[[Body], Loop] = lru_cache(maxsize=EXECUTABLES)(Loop)
 
 
-def _rows(pack: Any, room: int) -> Any:
-    """The numbers of each round. Where they are known, and in all rounds the same, there is one row, for all."""
-    rows = pack.reshape(room, -1)
+def _rows(pack: Any, rounds: int) -> Any:
+    """A row of numbers for each round; or one row for all, if the numbers are constants and the same in each round."""
+    rows = pack.reshape(rounds, -1)
     if isinstance(rows, np.ndarray) and len({each.tobytes() for each in rows}) == 1:
         return rows[:1]
     return rows
 
 
 def _at(rows: Any, number: Any) -> Any:
-    """One of the rows; the only one there is, if there is but one."""
+    """The row of that number, or the only row."""
     return rows[0] if len(rows) == 1 else lax.dynamic_index_in_dim(jnp.asarray(rows), number, 0, keepdims=False)
 
 
 def _with(stacks: Sequence[Any], entries: Sequence[Any], number: Any) -> list[Any]:
-    """The stacks with an entry each at that number, where there is one."""
+    """The stacks, each with its entry written at `number`, unless that is None."""
     return [
         stack if entry is None else lax.dynamic_update_index_in_dim(stack, entry, number, 0)
         for stack, entry in zip(stacks, entries, strict=True)

@@ -1,8 +1,10 @@
-"""How a graph is computed, found out once per structure and remembered.
+"""Plans how to compute a graph: which compiled programs to call, on which values, in which order.
 
-In this room one can look a graph over (`survey`), which gives a key that is equal for equal structures, and plan its
-computation (`Plan`): which programs to dispatch, on what, in which order. From the second time on a structure costs one
-walk over its nodes and one look-up.
+`survey` walks over the graph and makes a key, which is equal for graphs of equal structure. `plan_of` makes the `Plan`.
+Callers keep it in a `Memory` under that key: the second step of a training loop costs the walk and a look-up.
+
+Nodes have **places**: a survey numbers the nodes that it meets 0, 1, 2 and so on, and a plan reads and writes a list of
+values in that order. As it names no nodes, the same plan runs on the next graph of the same structure.
 """
 
 from __future__ import annotations
@@ -15,22 +17,26 @@ import jax
 
 from jaxvjp.core.record.graph import Node, Number, is_held, recording_order
 from jaxvjp.core.run.compilation import Executable, counters, executable
-from jaxvjp.core.run.program import freeze, read_across, runs, weight_of
+from jaxvjp.core.run.program import freeze, in_pieces, read_across, weight_of
 from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
-"""How long the keys of one `Memory` may be together: a structure takes about five places per operation."""
+"""The most elements that all keys of a `Memory` may have together. A key has about five for each operation."""
 ENTRIES = 1024
-"""How many structures a `Memory` may know: each may be a compiled program, and a process can map but so many."""
+"""The most keys of a `Memory`. Each may stand for a compiled program, and a process can map a limited number."""
 LONG = 24
-"""Operations that are compiled as a whole at first sight, and no more."""
+"""A graph of more operations than this is not compiled as a whole when it comes for the first time."""
 KEPT, KEPT_AND_TRACKED, HELD = 2, 3, 4
-"""What a key says of an operation whose value is to be kept, or held; of others, whether they require a gradient."""
+"""The mark of an operation in a key: its value is kept; kept, and a cotangent may flow to it; the user holds it and
+the graph is created. Other operations have False or True: whether a cotangent may flow to them."""
 Remembered = TypeVar("Remembered")
 
 
 class Memory(Generic[Remembered]):
-    """What was found out per structure. Bounded: what was learned first is forgotten first."""
+    """A bounded dict from the key of a `Survey` to what was made for that structure, such as a `Plan`.
+
+    What was learned first is forgotten first. docs/architecture.md lists all that is remembered, here and elsewhere.
+    """
 
     def __init__(self, bound: int = MEMORY) -> None:
         self.bound = bound
@@ -40,7 +46,7 @@ class Memory(Generic[Remembered]):
         self.get = self.known.get
 
     def learn(self, key: tuple[Any, ...], value: Remembered) -> Remembered:
-        """Remembers `value`; of two threads that learn the same, both get what the first one put there."""
+        """Remembers `value` and returns it. If another thread has learned the same key, its value is returned."""
         with self.changing:
             if key in self.known:
                 return self.known[key]
@@ -54,16 +60,16 @@ class Memory(Generic[Remembered]):
 
 
 class Survey:
-    """A graph looked over, from its results back to what is there already.
+    """The result of `survey`: a graph, from the nodes that are wanted back to nodes that have values.
 
     Attributes:
-        nodes: all of it, each once, in the order in which it was met; a node's place here is its number.
-        number: the number of each.
-        operations: those of the nodes that have to be computed or differentiated; the others are leaves.
-        kept: the numbers of the operations whose values are to be kept.
-        key: equal for graphs of equal structure of which the same is kept.
-        regular: whether the key tells all: no Python step, nothing freed, no gradient of a leaf that was written since,
-            no hooks but those of leaves, which can be called with what comes of it.
+        nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
+        number: the place of each node.
+        operations: the nodes that have to be computed or differentiated. The others are leaves.
+        kept: the places of the operations whose values are to be kept.
+        key: equal for graphs of equal structure of which the same values are kept.
+        regular: whether graphs with equal keys can be computed by one plan. Not so, if a node has a Python step or
+            hooks (of other nodes than leaves), is freed, or is a leaf that was written since it was read.
     """
 
     def __init__(
@@ -91,12 +97,16 @@ def survey(
     differentiated: bool = False,
     create_graph: bool = False,
 ) -> Survey:
-    """Looks over what `start` is computed from, as far as its value is not known; where the graph is `differentiated`,
-    also as far as a gradient goes.
+    """Surveys the nodes that `start` is computed from, back to nodes that have values.
 
-    Kept are the values of `wanted` and of what the user holds. `question` is whatever else tells two keys apart.
-    `added_to` is asked for each leaf that requires a gradient, and what it answers belongs to the graph: a node, or a
-    word. For a graph that is created in turn (`create_graph`) the key also tells what the user holds.
+    Args:
+        start: the nodes to begin at.
+        wanted: those whose values are to be kept, besides those of nodes that the user holds.
+        question: more to put into the key.
+        added_to: called for each leaf that requires a gradient. It returns the node that its gradient will be added to,
+            which then belongs to the graph, or a word that goes into the key.
+        differentiated: whether to walk on, also behind nodes that have values, as far as a gradient flows.
+        create_graph: whether the key also tells which nodes the user holds: a pullback is cut there (`engine`).
     """
     sought = set(wanted)
     nodes: list[Any] = list(dict.fromkeys(start))
@@ -106,7 +116,7 @@ def survey(
     key: list[Any] = [*question]
     regular = True
     stale: set[Node] = set()
-    for place, found in enumerate(nodes):  # which grows meanwhile
+    for place, found in enumerate(nodes):  # `nodes` grows while the loop runs
         if type(found) is Number:
             key.append(found.aval)
             continue
@@ -130,7 +140,7 @@ def survey(
                 kept.append(place)
                 key.append(KEPT_AND_TRACKED if tracked else KEPT)
             elif create_graph and tracked and is_held(node):
-                key.append(HELD)  # a graph that is created is cut there
+                key.append(HELD)  # the pullback is cut there
             else:
                 key.append(tracked)
             if operation is not variable:
@@ -152,20 +162,20 @@ def survey(
                 key.append(number[into])
             else:
                 key.append(into)
-    if stale and regular:  # only where its gradient is asked for: an update has the old value as an operand, too
+    if stale and regular:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
         regular = not _read_for_a_gradient(operations, stale)
     return Survey(nodes, number, operations, kept, tuple(key), regular)
 
 
 def _tells_all(node: Node) -> bool:
-    """Whether nothing about a special node escapes a key: it just has edges of its own, or is a leaf with hooks."""
+    """Whether a key says all that matters of a special node: it only has `edges`, or is a leaf with hooks."""
     if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original:
         return False
     return all(each in node.inputs for each in node.edges or ())
 
 
 def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
-    """Whether one of `operations` that passes a gradient on has one of `stale` as an operand."""
+    """Whether one of `operations` passes a gradient to one of `stale`."""
     return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
 
 
@@ -173,21 +183,24 @@ sighted: Memory[bool] = Memory()
 
 
 def first_sight(found: Survey) -> bool:
-    """Whether a graph is long and was never looked over before: it may not come again, so compiling it whole waits."""
+    """Whether a graph is long and none of its structure came before. It may not come again, so it is run in short
+    pieces this time, and compiled in long ones when it comes again."""
     if sum(map(weight_of, found.operations)) <= LONG or sighted.get(found.key):
         return False
     return sighted.learn(found.key, True)
 
 
 class Dispatch:
-    """One call of a compiled program. Places are those in a table of values, which it reads and adds to.
+    """One call of a compiled program, which reads values at some places and writes its results to others.
 
     Attributes:
-        executable: what is called.
-        arrays, packs: the places of its operands: of each array, and of the numbers of each pack with their dtype.
-        gives: the places where its results go.
-        last_reads: the places that nothing reads any more.
-        turns: of a loop, how often it goes round, and where it begins to read each stack; else None.
+        executable: the compiled program.
+        arrays: the places of its operands that are arrays.
+        packs: for each pack of Python numbers, its dtype and the places of the numbers.
+        gives: the places of its results.
+        last_reads: the places that no later dispatch reads: their values are dropped after the call.
+        turns: of a loop (`loops.Loop`), its last operand: how many rounds, and at which entry it begins to read each
+            stack. Else None.
     """
 
     def __init__(
@@ -206,8 +219,8 @@ class Dispatch:
         self.last_reads = last_reads
         self.turns = turns
 
-    def moved(self, to: Callable[[int], int]) -> Dispatch:
-        """The same on another table, in which `to` tells where each place is."""
+    def renumbered(self, to: Callable[[int], int]) -> Dispatch:
+        """The same with other places: `to(place)` instead of each place."""
 
         def all_of(places: Iterable[int]) -> tuple[int, ...]:
             return tuple([to(each) for each in places])
@@ -218,25 +231,28 @@ class Dispatch:
 
 
 class Plan:
-    """How to compute what is to be kept of a surveyed graph: one dispatch, or of a long graph one per piece.
+    """How to compute the values of a surveyed graph that are kept: one dispatch, or one for each piece of a long graph.
 
     Attributes:
-        dispatches: in the order in which they are made.
-        outputs: the numbers of the nodes whose values they are for.
+        dispatches: the calls, in their order.
+        outputs: the places of the values that are kept.
     """
 
     def __init__(self, dispatches: tuple[Dispatch, ...], outputs: tuple[int, ...]) -> None:
         self.dispatches = dispatches
         self.outputs = outputs
 
-    def moved(self, to: Callable[[int], int]) -> Plan:
-        """The same on another table, in which `to` tells where each place is."""
-        return Plan(tuple([each.moved(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs]))
+    def renumbered(self, to: Callable[[int], int]) -> Plan:
+        """The same with other places: `to(place)` instead of each place."""
+        return Plan(
+            tuple([each.renumbered(to) for each in self.dispatches]), tuple([to(each) for each in self.outputs])
+        )
 
     def run(self, values: list[Any], deferring: bool = False) -> None:
-        """Fills a table, which has at each leaf's number its value, with the values of `outputs`.
+        """Adds the values of `outputs` to `values`, which has the value of each leaf at its place.
 
-        If `deferring`, it leaves out, as None, what is only shown and costs a program of its own.
+        If `deferring`, primal outputs of a pullback that take a program of their own are left None (see
+        `compilation.Apart`).
         """
         dispatch: Dispatch
         for dispatch in self.dispatches:
@@ -256,10 +272,10 @@ class Plan:
 
 
 def plan_of(found: Survey, unseen: bool = False) -> Plan:
-    """The plan for a graph that was looked over without a derivative in mind; one that was `unseen` in short pieces."""
+    """The plan for a survey that is not `differentiated`: pullbacks are nodes in it. `unseen` makes short pieces."""
     number = found.number
     kept = {found.nodes[each] for each in found.kept}
-    pieces = runs(sorted(found.operations, key=recording_order), unseen=unseen)
+    pieces = in_pieces(sorted(found.operations, key=recording_order), unseen=unseen)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     dying = {number[node] for node in needed - kept}

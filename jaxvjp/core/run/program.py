@@ -1,7 +1,8 @@
-"""A recorded graph as plain data: `Program`.
+"""A recorded graph as plain data, without values: `Program`. It is to a graph of nodes what a jaxpr is to a function.
 
-In this room one can freeze nodes into a program (`freeze`) and read a program as a pure function of its leaves
-(`replay`). It is what everything that runs, differentiates, shows or compares a program starts from.
+`freeze(nodes, outputs)` makes a program of nodes. `replay(program, arrays)` computes its outputs: that is the pure
+function that `jax.jit`, `jax.vjp`, `jax.jvp` and `jax.vmap` are applied to. `in_pieces` cuts the nodes of a long graph
+into several lists, for a program each.
 """
 
 from __future__ import annotations
@@ -16,24 +17,25 @@ from jaxvjp.ops.op import Aval, Op
 
 PROGRAM_CACHE = 4096
 PIECE = 256
-"""Operations compiled together at the most. XLA's time and memory grow faster than a program: 512 chained adds of
-different numbers were seen to take 20 GB to compile. Equal pieces of a long program share one compile."""
+"""The most operations that are compiled as one program. XLA's time and memory grow faster than the program: to compile
+512 adds of different numbers, one after the other, took 20 GB."""
 SHORT = 32
-"""Operations compiled together where it is not known whether the program will ever be seen again."""
+"""The same for a graph that is seen for the first time, and may never come again."""
 
 
 Equation = tuple[Op, tuple[Any, ...], tuple[int, ...]]
-"""One operation of a program, its statics, and the numbers of what it reads: equation k is k, leaf k is -1 - k."""
+"""(op, its static arguments, its operands). An operand is a number: k is the result of equation k, -1 - k is leaf k.
+`sin(x) * x` has the equations (sin, (), (-1,)) and (mul, (), (0, -1))."""
 
 
 class Program:
-    """A pure function as data: equal structure makes an equal program, whatever the values of its leaves.
+    """A pure function as data. Graphs of equal structure make equal programs, whatever the values of their leaves.
 
     Attributes:
-        leaves: the abstract value of each argument; those of Python numbers are marked `number`.
-        equations: the operations, each after what it reads.
-        outputs: which results the function returns, numbered as an equation's inputs are.
-        weight: how many operations it amounts to, those of programs inside it included.
+        leaves: the aval of each argument; `aval.number` marks a Python number.
+        equations: the operations, each after those whose results it reads.
+        outputs: the results that the function returns, numbered like the operands of an `Equation`.
+        weight: the number of operations, counting also those in programs that an operation carries, as `pullback` does.
     """
 
     __slots__ = ("_hash", "equations", "leaves", "outputs", "weight")
@@ -68,13 +70,13 @@ class Program:
 
 
 intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
-"""The one Program of a structure, while it is remembered: later comparisons are then of identity."""
+"""`Program(...)`, giving the same object for equal arguments, so that comparing programs is quick."""
 
 
 def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
-    """The program that computes `outputs` by the operations of `nodes`, and the leaves to call it with.
+    """The program that computes `outputs` with the operations of `nodes`, and the leaves to call it with.
 
-    `nodes` come in the order of recording. Whatever they read that is not among them becomes a leaf.
+    `nodes` are in the order of recording. An input of theirs that is not among them becomes a leaf.
     """
     number: dict[Node | Number, int] = {}
     leaves: list[Node | Number] = []
@@ -94,7 +96,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         equations.append((operation, node.static, tuple(reads)))
         weight += weight_of(node) if operation.carries_program else 1
     for each in outputs:
-        if each not in number:  # an output that is itself a leaf, and that nothing reads
+        if each not in number:  # an output that is not among `nodes`, and that none of them reads
             leaves.append(each)
             number[each] = -len(leaves)
     returned = tuple([number[each] for each in outputs])
@@ -102,25 +104,25 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
 
 
 def weight_of(node: Node) -> int:
-    """How many operations computing `node` amounts to: more than one where its op carries a program, none where it
-    only takes an array out of a tuple."""
+    """How many operations `node` counts as: several, if its op carries a program; none, if it is an item of a tuple."""
     operation = node.operation
     if operation is None or not operation.carries_program:
         return 0 if operation is item else 1
     return 1 + sum(each.weight for each in node.static if type(each) is Program)
 
 
-def runs(
-    nodes: Iterable[Node], ends_run: Callable[[Node], bool] = lambda node: False, unseen: bool = False
+def in_pieces(
+    nodes: Iterable[Node], ends_piece: Callable[[Node], bool] = lambda node: False, unseen: bool = False
 ) -> list[list[Node]]:
-    """`nodes` cut into runs of at most PIECE operations, and after each that `ends_run` picks.
+    """`nodes` cut into pieces of at most `PIECE` operations, and after each node for which `ends_piece` is true.
 
-    A node without weight stays with the one before it: what returns a tuple is never cut off from its items. A run
-    within a loop of the user's has whole rounds of it, and so is like the next. Of a graph that is `unseen` the runs
-    are short and follow the user's loops, so that a longer one has runs of the same kinds.
+    A node without weight stays with the node before it: an op that returns a tuple is never cut off from its items.
+    Where the user's code has a loop, a piece holds whole rounds of it. So the pieces of a long loop are equal programs,
+    and are compiled once. The pieces of an `unseen` graph are short, with 1, 2, 4 or 8 rounds of a loop in each: a loop
+    that is longer the next time has pieces of the same kinds.
     """
     if unseen:
-        return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_run))]
+        return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_piece))]
     result: list[list[Node]] = []
     total, ended = 0, True
     for node in nodes:
@@ -135,21 +137,21 @@ def runs(
             result.append(rest)
         result[-1].append(node)
         total += weight
-        ended = ends_run(node) or (ended and not weight)
+        ended = ends_piece(node) or (ended and not weight)
     return result
 
 
-def _whole_rounds(run: list[Node]) -> int:
-    """How much of a run are whole rounds of the loop that it was recorded by; all of it, if that is not seen."""
-    lines = [(node.operation, node.where) for node in run]
-    for length in range(1, len(run)):
+def _whole_rounds(piece: list[Node]) -> int:
+    """The number of nodes of `piece` that are whole rounds of a loop; all, if no loop shows in the nodes' lines."""
+    lines = [(node.operation, node.where) for node in piece]
+    for length in range(1, len(piece)):
         if lines[length] == lines[0] and lines[length:] == lines[:-length]:
-            return len(run) - len(run) % length
-    return len(run)
+            return len(piece) - len(piece) % length
+    return len(piece)
 
 
-def rounds(nodes: Iterable[Node], ends_run: Callable[[Node], bool]) -> list[list[Node]]:
-    """`nodes` cut where a line of the user's comes round again, which is what a loop looks like from here."""
+def rounds(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> list[list[Node]]:
+    """`nodes` cut before each node whose line has come already: there the next round of the user's loop begins."""
     result: list[list[Node]] = []
     places: dict[Any, int] = {}  # where each node of the last round was recorded
     total = 0
@@ -162,21 +164,22 @@ def rounds(nodes: Iterable[Node], ends_run: Callable[[Node], bool]) -> list[list
                 result.append([])
                 places, total = {}, 0
             elif before is not None:
-                if before:  # what came before the loop is a round of its own
+                if before:  # the nodes before the loop become a round of their own
                     result[-1:] = [result[-1][:before], result[-1][before:]]
                 result.append([])
                 places, total = {}, 0
             places[node.where] = len(result[-1])
         result[-1].append(node)
         total += weight
-        ended = ends_run(node)
+        ended = ends_piece(node)
     return result
 
 
 def _together(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
-    """Rounds put together: of those alike 1, 2, 4, 8, as many as are short; of the others as many as come along.
+    """Groups of rounds for one piece each, of at most `SHORT` operations: 8, 4, 2 or 1 rounds of the same lines, or any
+    number of other rounds.
 
-    A program that is one operation, such as a pullback, stays alone: it has its size from here already.
+    An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
     """
     place = 0
     while place < len(found):
@@ -203,7 +206,7 @@ def _alone(round_: list[Node]) -> bool:
 
 
 def _alike(found: list[list[Node]], place: int) -> int:
-    """How many rounds from `place` on were recorded by the same lines."""
+    """How many rounds, from that at `place` on, were recorded by the same lines."""
     lines = [node.where for node in found[place]]
     count = 1
     while place + count < len(found) and count < SHORT and [node.where for node in found[place + count]] == lines:
@@ -211,11 +214,11 @@ def _alike(found: list[list[Node]], place: int) -> int:
     return count
 
 
-def read_across(pieces: list[list[Node]]) -> set[Node]:
-    """The nodes that a piece other than their own reads."""
-    if len(pieces) == 1:
+def read_across(cut: list[list[Node]]) -> set[Node]:
+    """The nodes that are read in another piece than their own."""
+    if len(cut) == 1:
         return set()
-    piece_of = {node: number for number, piece in enumerate(pieces) for node in piece}
+    piece_of = {node: number for number, piece in enumerate(cut) for node in piece}
     return {
         each
         for node, number in piece_of.items()
@@ -225,7 +228,7 @@ def read_across(pieces: list[list[Node]]) -> set[Node]:
 
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of `program` for one array per leaf; traceable, so `jax.vjp` and `jax.jit` apply to it."""
+    """The outputs of `program`, given an array for each leaf. JAX can trace it."""
     results: list[Any] = []
     for operation, static, inputs in program.equations:
         operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]

@@ -1,13 +1,12 @@
-"""The loops of a plan, rolled up again: `rolled`.
+"""Finds loops among the dispatches of a plan, and makes each loop one dispatch: `rolled(plan)`.
 
-In this room one can have the equal dispatches of a plan, one after the other, made as one (`rolled`): a compiled
-`jax.lax.fori_loop` whose body is what they call.
+`for _ in range(1000): x = x * w + 1` records 1000 rounds. The plan has a dispatch for every few of them, all of the
+same program. `rolled` replaces those by one dispatch of a `jax.lax.fori_loop` (`loops.Loop`).
 
-A loop of the user's that a long graph was recorded from is cut into equal pieces. In such a sequence of **rounds** each
-reads what the one before it gave (it is **carried**), the same arrays each time, its own Python numbers, and perhaps
-what each round of an earlier loop read or gave: so the pieces of a backward pass read, the last first, what those
-forward began with. Of that the earlier loop keeps a **stack**. How often a loop goes round is an operand of it: one of
-another length is the same executable.
+To be a loop, equal dispatches must read alike from round to round. A leaf is **carried**, if it is an output of the
+round before (x); the same array in each round (w); a Python number of the round's own (1); or **stacked**, if round k
+reads what round k of an earlier loop read or gave. A backward pass reads the values of the forward loop like that, the
+last first. The forward loop returns those values as a stack.
 """
 
 from __future__ import annotations
@@ -23,24 +22,24 @@ from jaxvjp.core.run.program import Program, intern
 from jaxvjp.ops.op import Aval
 
 ROUNDS = 4
-"""Rounds that make a loop, at the least."""
+"""The least number of rounds of a loop."""
 PERIOD = 6
-"""Dispatches that a round consists of, at the most: of a backward pass two, where a gradient is added up."""
+"""The most dispatches of a round. A round of a backward pass that adds up a gradient has two."""
 BODY = 288
-"""Operations of a round, at the most: it is compiled as a whole."""
+"""The most operations of a round, which is compiled as a whole."""
 ATTEMPTS = 8
-"""How often loops are cut shorter, because what happens within them is wanted outside, before all is left as it is."""
-ROOMY = 1 << 20
-"""Bytes of a stack up to which it may have more room than is used, so that longer loops find it, too."""
+"""How often `rolled` searches again, with loops ended where a value from inside of them is read outside."""
+SPARE = 1 << 20
+"""Bytes. A stack up to this size gets up to twice the entries it needs, so that a longer loop is the same program."""
 
 
 class Round(NamedTuple):
-    """Some dispatches, one after the other, as if they were one.
+    """A round of a loop: some dispatches, one after the other, as if they were one.
 
     Attributes:
-        shape: equal for rounds that do the same on other places.
-        reads: the places that it reads and does not itself give, in the order in which it first reads them.
-        gives: the places of all that it gives.
+        shape: equal for rounds that are the same but for places.
+        reads: the places that it reads before it writes them, in the order of reading: its leaves.
+        gives: the places that it writes: its outputs.
     """
 
     shape: tuple[Any, ...]
@@ -49,7 +48,7 @@ class Round(NamedTuple):
 
 
 def round_of(dispatches: Sequence[Dispatch]) -> Round:
-    """Some dispatches as one round."""
+    """The round that consists of `dispatches`."""
     given: dict[int, int] = {}
     number: dict[int, int] = {}
     shape: list[Any] = []
@@ -64,7 +63,7 @@ def round_of(dispatches: Sequence[Dispatch]) -> Round:
 
 
 def _reads(dispatch: Dispatch) -> list[int]:
-    """The place of each leaf of what is called."""
+    """The place of each leaf of the program that is called."""
     executable = dispatch.executable
     places = [0] * len(executable.program.leaves)
     for position, place in zip(executable.arrays, dispatch.arrays, strict=True):
@@ -76,7 +75,7 @@ def _reads(dispatch: Dispatch) -> list[int]:
 
 
 def program_of(dispatches: Sequence[Dispatch]) -> Program:
-    """What a round computes: its leaves are what it reads, its outputs what it gives, in that order."""
+    """One program for a round: its leaves are the round's `reads`, its outputs the round's `gives`."""
     number: dict[int, int] = {}
     leaves: list[Aval] = []
     equations: list[Any] = []
@@ -102,7 +101,7 @@ def program_of(dispatches: Sequence[Dispatch]) -> Program:
 
 
 class Stack(NamedTuple):
-    """What an output was in all rounds of a loop; loops are numbered."""
+    """A stack: the values of an output in all rounds of a loop. Loops are numbered."""
 
     loop: int
     output: int
@@ -115,8 +114,10 @@ class Carried(NamedTuple):
 
 
 class Stacked(NamedTuple):
-    """A leaf that is an entry of a stack: in the first round that at `start`, and `step` entries further each time. The
-    rounds of a backward pass go back, and may be twice as long as those forward."""
+    """A leaf that is an entry of a stack: the first round reads that at `start`, each other `step` entries further.
+
+    In a backward pass `step` is negative. It is -2 where a round there belongs to two rounds forward.
+    """
 
     stack: Stack
     start: int
@@ -125,11 +126,18 @@ class Stacked(NamedTuple):
 
 SAME, NUMBER = "same", "number"
 Role = Carried | Stacked | str
-"""What a leaf is from round to round; it may also be the SAME array, or in each round a NUMBER of its own."""
+"""What a leaf of a round is. SAME: the same array in each round. NUMBER: a Python number of the round's own."""
 
 
 class Found(NamedTuple):
-    """A loop among dispatches: where it begins, how many make a round, its rounds, and the roles of their leaves."""
+    """A loop among the dispatches of a plan.
+
+    Attributes:
+        start: the number of its first dispatch.
+        period: the number of dispatches in a round.
+        rounds: its rounds.
+        roles: what each leaf of a round is.
+    """
 
     start: int
     period: int
@@ -138,33 +146,32 @@ class Found(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The number of the dispatch after it."""
+        """The number of the first dispatch after it."""
         return self.start + self.period * len(self.rounds)
 
     def carried(self) -> dict[int, int]:
-        """For outputs, the leaf that each is in the next round."""
+        """Maps an output to the leaf that it is in the next round."""
         return {role.output: leaf for leaf, role in enumerate(self.roles) if type(role) is Carried}
 
     def entries(self, output: int) -> list[int]:
-        """The places of what is in a stack of that output, which is itself put at the place that the first round would
-        give it."""
+        """The places of the values that a stack of `output` holds, in order."""
         first = [self.rounds[0].reads[leaf] for each, leaf in self.carried().items() if each == output]
         return first + [each.gives[output] for each in self.rounds]
 
     def reads(self) -> list[int]:
-        """The places of the arrays that it reads as they are."""
+        """The places of the arrays that it reads, except stacks."""
         of_first = zip(self.rounds[0].reads, self.roles, strict=True)
         return [place for place, role in of_first if role == SAME or type(role) is Carried]
 
     def inside(self) -> Iterator[tuple[int, int]]:
-        """The places that are given before the last round, each with the dispatch that its round ends before."""
+        """Pairs of a place that a round other than the last writes, and the number of the dispatch after that round."""
         for number, each in enumerate(self.rounds[:-1]):
             for place in each.gives:
                 yield place, self.start + self.period * (number + 1)
 
 
 class Search:
-    """The loops among the dispatches of a plan, none of which goes on beyond a number of `cuts`."""
+    """The loops among the dispatches of a plan. A loop ends before each dispatch whose number is in `cuts`."""
 
     def __init__(self, plan: Plan, cuts: set[int]) -> None:
         self.dispatches = plan.dispatches
@@ -187,7 +194,7 @@ class Search:
             place = found.end
 
     def _loop(self, start: int, period: int) -> Found | None:
-        """The loop that begins at a dispatch and has so many in each round; None if there is none."""
+        """The loop that begins at dispatch `start` and has `period` dispatches in a round; None if there is none."""
         first = self.dispatches[start : start + ROUNDS * period]
         called = [each.executable for each in first]
         if len(called) < ROUNDS * period or called[period:] != called[:-period]:
@@ -208,7 +215,7 @@ class Search:
         return found if len(found.rounds) >= ROUNDS and self.cuts.isdisjoint(range(start + 1, start + period)) else None
 
     def _roles(self, first: Round, second: Round, numbers: set[int]) -> list[Role]:
-        """What the leaves of two rounds can be; what is none of the others is taken for the SAME."""
+        """The role of each leaf, judged by the first two rounds. SAME, if it can be nothing else."""
         given = {place: output for output, place in enumerate(first.gives)}
         roles: list[Role] = []
         for before, after in zip(first.reads, second.reads, strict=True):
@@ -223,7 +230,7 @@ class Search:
         return roles
 
     def _goes_on(self, found: Found, another: Round) -> bool:
-        """Whether the leaves of one more round are what their roles say."""
+        """Whether in one more round each leaf is what its role says."""
         for place, first, role in zip(another.reads, found.rounds[0].reads, found.roles, strict=True):
             if type(role) is Carried:
                 fits = place == found.rounds[-1].gives[role.output]
@@ -236,17 +243,17 @@ class Search:
         return True
 
     def read(self) -> set[int]:
-        """The places of what is wanted as it is, and not from a stack."""
+        """The places that are read, by outputs, loops or other dispatches, except those read from a stack."""
         places = {place for each in self.single for place in _reads(each)}
         return places.union(self.outputs, *[each.reads() for each in self.loops])
 
     def too_long(self) -> set[int]:
-        """The dispatches before which a loop has to end, because what is given there is wanted as it is."""
+        """The dispatches before which a loop has to end, as something else reads what the round before them writes."""
         read = self.read()
         return {end for each in self.loops for place, end in each.inside() if place in read}
 
     def plan(self) -> Plan:
-        """The plan with its loops rolled up."""
+        """The plan with one dispatch for each loop."""
         programs = [program_of(self.dispatches[each.start : each.start + each.period]) for each in self.loops]
         stacks: list[dict[int, Aval]] = [{} for _ in self.loops]
         for found, program in zip(self.loops, programs, strict=True):
@@ -267,25 +274,25 @@ class Search:
         rounds, roles = found.rounds, found.roles
         stacked = {leaf: role for leaf, role in enumerate(roles) if type(role) is Stacked}
         last = [output for output, place in enumerate(rounds[-1].gives) if place in read]
-        room = 0
+        capacity = 0
         if kept or NUMBER in roles:
-            room = 1 << len(rounds).bit_length()
-            if room * sum(each.nbytes for each in kept.values()) > ROOMY:
-                room = len(rounds) + 1
+            capacity = 1 << len(rounds).bit_length()
+            if capacity * sum(each.nbytes for each in kept.values()) > SPARE:
+                capacity = len(rounds) + 1
         body = Body(
             program,
             tuple(found.carried().items()),
             tuple([(leaf, role.step) for leaf, role in stacked.items()]),
             tuple(last),
             tuple(kept.items()),
-            room,
+            capacity,
         )
         called = looped(body)
         called.where = self.dispatches[found.start].executable.where
         places = list(rounds[0].reads)
         for leaf, role in stacked.items():
             places[leaf] = self.loops[role.stack.loop].rounds[0].gives[role.stack.output]
-        rows = [each.reads for each in rounds] + [rounds[-1].reads] * (room - len(rounds))
+        rows = [each.reads for each in rounds] + [rounds[-1].reads] * (capacity - len(rounds))
         return Dispatch(
             called,
             tuple([places[leaf] for leaf in called.arrays]),
@@ -297,7 +304,7 @@ class Search:
 
 
 def _freeing(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Dispatch, ...]:
-    """The dispatches, with each place let go of where it is read last."""
+    """The dispatches, with new `last_reads`."""
     dying = {place for each in dispatches for place in each.gives}.difference(outputs)
     result = []
     for each in reversed(dispatches):
@@ -308,7 +315,7 @@ def _freeing(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Di
 
 
 def rolled(plan: Plan) -> Plan:
-    """The plan with its loops rolled up: of fewer dispatches, and the same results."""
+    """`plan` with one dispatch for each loop, which gives the same results."""
     cuts: set[int] = set()
     for _ in range(ATTEMPTS):
         search = Search(plan, cuts)

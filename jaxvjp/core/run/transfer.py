@@ -1,6 +1,6 @@
-"""From one device to another: a step that is no op, for no compiled program spans two devices.
+"""Moves a value to another device: `moved(node, device)`. It is no op, as no compiled program spans two devices.
 
-What is to be moved is computed first, then moved by `jax.device_put`; its cotangent comes back the same way.
+The value is computed first, then moved by `jax.device_put`. Its cotangent is moved back, by a Python backward step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxvjp.types.devices import device, put
 
 
 class Transfer:
-    """The step behind a tensor that was moved (`core.record.graph.PythonBackward`)."""
+    """The backward step of a tensor that was moved (`core.record.steps.PythonBackward`)."""
 
     name = "ToCopyBackward0"
     lifted = False
@@ -45,7 +45,7 @@ class Transfer:
 
 
 def moved(node: Node, place: device | None) -> Node:
-    """`node`'s value on another device, through which gradients and tangents flow; itself where it is there."""
+    """`node`'s value on the device `place`, as a node through which gradients flow; `node`, if it is there."""
     if node.device is place:
         return node
     if staging().journal is not None:
@@ -62,6 +62,6 @@ def moved(node: Node, place: device | None) -> Node:
     return shown
 
 
-def beside(operands: Sequence[Any], place: device | None) -> list[Any]:
-    """`operands` with every node among them on one device."""
+def on_device(operands: Sequence[Any], place: device | None) -> list[Any]:
+    """`operands`, with every node among them moved to the device `place`."""
     return [moved(each, place) if isinstance(each, Node) else each for each in operands]

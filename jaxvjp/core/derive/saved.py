@@ -1,0 +1,121 @@
+"""What nodes saved for their backward steps: `check_unchanged` looks whether it was written since, `release` frees it.
+
+JAX's arrays never change and nothing is saved twice, so a value that was written in place or freed could still be
+read. These are torch's rules of what may be read, and torch's errors.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, Number, Passed, ends_here, is_held, stripped_of
+from jaxvjp.core.record.modes import grad_mode, transforming
+from jaxvjp.core.record.observers import Released, observers, tell
+from jaxvjp.core.record.user_lines import located, loop_around, user_line
+from jaxvjp.core.record.versions import Versions
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+
+def check_unchanged(operations: Sequence[Node]) -> None:
+    """RuntimeError where a saved tensor of one of `operations` was written in place since."""
+    node: Node
+    if operations and Versions.last_write > min([node.serial for node in operations]):
+        for node in reversed(operations):
+            since = grad_mode().mutation
+            if since is not None and node.serial > since:
+                continue
+            changed = node.changed_in_place()
+            if changed is not None:
+                raise changed_error(node, changed)
+
+
+def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+    """Frees `operations`, which a backward pass without `retain_graph` went through; `met` is all that it met.
+
+    As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
+    is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
+    the user holds, such as loss, gets copies of the nodes behind it as inputs, which keep no values (`stripped_of`).
+    """
+    kept: list[Node] = []
+    if observers.listening:
+        tell(Released(list(operations)))
+    passed: Passed | None = None
+    node: Node
+    for node in operations:
+        if node.value is not None:
+            passed = node.passed = passed or Passed(met)
+        if node.special and node.python is not None:
+            node.python.free()
+        elif node.operation is not None and node.operation.saves:
+            node.freed = node.special = True
+            if node.value is not None:
+                node.forget()
+            continue
+        if node.value is not None and is_held(node):
+            kept.append(node)
+    if transforming().forward:
+        return
+    stripped: dict[Node, Node] = {}
+    while kept:
+        node = kept.pop()
+        inputs: list[Node | Number] = []
+        for each in node.inputs:
+            if type(each) is Node:
+                behind: Node = each
+                if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
+                    if behind not in stripped:
+                        stripped[behind] = stripped_of(behind, passed)
+                        if not behind.freed:
+                            kept.append(behind)
+                    each = stripped[behind]
+            inputs.append(each)
+        node = stripped.get(node, node)
+        node.inputs = tuple(inputs)
+
+
+def freed_error(node: Node) -> RuntimeError:
+    """torch's sentence, then the line that recorded the node and what to write instead."""
+    loop = loop_around(user_line(sys._getframe()), node.where)
+    if loop is not None:
+        advice = (
+            f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "
+            "inside the loop, so that each round records its own graph"
+        )
+    else:
+        advice = "Record the graph anew before each backward, by running that line again"
+    return RuntimeError(
+        f"{FREED}\nThe freed node is {node.gradient_name}, recorded by {node.location}\n"
+        f"{advice}; or keep the graph with `y.backward(..., retain_graph=True)`."
+    )
+
+
+def changed_error(node: Node, saved: Node) -> RuntimeError:
+    """torch's sentence, then both lines: who saved the tensor and who changed it."""
+    change = saved.shows_overwritten()
+    assert change is not None
+    assert change.versions is not None
+    aval = saved.aval
+    if change is not saved:  # a view of what was changed, which torch takes anew by its strides
+        origin = ", which is output 0 of AsStrided," if saved.requires_grad else ""
+    else:
+        # torch names a saved operand by what it has become, a saved result by what it was.
+        current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
+        name = current.qualified_name.partition("Backward")[0]
+        origin = "" if current.is_leaf else f", which is output 0 of {name},"
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "
+        f"version {change.version} instead. Hint: enable anomaly detection to find the operation that failed to "
+        "compute its gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).\n"
+        f"It was saved for {node.gradient_name} by {node.location}\n"
+        f"and changed in place by {located(change.versions.where)}\n"
+        "Make a new tensor there, `y = y + 1` instead of `y += 1`, or change a `y.clone()`."
+    )

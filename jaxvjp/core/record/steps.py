@@ -1,0 +1,76 @@
+"""What a node's backward step may have beside or instead of `jax.vjp`: hooks, packed tensors, Python code.
+
+These are the types. `autograd` has the classes: `autograd.saving` that of saved-tensor hooks, `autograd.function_step`
+that of a custom `Function`. A node keeps them in `Node.hooks`, `step_hooks`, `packed` and `python`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from jaxvjp.core.record.graph import Node
+
+Hook = Callable[["Node"], "Node | None"]
+"""What `Tensor.register_hook` keeps: it gets the node of a cotangent and returns another, or None."""
+Cotangents = list["Node | None"]
+"""One cotangent for each output of a step, or for each input; None where there is none."""
+
+
+class StepHooks(NamedTuple):
+    """Hooks of a step of the backward graph, as `grad_fn.register_prehook` and `grad_fn.register_hook` add them.
+
+    Attributes:
+        before: functions of the cotangents of the step's outputs.
+        after: functions of the cotangents of its inputs and of those of its outputs.
+        call: calls such a function. It is a function of tensors, and the engine has nodes: `call` converts.
+    """
+
+    before: dict[int, Callable[..., Any]]
+    after: dict[int, Callable[..., Any]]
+    call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
+
+
+class Packed(Protocol):
+    """What saved-tensor hooks made of the tensors that a node saves."""
+
+    def __call__(self, create_graph: bool) -> dict[Node, Node]:
+        """Calls the unpack hook: maps each saved operand to the node to use in its place."""
+
+
+class SavingHooks(Protocol):
+    """A pair of saved-tensor hooks: called with a node it packs all that the node saves, `packed` packs one tensor."""
+
+    def __call__(self, node: Node) -> Packed: ...
+
+    def packed(self, node: Node) -> Any: ...
+
+    def unpacked(self, kept: Any) -> Any: ...
+
+
+class PythonBackward(Protocol):
+    """A backward step that is Python code, such as the user's `Function.backward`. Called, it maps cotangents of
+    `outputs` to cotangents of `inputs`.
+
+    Attributes:
+        name: torch's name of the step, such as "MyFunctionBackward".
+        lifted: whether `vmap` may go through it, as its value is that of the whole batch.
+        inputs: the nodes that it gives cotangents to.
+        outputs: the nodes whose cotangents it gets; None for one that is gone or has none.
+        operands: the nodes whose tangents `jvp` gets, kept while forward mode is on.
+    """
+
+    name: str
+    lifted: bool
+    inputs: Sequence[Node]
+    operands: list[Node | None]
+
+    @property
+    def outputs(self) -> Sequence[Node | None]: ...
+
+    def jvp(self, tangents: Sequence[Node | None]) -> list[Node | None]: ...
+
+    def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]: ...
+
+    def free(self) -> None: ...
