@@ -9,7 +9,7 @@ from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import detached, record, variable_of
+from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import clone
 from jaxvjp.tensor.tensor import Tensor, wrap

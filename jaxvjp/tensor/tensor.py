@@ -368,23 +368,24 @@ class Tensor(Methods):
 
     # Reading the value computes it.
 
-    @property
-    def value(self) -> jax.Array:
-        """The value as a `jax.Array`."""
+    def _known(self) -> Node:
+        """The node that it shows, with its value."""
         node = self._looked_at
         if node.value is None:
             evaluate((node,))
         elif staging().journal is not None:
             staging().journal.refuse("reads the value of a tensor")
-        value: jax.Array = array_of(node)
+        return node
+
+    @property
+    def value(self) -> jax.Array:
+        """The value as a `jax.Array`."""
+        value: jax.Array = array_of(self._known())
         return value
 
     def _numbers(self) -> np.ndarray[Any, Any]:
-        """The value as a read-only NumPy array, without a way over JAX's device."""
-        node = self._looked_at
-        if node.value is None or staging().journal is not None:
-            _ = self.value
-        return numbers_of(node)
+        """The value as a read-only NumPy array: one that NumPy computed does not go to JAX's device and back."""
+        return numbers_of(self._known())
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""

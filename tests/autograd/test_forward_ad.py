@@ -320,6 +320,7 @@ def test_refuses_as_torch_does(function):
     assert given.error is not None
 
 
+@pytest.mark.compiled
 def test_a_tangent_is_compiled_once():
     fw = jaxvjp.autograd.forward_ad
 

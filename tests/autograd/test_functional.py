@@ -406,6 +406,7 @@ def derivatives(x):
 
 
 @pytest.mark.parametrize("number", range(7))
+@pytest.mark.compiled
 def test_a_derivative_is_compiled_once_and_is_one_dispatch(number):
     def read(value):
         derivative = list(derivatives(jaxvjp.tensor([1.0, value])))[number]
@@ -420,6 +421,7 @@ def test_a_derivative_is_compiled_once_and_is_one_dispatch(number):
     assert given != first
 
 
+@pytest.mark.compiled
 def test_beside_a_jacobian_nothing_is_computed():
     history.programs.clear()
     jaxvjp.autograd.functional.jacobian(lambda x: (x * 5 - 2).tanh(), jaxvjp.tensor([0.5, 3.0]))

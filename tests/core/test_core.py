@@ -344,14 +344,15 @@ def test_what_is_computed_now_and_then_is_no_tuple():
     assert [each.indices.tolist() for each in (before, last)] == [[1, 0], [1, 0]]
 
 
-def test_few_numbers_go_to_the_device_when_a_second_program_wants_them():
+def test_few_numbers_go_to_the_device_when_a_compiled_program_wants_them_again():
     numbers = np.array([1.0, 2.0], np.float32)
     x = jaxvjp.tensor(numbers)
     numbers[0] = 7.0  # it has a copy
     assert isinstance(x.node.value, np.ndarray)
     assert (x * 2).tolist() == [2.0, 4.0]
     assert isinstance(x.node.value, np.ndarray)
-    assert (x * 3).tolist() == [3.0, 6.0]
+    for _ in range(2):  # the call before may have compiled it
+        assert (x * 2).tolist() == [2.0, 4.0]
     assert isinstance(x.node.value, jax.Array)
     read = jaxvjp.zeros(3, dtype=jaxvjp.int64)
     assert isinstance(read.value, jax.Array)

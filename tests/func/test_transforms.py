@@ -31,6 +31,7 @@ def seen(work):
         lambda f: lambda x: jaxvjp.func.jvp(f, (x,), (x,))[1],
     ],
 )
+@pytest.mark.compiled
 def test_a_transform_is_compiled_once_and_is_one_dispatch(transform):
     transformed = transform(lambda x: jaxvjp.sin(x) * x * 2)
     first, compiles, dispatches = seen(lambda: transformed(jaxvjp.tensor([1.0, 2.0])).tolist())

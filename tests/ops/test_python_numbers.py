@@ -142,6 +142,7 @@ def test_tensors_of_another_type_are_no_numbers():
     assert agree(program).error is not None
 
 
+@pytest.mark.compiled
 def test_other_numbers_are_no_other_program():
     x = run(jaxvjp, "float16", "x", 1)
     (x * 0.5).tolist()

@@ -38,6 +38,7 @@ def test_four_answers_agree(name):
 
 
 @pytest.mark.parametrize("name", LESSONS)
+@pytest.mark.compiled
 def test_repeating_it_compiles_nothing(name):
     module = LESSONS[name].module
     for _ in range(HOT + 2):  # by then it is settled how to compile what is hot
