@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     given = parser.parse_args(arguments)
     if given.rounds < 1:
         parser.error("--rounds is at least 1")
-    scripts = []
+    scripts: list[Path] = []
     for path in given.paths:
         if not path.exists():
             also = "; the examples are in a checkout only, so name scripts of your own" if path == SCRIPTS else ""
