@@ -1,7 +1,8 @@
 """How long a warm step takes: torch eager, hand-written `jax.jit`, jaxvjp and `jaxvjp.jit`, as ratios. Run by hand.
 
 `python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
-between them, and the medians are compared; seconds alone would tell about the machine.
+between them, and the medians are compared; seconds alone would tell about the machine. Every program is compiled at its
+first call (`set_compiling("always")`): what NumPy takes until compiling pays is in `bench --cold`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import importlib
 import importlib.util
 import itertools
 import json
-import math
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -24,6 +24,7 @@ import jaxvjp
 from jaxvjp.core.record.modes import COMPILED
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.history import history
+from jaxvjp.core.run.tiers import Compiling, set_compiling
 from jaxvjp.explain import terminal
 from jaxvjp.tools.bench.workloads import Step, Workload, workloads
 
@@ -131,11 +132,16 @@ def _finish(result: Any) -> None:
 
 
 def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
-    """The figures of each workload, with its name."""
+    """The figures of each workload, with its name, of programs that are compiled at their first call."""
     results = []
-    for workload in terminal.progress(chosen, "measuring"):
-        steps = contenders(workload, torch)
-        results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+    when, thread = Compiling.when, Compiling.thread
+    set_compiling("always")
+    try:
+        for workload in terminal.progress(chosen, "measuring"):
+            steps = contenders(workload, torch)
+            results.append({"workload": workload.name, **measure(steps, workload.warm, workload.fresh)})
+    finally:
+        set_compiling(when, thread=thread)
     return results
 
 
@@ -159,17 +165,22 @@ COUNTS = ["compiles", "dispatches"]
 FIRST = ["first by hand s", "first jaxvjp s"]
 
 
-OTHERS = {"--ops": "jaxvjp.tools.bench.operations", "--first-use": "jaxvjp.tools.bench.first_use"}
+OTHERS = {
+    "--ops": "jaxvjp.tools.bench.operations",
+    "--first-use": "jaxvjp.tools.bench.first_use",
+    "--cold": "jaxvjp.tools.bench.cold",
+}
 """What is measured apart from the workloads."""
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Prints the table, or with `--json` all figures; a name, or a part of one, picks workloads.
+    """Prints what warm steps take, compiled; with `--json` all figures. A name, or a part of one, picks workloads.
 
-    `--ops` alone compares what recording an operation costs, `--first-use` what a new process's first gradient does.
+    In front, `--ops` compares what recording an operation costs instead, `--first-use` what a new process's first
+    gradient does, and `--cold` what whole scripts do, as processes.
     """
-    if len(arguments) == 1 and arguments[0] in OTHERS:
-        return int(importlib.import_module(OTHERS[arguments[0]]).main())
+    if arguments and arguments[0] in OTHERS:
+        return int(importlib.import_module(OTHERS[arguments[0]]).main(arguments[1:]))
     parser = argparse.ArgumentParser(prog="python -m jaxvjp bench", description=main.__doc__)
     parser.add_argument("--json", action="store_true", help="print all figures as JSON")
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
@@ -185,9 +196,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     if torch is None:
         print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
     form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
-    print(f"on {device.platform} ({device.device_kind}), jaxvjp {form}")
+    print(
+        f"on {device.platform} ({device.device_kind}), jaxvjp {form}; every program compiled by XLA at its first call"
+    )
     terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
     if torch is not None and results:
-        logs = [math.log(each["seconds"][OURS] / each["seconds"][TORCH]) for each in results]
-        print(f"geometric mean of the ratios to torch: {math.exp(statistics.mean(logs)):.2f}")
+        ratios = [each["seconds"][OURS] / each["seconds"][TORCH] for each in results]
+        print(f"geometric mean of the ratios to torch: {statistics.geometric_mean(ratios):.2f}")
     return 0

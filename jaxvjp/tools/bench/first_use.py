@@ -6,12 +6,15 @@ compared.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import os
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from jaxvjp.explain import terminal
 
@@ -38,8 +41,17 @@ PROGRAMS = {
 }
 
 
-def main() -> int:
+class Took(NamedTuple):
+    """What a process took: seconds on the clock, user seconds of all its threads; and its standard error."""
+
+    seconds: float
+    user: float
+    errors: str
+
+
+def main(arguments: Sequence[str] = ()) -> int:
     """Times the three processes and prints a table."""
+    argparse.ArgumentParser(prog="python -m jaxvjp bench --first-use", description=main.__doc__).parse_args(arguments)
     programs = dict(PROGRAMS)
     if importlib.util.find_spec("torch") is None:
         del programs["torch"]
@@ -52,13 +64,33 @@ def main() -> int:
 
 def measured(programs: dict[str, str]) -> dict[str, float]:
     """The seconds that each program takes as a process: the median over rounds that alternate between them."""
-    # An installed package has its bytecode beside it; one that is run from its sources writes it in the first round.
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     seconds: dict[str, list[float]] = {name: [] for name in programs}
     for round in terminal.progress(range(ROUNDS + 1), "measuring", ROUNDS + 1):
         for name, program in programs.items():
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", program], env=environment, check=True, stdout=subprocess.DEVNULL)
+            took = process(["-c", program]).seconds
             if round:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(took)
     return {name: statistics.median(each) for name, each in seconds.items()}
+
+
+def process(arguments: Sequence[str], **environment: str) -> Took:
+    """Runs Python with these arguments, and with more in its environment; what it prints is dropped.
+
+    Raises:
+        RuntimeError: it ended with another status than 0.
+    """
+    # An installed package has its bytecode beside it; one that is run from its sources writes it in the first round.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    before, start = os.times(), time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env=kept | environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    seconds = time.perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(f"ended with status {done.returncode}\n{done.stderr}")
+    return Took(seconds, os.times().children_user - before.children_user, done.stderr)

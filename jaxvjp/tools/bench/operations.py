@@ -6,11 +6,12 @@ alternate, and the medians are compared.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jaxvjp
@@ -34,8 +35,9 @@ OPERATIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
-def main() -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     """Times recording, with and without gradients to track, and prints a table."""
+    argparse.ArgumentParser(prog="python -m jaxvjp bench --ops", description=main.__doc__).parse_args(arguments)
     modules: dict[str, Any] = {"jaxvjp": jaxvjp}
     if importlib.util.find_spec("torch") is not None:
         modules["torch"] = importlib.import_module("torch")
