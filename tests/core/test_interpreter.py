@@ -158,7 +158,10 @@ def test_reductions(name, dtype):
 
 A = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
 V = np.arange(4.0, dtype=np.float32)
+X = (np.arange(2.0 * 4 * 5 * 6) % 7 - 3).reshape(2, 4, 5, 6)
+K = (np.arange(6.0 * 4 * 3 * 2) % 5 - 2).reshape(6, 4, 3, 2)
 I = np.array([[0, 2], [1, 0], [5, -1]])  # noqa: E741 - indices
+ARRAYS = "AVIXK"
 FORMS = {
     "reshape": lambda: jnp.reshape(A, (4, 6)),
     "transpose": lambda: (jnp.transpose(A, (2, 0, 1)), lax.reshape(A, (4, 6), (2, 0, 1))),
@@ -209,6 +212,30 @@ FORMS = {
     "while_loop": lambda: lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + 1, s[1] * 2), (0, A)),
     "cond": lambda: lax.cond(A[0, 0, 0] > 0, jnp.sin, jnp.cos, A),
     "switch": lambda: lax.switch(jnp.sum(I), [jnp.sin, jnp.cos, jnp.tan], A),
+    "stacks": lambda: (jnp.stack([A, A * 2], 1), [*A]),
+    "platforms": lambda: lax.platform_dependent(A, cpu=jnp.sin, default=lambda x: jnp.sin(x) * 1),
+    "convolutions": lambda: [
+        lax.conv_general_dilated(X, K, **options)
+        for options in (
+            {"window_strides": (1, 1), "padding": "SAME"},
+            {"window_strides": (2, 1), "padding": ((0, 2), (-1, 1)), "rhs_dilation": (1, 2)},
+            {"window_strides": (1, 1), "padding": ((1, 1), (2, 0)), "lhs_dilation": (2, 3)},
+        )
+    ],
+    "convolutions in groups": lambda: (
+        lax.conv_general_dilated(X, K[:, :2], (1, 1), "VALID", feature_group_count=2),
+        lax.conv_general_dilated(X, K, (1, 1), "SAME", batch_group_count=2),
+        lax.conv_general_dilated(X[:, :, 0], K[:, :, 0], (2,), "SAME"),
+    ),
+    "gradients of a convolution": lambda: jax.grad(
+        lambda x, k: jnp.sum(jnp.square(lax.conv_general_dilated(x, k, (2, 1), "SAME", rhs_dilation=(1, 2)))), (0, 1)
+    )(X, K),
+    "gradients of a grouped convolution": lambda: jax.grad(
+        lambda x, k: jnp.sum(jnp.square(lax.conv_general_dilated(x, k, (1, 2), "SAME", feature_group_count=2))), (0, 1)
+    )(X, K[:, :2]),
+    "another order of dimensions": lambda: lax.conv_general_dilated(
+        X.transpose(0, 2, 3, 1), K.transpose(2, 3, 1, 0), (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    ),
     "calls": lambda: jax.jit(jax.checkpoint(jax.nn.relu))(A - 5) + jax.nn.silu(A),
     "gradient": lambda: jax.grad(lambda a: jnp.sum(jnp.tanh(a @ V) ** 2 / (1 + jnp.exp(-a[..., 0]))))(A / 90),
     "hessian": lambda: jax.hessian(lambda v: jnp.sum(jnp.sin(v) * v[::-1]))(V),
@@ -216,46 +243,54 @@ FORMS = {
 UNKNOWN = {
     "erf": lambda: lax.erf(A),
     "solve": lambda: jnp.linalg.solve(np.eye(3, dtype=np.float32) * 2 + 1, A[0]),
-    "convolution": lambda: lax.conv(A[None], A[None, :, :2, :2].swapaxes(1, 2).swapaxes(1, 2), (1, 1), "SAME"),
     "cumulative": lambda: lax.cumlogsumexp(A, 1),
 }
 
 
 def as_arguments(function):
-    """`function` reads A and V; traced, they are arguments, or all of it would be constants."""
+    """`function` reads the arrays above; traced, they are arguments, or all of it would be constants."""
 
-    def traced(a, v, i):
+    def traced(*given):
         saved = dict(globals())
-        globals().update(A=a, V=v, I=i)
+        globals().update(zip(ARRAYS, given, strict=True))
         try:
             return function()
         finally:
-            globals().update({each: saved[each] for each in "AVI"})
+            globals().update({each: saved[each] for each in ARRAYS})
 
     return traced
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_forms(name):
-    assert both(as_arguments(FORMS[name]), A, V, I).compiled == 0
+    assert both(as_arguments(FORMS[name]), A, V, I, X, K).compiled == 0
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_what_numpy_has_not_is_left_to_jax(name):
-    assert both(as_arguments(UNKNOWN[name]), A, V, I).compiled > 0
+    assert both(as_arguments(UNKNOWN[name]), A, V, I, X, K).compiled > 0
 
 
 def test_every_row_is_tried():
     tried = set()
     functions = [as_arguments(each) for each in FORMS.values()]
     for function in functions:
-        tried |= _primitives(jax.make_jaxpr(function)(A, V, I).jaxpr)
+        tried |= _primitives(jax.make_jaxpr(function)(A, V, I, X, K).jaxpr)
     named = {each for table in (UNARY, BINARY) for names in table.values() for each in names.split()}
     named |= {each.replace("bitwise_", "") for each in named} | {*REDUCTIONS}
     assert {each.replace("-", "_") for each in tried} | named >= ROWS.keys() - NOT_MADE_BY_THESE
 
 
-NOT_MADE_BY_THESE = {"copy", "copy_p", "stop_gradient", "optimization_barrier", "expand_dims", "convert_element_type"}
+NOT_MADE_BY_THESE = {
+    "copy",
+    "empty2",
+    "unstack",
+    "copy_p",
+    "stop_gradient",
+    "optimization_barrier",
+    "expand_dims",
+    "convert_element_type",
+}
 """Names under which other versions of JAX have them, or that are tried above."""
 
 

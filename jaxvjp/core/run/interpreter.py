@@ -81,6 +81,10 @@ class Interpreter:
             reads = [slot_of(each) for each in equation.invars]
             name = equation.primitive.name
             inner = next((equation.params[each] for each in CALLED.get(name, ()) if each in equation.params), None)
+            if name == "cond" and self._constant[reads[0]]:  # such as which platform this is
+                branches = equation.params["branches"]
+                index = min(max(int(self._table[reads.pop(0)]), 0), len(branches) - 1)
+                inner = branches[index]
             if inner is not None:
                 outputs = self._opened(*_parts(inner), reads)
                 slots.update(zip(equation.outvars, outputs, strict=True))

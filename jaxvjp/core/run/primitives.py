@@ -274,24 +274,72 @@ def _broadcast(equation: Any) -> Call:
     return lambda x: np.broadcast_to(x.reshape(between), shape)
 
 
-def _padded(equation: Any) -> Call | None:
-    config = equation.params["padding_config"]
-    dtype, shape = equation.invars[0].aval.dtype, equation.invars[0].aval.shape
+Padding = Sequence[tuple[int, int, int]]
+"""For each dimension what comes before, after, and between each two: negative before and after take away."""
+
+
+def _padding(shape: Sequence[int], config: Padding) -> Call | None:
+    """What pads an array of that shape with a value; None where more is taken away than there is."""
     spread = [max(0, size + (size - 1) * inner) for size, (_, _, inner) in zip(shape, config, strict=True)]
+    if any(low + size + high < 0 for size, (low, high, _) in zip(spread, config, strict=True)):
+        return None
     room = [max(low, 0) + size + max(high, 0) for size, (low, high, _) in zip(spread, config, strict=True)]
     inside = tuple(
         slice(max(low, 0), max(low, 0) + size, inner + 1) for size, (low, _, inner) in zip(spread, config, strict=True)
     )
     kept = tuple(slice(max(-low, 0), size - max(-high, 0)) for size, (low, high, _) in zip(room, config, strict=True))
-    if any(low + size + high < 0 for size, (low, high, _) in zip(spread, config, strict=True)):
-        return None
 
     def pad(x: Array, value: Array) -> Array:
-        result = np.full(room, value, dtype)
+        result = np.full(room, value, x.dtype)
         result[inside] = x
         return result[kept]
 
     return pad
+
+
+def _padded(equation: Any) -> Call | None:
+    return _padding(equation.invars[0].aval.shape, equation.params["padding_config"])
+
+
+def _convolved(equation: Any) -> Call | None:
+    """A convolution as a product of matrices: each window of x as a row, each kernel as a column."""
+    params = equation.params
+    numbers, groups = params["dimension_numbers"], params["feature_group_count"]
+    batches, out = params["batch_group_count"], equation.outvars[0].aval
+    x, w = (each.aval for each in equation.invars)
+    if _kind(equation) != "f" or not x.size or not w.size:
+        return None
+    wide = np.dtype(np.float32) if x.dtype.itemsize <= 2 else np.dtype(x.dtype)
+    config = [(0, 0, 0)] * 2
+    config += [
+        (low, high, each - 1) for (low, high), each in zip(params["padding"], params["lhs_dilation"], strict=True)
+    ]
+    pad = _padding([x.shape[each] for each in numbers.lhs_spec], config)
+    if pad is None:
+        return None
+    kernel = [w.shape[each] for each in numbers.rhs_spec]
+    reach = [(size - 1) * each + 1 for size, each in zip(kernel[2:], params["rhs_dilation"], strict=True)]
+    spatial = tuple(range(2, x.ndim))
+    steps = (slice(None), slice(None), *[slice(None, None, each) for each in params["window_strides"]])
+    steps += tuple(slice(None, None, each) for each in params["rhs_dilation"])
+    back = np.argsort(numbers.out_spec)
+
+    def convolve(x: Array, w: Array) -> Array:
+        x = pad(x.transpose(numbers.lhs_spec).astype(wide, copy=False), wide.type(0))
+        windows = np.lib.stride_tricks.sliding_window_view(x, reach, spatial)[steps]
+        places = windows.shape[2 : 2 + len(spatial)]
+        # One of the two numbers of groups is 1: of the batch, or of the features.
+        windows = windows.reshape(batches, -1, groups, kernel[1], *windows.shape[2:])
+        windows = np.moveaxis(windows, (2, 3), (1, 3 + len(spatial)))  # groups, batch, places, features, kernel
+        rows = windows.reshape(batches * groups, -1, math.prod(kernel[1:]))
+        columns = w.transpose(numbers.rhs_spec).astype(wide, copy=False).reshape(batches * groups, -1, rows.shape[-1])
+        result = np.matmul(rows, columns.transpose(0, 2, 1))  # groups, batch and places, features
+        result = result.reshape(batches * groups, -1, *places, result.shape[-1])
+        result = np.moveaxis(result, (0, -1), (1, 2))
+        shape = (result.shape[0], -1, *places)
+        return result.reshape(shape).transpose(back).astype(out.dtype, copy=False)
+
+    return convolve
 
 
 def _sliced(equation: Any) -> Call:
@@ -311,6 +359,21 @@ def _updated(x: Array, update: Array, *starts: Array) -> Array:
     result = np.array(x)
     result[_starts(x.shape, update.shape, starts)] = update
     return result
+
+
+def _stacked(equation: Any) -> Call:
+    return lambda *each: np.stack(each, axis=equation.params["axis"])
+
+
+def _unstacked(equation: Any) -> Call:
+    return lambda x: [*np.moveaxis(x, equation.params["axis"], 0)]
+
+
+def _platform(equation: Any) -> Call:
+    """Which of several ways to compute the same is taken: not that for XLA on a CPU, if there is a general one."""
+    platforms = equation.params["platforms"]
+    of_cpu = [at for at, names in enumerate(platforms) if names is None or "cpu" in names]
+    return lambda: np.int32(of_cpu[-1])
 
 
 def _selected(equation: Any) -> Call:
@@ -592,6 +655,11 @@ ROWS: dict[str, Row] = {
     "cummax": _running(np.maximum),
     "cummin": _running(np.minimum),
     "dot_general": _product,
+    "conv_general_dilated": _convolved,
+    "stack": _stacked,
+    "unstack": _unstacked,
+    "empty2": lambda equation: lambda: np.zeros(equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype),
+    "platform_index": _platform,
     "reshape": _reshaped,
     "transpose": lambda equation: lambda x: x.transpose(equation.params["permutation"]),
     "broadcast_in_dim": _broadcast,
