@@ -20,6 +20,7 @@ from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import COMPILED
 
 try:
     import torch as live
@@ -190,6 +191,8 @@ def live_nodes(collected: bool = True) -> int:
     through others."""
     if collected:
         gc.collect()
+    if not COMPILED:
+        return sum(type(each) is Node for each in gc.get_objects())
     pending, nodes = gc.get_objects(), set()
     seen = {id(each) for each in pending}
     while pending:

@@ -131,7 +131,7 @@ class Interpreter:
                 params["body_nconsts"],
             )
         if name == "scan":
-            return _scan(self._inside(params["jaxpr"], params["length"]), params, equation.outvars)
+            return _scan(self._inside(params["jaxpr"], params["length"]), equation)
         return None
 
     def _inside(self, closed: Any, rounds: int = 1) -> Interpreter:
@@ -186,8 +186,13 @@ def _while(condition: Interpreter, body: Interpreter, of_condition: int, of_body
     return run
 
 
-def _scan(body: Interpreter, params: dict[str, Any], results: Sequence[Any]) -> Call:
-    constants, carried, length = params["num_consts"], params["num_carry"], params["length"]
+def _scan(body: Interpreter, equation: Any) -> Call:
+    params, results = equation.params, equation.outvars
+    length, inner = params["length"], params["jaxpr"].jaxpr
+    # What is stacked has a dimension more than in the body; versions of JAX tell the numbers in different ways.
+    whole = sum(a.aval.ndim == b.aval.ndim for a, b in zip(equation.invars, inner.invars, strict=True))
+    carried = sum(a.aval.ndim == b.aval.ndim for a, b in zip(results, inner.outvars, strict=True))
+    constants = whole - carried
     order = range(length)[::-1] if params["reverse"] else range(length)
 
     def run(*operands: Array) -> list[Array]:

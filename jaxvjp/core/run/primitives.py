@@ -566,6 +566,10 @@ def _logistic(x: Array) -> Array:
     return np.divide(one, np.add(one, np.exp(np.negative(x))))
 
 
+def _one_minus_square(x: Array) -> Array:
+    return np.subtract(np.ones((), x.dtype), np.square(x))
+
+
 def _clamp(least: Array, x: Array, most: Array) -> Array:
     return np.minimum(np.maximum(x, least), most)
 
@@ -622,6 +626,7 @@ ROUNDED: dict[str, Call] = {
     "cbrt": np.cbrt,
     "rsqrt": _reciprocal_root,
     "logistic": _logistic,
+    "one_minus_square": _one_minus_square,
     "floor": np.floor,
     "ceil": np.ceil,
 }
