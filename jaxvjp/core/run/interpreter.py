@@ -1,12 +1,11 @@
 """A program run without a compiler: its jaxpr, equation by equation, by NumPy.
 
-In this room one can turn a closed jaxpr into a function of NumPy's arrays (`Interpreter`). XLA takes some hundred
-milliseconds to compile what NumPy computes in one, so a program that runs a few times is over before it is compiled.
+`Interpreter` turns a closed jaxpr into a function of NumPy's arrays. XLA takes some hundred milliseconds to compile
+what NumPy computes in one, so a program that runs a few times is over before it is compiled.
 
 Each equation becomes one call: of NumPy where it has a function that means the same (`primitives`), else of JAX's own
-primitive, for
-that equation alone. Calls of functions are opened, loops and branches are Python's. An example: `x * 2 + 1` has the
-jaxpr `mul x 2.0; add _ 1.0`, which is run as `np.add(np.multiply(x, 2.0), 1.0)`.
+primitive, which JAX compiles alone. Calls of functions are opened, loops and branches are Python's. An example:
+`x * 2 + 1` has the jaxpr `mul x 2.0; add _ 1.0`, which is run as `np.add(np.multiply(x, 2.0), 1.0)`.
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ from jaxvjp.core.run.primitives import Array, Call, numpys_function
 
 FOLDED = 1 << 12
 """Elements up to which what reads constants only is computed once and kept."""
+LARGE = 1 << 12
+"""Elements from which on a value is let go of as soon as nothing reads it any more."""
 ELEMENT, EQUATION, MULTIPLY, PRIMITIVE = 1e-9, 2e-6, 2e-10, 20e-3
 """Seconds that one element of a result takes, one equation, one multiplication in a product, and to compile one
 primitive: about, to tell whether to begin."""
@@ -42,8 +43,16 @@ class Interpreter:
         self._constant: list[bool] = []
         self._calls: list[tuple[Call, tuple[int, ...], int | tuple[int, ...]]] = []
         self._inputs = [self._slot(None) for _ in closed.jaxpr.invars]
+        self._large: set[int] = set()
         with np.errstate(all="ignore"):
             self._outputs = self._opened(closed.jaxpr, closed.consts, self._inputs)
+        read = {*self._outputs}
+        self._last: dict[int, tuple[int, ...]] = {}
+        for number in range(len(self._calls) - 1, -1, -1):
+            last = self._large.intersection(self._calls[number][1]) - read
+            if last:
+                self._last[number] = tuple(last)
+                read |= last
 
     def __call__(self, *operands: Any) -> list[Any]:
         """The outputs, as NumPy's arrays."""
@@ -51,8 +60,10 @@ class Interpreter:
         for slot, operand in zip(self._inputs, operands, strict=True):
             table[slot] = np.asarray(operand)
         with np.errstate(all="ignore"):
-            for call, reads, gives in self._calls:
+            for number, (call, reads, gives) in enumerate(self._calls):
                 result = call(*[table[each] for each in reads])
+                for slot in self._last.get(number, ()):
+                    table[slot] = None
                 if isinstance(gives, int):
                     table[gives] = result
                 else:
@@ -115,6 +126,7 @@ class Interpreter:
             return [self._slot(each, constant=True) for each in (results if several else [results])]
         gives = [self._slot(None) for _ in equation.outvars]
         self._calls.append((call, tuple(reads), tuple(gives) if several else gives[0]))
+        self._large.update(slot for slot, size in zip(gives, sizes, strict=True) if size >= LARGE)
         return gives
 
     def _control(self, equation: Any, name: str) -> Call | None:

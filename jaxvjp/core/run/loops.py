@@ -7,7 +7,6 @@ rounds is an operand: a longer loop is the same compiled program. `rolled_loops`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -60,7 +59,7 @@ class Loop(Executable):
         self.body = body
         super().__init__(body.program)
         if isinstance(self.compiled, Waiting):
-            self.compiled.spent = math.inf  # it goes round often, so that its compile pays at once
+            self.compiled.goes_round = True
 
     def split(self) -> Split:
         """No groups: a loop is not compiled `apart`."""

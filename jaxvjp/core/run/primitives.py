@@ -1,7 +1,7 @@
 """What NumPy computes of JAX's primitives.
 
-In this room one can look up the function of NumPy's arrays that means the same as an equation of a jaxpr
-(`numpys_function`). There is none where NumPy has no such function (`erf`), or one that differs on edges.
+`numpys_function` looks up the function of NumPy's arrays that means the same as an equation of a jaxpr. There is none
+where NumPy has no such function (`erf`), or one that differs on edges.
 """
 
 from __future__ import annotations

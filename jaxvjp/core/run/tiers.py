@@ -1,10 +1,10 @@
 """When a program is compiled: once it has spent in NumPy what compiling it is expected to take.
 
-In this room one can put off compiling a program (`Waiting`) and say when programs are compiled (`set_compiling`).
+`Waiting` puts off compiling a program; `set_compiling` says when programs are compiled.
 
 The rule is that of one who rents skis until the rent has come to their price: whenever a program is called for the last
-time, it has taken at most about twice what it had taken with the best choice, made in hindsight. XLA lets go of the
-interpreter's lock, so a thread compiles, and the program changes over when that is done.
+time, it has taken at most about twice what it would have taken with the best choice, made in hindsight. XLA lets go of
+the interpreter's lock, so a thread compiles, and the program changes over when that is done.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class Waiting:
         settle: is told to take `compiled` from then on.
 
     Attributes:
+        spent: the seconds that it has run in NumPy.
+        goes_round: whether it is a compiled loop, which goes round often.
         eagerly: whether, where NumPy has no part in it, the first call goes without a compile: it may be the only one.
     """
 
@@ -95,6 +97,7 @@ class Waiting:
         self.settle = settle
         self.calls = 0
         self.spent = 0.0
+        self.goes_round = False
         self.eagerly = False
         self.interpreter: Interpreter | None = None
         self.thread: threading.Thread | None = None
@@ -110,7 +113,7 @@ class Waiting:
                 return self.over(operands)
             self.interpreter = Interpreter(jax.make_jaxpr(self.run)(*operands))
         if self.is_due(self.interpreter):
-            if Compiling.when != "when it pays" or not Compiling.thread:
+            if Compiling.when != "when it pays" or not Compiling.thread or self.is_large(self.interpreter):
                 return self.over(operands)
             self.begin(operands)
         if self.thread is not None and not self.thread.is_alive():
@@ -126,8 +129,12 @@ class Waiting:
             return self.calls >= Compiling.when
         if Compiling.when in ("always", "never"):
             return Compiling.when == "always"
-        cost = expected.seconds(interpreter.equations)
-        return self.spent + max(interpreter.seconds, interpreter.compiled * PRIMITIVE) >= cost
+        return self.is_large(interpreter) or self.spent >= expected.seconds(interpreter.equations)
+
+    def is_large(self, interpreter: Interpreter) -> bool:
+        """Whether a single run in NumPy would take as long as the compile."""
+        run = max(interpreter.seconds, interpreter.compiled * PRIMITIVE)
+        return self.goes_round or run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Has it compiled, here and now unless it was already, and runs it."""
