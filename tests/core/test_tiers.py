@@ -96,7 +96,9 @@ def test_a_thread_compiles_and_the_program_changes_over(when, monkeypatch):
     while tiers.worker.locked() and time.monotonic() < until:
         time.sleep(0.01)
     assert jaxvjp.counters.compiles > before
+    learnt = expected.ratio
     loss, grad = step()
+    assert expected.ratio == learnt  # that call compiled nothing
     assert loss == pytest.approx(first[0], rel=1e-5)
     assert grad == pytest.approx(first[1], rel=1e-5)
 

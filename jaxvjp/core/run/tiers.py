@@ -137,14 +137,16 @@ class Waiting:
         return self.goes_round or run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
-        """Has it compiled, here and now unless it was already, and runs it."""
-        if self.thread is not None:
-            self.thread.join()
-            self.thread = None
+        """Has it compiled, here and now unless a thread did, and runs it."""
         self.settle(self.compiled)
-        return self.timed(operands)
+        if self.thread is None:
+            return self.timed(operands)
+        self.thread.join()
+        self.thread = None
+        return self.compiled(*operands)
 
     def timed(self, operands: tuple[Any, ...]) -> Sequence[Any]:
+        """Its first compiled run, of which nearly all is the compile: what that took is learnt."""
         begun = time.perf_counter()
         results = self.compiled(*operands)
         if self.interpreter is not None:
