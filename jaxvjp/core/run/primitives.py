@@ -49,6 +49,12 @@ def _for(kinds: str, function: Call) -> Row:
     return lambda equation: function if _kind(equation) in kinds else None
 
 
+def _computed_in(dtype: Any) -> Any:
+    """The type to compute in: 32 bits for real numbers of 16, which are then rounded once; else their own."""
+    narrow = jax.numpy.issubdtype(dtype, np.floating) and dtype.itemsize <= 2
+    return np.dtype(np.float32 if narrow else dtype)
+
+
 def _wide(kinds: str, function: Call) -> Row:
     """The same; 16 bits are computed in 32, and rounded once."""
 
@@ -56,9 +62,10 @@ def _wide(kinds: str, function: Call) -> Row:
         if _kind(equation) not in kinds:
             return None
         dtype = equation.outvars[0].aval.dtype
-        if equation.invars[0].aval.dtype.itemsize > 2:
+        wide = _computed_in(equation.invars[0].aval.dtype)
+        if wide == equation.invars[0].aval.dtype:
             return function
-        return lambda *operands: function(*[each.astype(np.float32) for each in operands]).astype(dtype)
+        return lambda *operands: function(*[each.astype(wide) for each in operands]).astype(dtype)
 
     return row
 
@@ -162,11 +169,9 @@ def _reduced(function: Any, initial: Callable[[Any], Any]) -> Row:
         start = initial(np.dtype(dtype))
         if start is None:
             return None
-        if dtype.itemsize <= 2 and _kind(equation) == "f":
-            return lambda x: np.asarray(
-                function.reduce(x.astype(np.float32), axis=axes, initial=np.float32(start))
-            ).astype(dtype)
-        return lambda x: function.reduce(x, axis=axes, dtype=dtype, initial=start)
+        wide = _computed_in(dtype)
+        start = start.astype(wide)
+        return lambda x: function.reduce(x.astype(wide, copy=False), axis=axes, dtype=wide, initial=start).astype(dtype)
 
     return row
 
@@ -206,9 +211,8 @@ def _place_of(function: Any) -> Row:
         (axis,), dtype = equation.params["axes"], equation.params["index_dtype"]
         if _kind(equation) not in "fi" or not equation.invars[0].aval.shape[axis]:
             return None
-        if not _own(equation.invars[0].aval.dtype):
-            return lambda x: np.asarray(function(x.astype(np.float32), axis=axis)).astype(dtype)
-        return lambda x: np.asarray(function(x, axis=axis)).astype(dtype)
+        wide = _computed_in(equation.invars[0].aval.dtype)
+        return lambda x: np.asarray(function(x.astype(wide, copy=False), axis=axis)).astype(dtype)
 
     return row
 
@@ -219,10 +223,10 @@ def _running(function: Any) -> Row:
         if _kind(equation) not in "fi":
             return None
         turned = (slice(None),) * axis + (slice(None, None, -1),)
+        wide = _computed_in(dtype)
 
         def run(x: Array) -> Array:
             x = x[turned] if reverse else x
-            wide = np.float32 if dtype.itemsize <= 2 and dtype.kind not in "iu" else dtype
             x = function.accumulate(x.astype(wide), axis=axis, dtype=wide).astype(dtype)
             return x[turned] if reverse else x
 
@@ -236,11 +240,9 @@ def _product(equation: Any) -> Call | None:
     ((left, right), (left_batch, right_batch)) = equation.params["dimension_numbers"]
     x, y = (each.aval for each in equation.invars)
     out = equation.outvars[0].aval
-    wide = np.dtype(out.dtype)
-    if not _own(wide) or wide.itemsize <= 2:
-        if wide.kind in "biu":
-            return None
-        wide = np.dtype(np.float32)
+    wide = _computed_in(out.dtype)
+    if wide.kind in "biu" and wide.itemsize <= 2:
+        return None
     free_left = [each for each in range(x.ndim) if each not in (*left, *left_batch)]
     free_right = [each for each in range(y.ndim) if each not in (*right, *right_batch)]
     batch = [x.shape[each] for each in left_batch]
@@ -309,7 +311,7 @@ def _convolved(equation: Any) -> Call | None:
     x, w = (each.aval for each in equation.invars)
     if _kind(equation) != "f" or not x.size or not w.size:
         return None
-    wide = np.dtype(np.float32) if x.dtype.itemsize <= 2 else np.dtype(x.dtype)
+    wide = _computed_in(x.dtype)
     config = [(0, 0, 0)] * 2
     config += [
         (low, high, each - 1) for (low, high), each in zip(params["padding"], params["lhs_dilation"], strict=True)
