@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.run.primitives import Array, Call, numpys_function
+from jaxvjp.core.run.primitives import numpys_function
+from jaxvjp.core.run.primitives.kinds import Array, Call
 
 FOLDED = 1 << 12
 """Elements up to which what reads constants only is computed once and kept."""
