@@ -1,7 +1,7 @@
 """Whole imperative steps as one compiled function: `jit`.
 
-In this room one can stage a function that computes with tensors, calls `backward` and updates parameters in place: it
-runs once, what it records becomes one program, and every later call is that program with no recording at all.
+`jit` stages a function that computes with tensors, calls `backward` and updates parameters in place: it runs once, what
+it records becomes one program, and every later call is that program with no recording at all.
 
 What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
 leaves; what it returns and what it leaves changed are its outputs, which are put back into the same tensors after each
@@ -23,7 +23,8 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
-from jaxvjp.staging.surroundings import Same, Surroundings
+from jaxvjp.staging.seen import Same
+from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold
 from jaxvjp.staging.warm import warm as warm_path

@@ -1,7 +1,7 @@
 """Staged functions whose results can be differentiated: `Graph`.
 
-In this room one can record a whole function as one node, or a few where it is long, of which a backward pass outside is
-`jax.vjp` like that of any other: `loss = compiled(x); loss.backward()`.
+A staged function whose result requires a gradient is recorded as one node, or a few where it is long. A backward pass
+outside takes `jax.vjp` of it, as of any other node: `loss = compiled(x); loss.backward()`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a step does while it is staged, to tensors that were there before it: `Journal`.
 
-In this room one can have the writes of a step noted and undone, and refuse a step.
+A `Journal` notes the writes of a step, can undo them, and refuses a step that cannot be staged.
 """
 
 from __future__ import annotations

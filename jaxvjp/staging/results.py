@@ -1,7 +1,6 @@
 """What a staged step gives back, and what it leaves changed: what that is at each call.
 
-In this room one can say how a leaf of a step's result is made (`Returned`) and give a tensor other contents
-(`rewritten`).
+`Returned` says how a leaf of a step's result is made at a call; `rewritten` gives a tensor other contents.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ was before: numbers and texts by their value, anything else by identity, and wha
 What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that is not
 ours) is refused: an UnstageableError with the line.
 
-In this room one can watch a step (`with Surroundings(...)`) and see whether what it read is still so (`Seen.same`). An
-example: `def step(x): return x * args.lr` names the variable `args` and the attribute `lr`; the dictionary of its
-module has to give the same `args` for that name, and that an equal `lr`. Which functions run, Python's profiler tells,
-so a property, a hook or an `__add__` of the user's counts as well. Code that computes names, as by `getattr(args,
-name)`, names every attribute there is. A tensor that has come to be another one is used.
+An example: `def step(x): return x * args.lr` names the variable `args` and the attribute `lr`; the dictionary of its
+module has to give the same `args` for that name, and that an equal `lr`. `with Surroundings(...)` watches which
+functions run, by Python's profiler, so a property, a hook or an `__add__` of the user's counts as well. Code that
+computes names, as by `getattr(args, name)`, names every attribute there is. A tensor that has come to be another one is
+used.
 """
 
 from __future__ import annotations
@@ -18,62 +18,38 @@ import builtins
 import dis
 import gc
 import inspect
-import re
 import sys
 import types
-from array import array
-from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Sized
-from contextvars import ContextVar
-from datetime import date, datetime, time, timedelta, timezone
-from decimal import Decimal
+from collections import defaultdict, deque
+from collections.abc import Callable
 from functools import cache, partial
-from operator import is_
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
-from jaxvjp.core.record.user_lines import HOUSE, in_house
 from jaxvjp.staging.journal import Journal
+from jaxvjp.staging.purity import (
+    BOUND,
+    CONTENTS,
+    IN_C,
+    LIBRARIES,
+    MEMORY,
+    MISSING,
+    NEVER_CHANGE,
+    OURS,
+    SLOTS,
+    foreign,
+    impure,
+    opaque,
+    ours,
+    package_named,
+    told,
+)
+from jaxvjp.staging.seen import Place, Seen, asked, bytes_of
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.devices import device
-from jaxvjp.types.dtypes import dtype
 
-PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
-"""Types whose values say all there is to know."""
-NEVER_CHANGE: tuple[Any, ...] = (
-    *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
-    *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
-)
-MEMORY = (np.ndarray, bytearray, array, memoryview)
-"""Whose bytes are compared, if they are few."""
-CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
-    list: lambda each: [*list.__iter__(each)],
-    tuple: lambda each: [*tuple.__iter__(each)],
-    deque: lambda each: [*deque.__iter__(each)],
-    set: lambda each: [*set.__iter__(each)],
-    frozenset: lambda each: [*frozenset.__iter__(each)],
-    OrderedDict: lambda each: [*OrderedDict.__iter__(each), *OrderedDict.values(each)],
-    dict: lambda each: [*dict.__iter__(each), *dict.values(each)],
-    types.MappingProxyType: lambda each: [*each, *each.values()],
-    ContextVar: lambda each: [each.get(MISSING)],
-}
-"""What a container holds, read past what a class of the user's makes of that."""
-BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
-IN_C = (
-    types.MethodDescriptorType,
-    types.WrapperDescriptorType,
-    types.ClassMethodDescriptorType,
-    types.MethodWrapperType,
-)
-SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
-READABLE = (
-    *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
-    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),
-)
-"""Classes with contents in C, that we know."""
 COMPUTED = frozenset(
     [
         *("getattr", "hasattr", "setattr", "delattr", "vars", "dir", "__dict__", "__getattribute__", "__reduce_ex__"),
@@ -81,117 +57,10 @@ COMPUTED = frozenset(
     ]
 )
 """Names of what can find out attributes by names that the code does not show."""
-PURE = frozenset(
-    [
-        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools", "functools", "_collections"),
-        *("collections", "_bisect", "_heapq", "_abc", "_struct", "_string", "_sre", "_weakref", "_warnings", "decimal"),
-        *("datetime", "numpy", "jax", "jaxlib", "jaxvjp"),
-    ]
-)
-"""Modules whose functions in C give the same for the same: of others we do not know what they read."""
-IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "today"])
-"""Functions of those that do not."""
-OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
-"""Packages whose functions are no part of the user's program, whoever calls them."""
-LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
-"""Packages whose functions are part of it where the user's call them."""
 MOST = 10_000
 """Places that are looked at for one step at the most."""
 LARGE = 1 << 16
 """Bytes from which on memory is not compared: to see that it changed would cost more than the step."""
-MISSING: Any = object()
-
-
-class Place(NamedTuple):
-    """Where a value is found: an `item` of a container, an `attribute` of an object, the function of a `method`, or the
-    `contents` that a function (`key`) tells."""
-
-    kind: str
-    container: Any
-    key: Any
-
-    def read(self) -> Any:
-        """What is there now; MISSING if nothing is."""
-        try:
-            if self.kind == "contents":
-                return self.key(self.container)
-            if self.kind == "item":
-                return self.container[self.key]
-            found = getattr(self.container, self.key)
-            return found.__func__ if self.kind == "method" else found
-        except (LookupError, AttributeError, ValueError):  # ValueError for an empty cell
-            return MISSING
-
-    def text(self, container: str, key: str) -> str:
-        """The expression that reads it, where `container` and `key` are called that."""
-        if self.kind == "contents":
-            return f"{key}({container})"
-        if self.kind == "item":
-            return f"{container}[{key}]"
-        return f"{container}.{self.key}" + (".__func__" if self.kind == "method" else "")
-
-
-class Seen(NamedTuple):
-    """What was found at a place, and of a tensor what a step may ask it without reading its values."""
-
-    place: Place
-    value: Any
-    asked: Any = None
-
-    def same(self) -> bool:
-        """Whether it still is as it was; for a tensor, whether there still is one like it."""
-        now = self.place.read()
-        return asked(now) == self.asked if issubclass(type(self.value), Tensor) else same(now, self.value)
-
-
-def asked(tensor: Any) -> Any:
-    return (type(tensor), tensor.node.aval, tensor.requires_grad) if issubclass(type(tensor), Tensor) else None
-
-
-def same(now: Any, before: Any) -> bool:
-    """Whether two values mean the same to a step. No `__eq__` of the user's is called."""
-    if now is before:
-        return True
-    if type(now) is not type(before):
-        return False
-    if type(now) is list:  # of what is in a container
-        return len(now) == len(before) and (all(map(is_, now, before)) or all(map(same, now, before)))
-    return (type(now) in PLAIN or type(now) is Bytes) and bits(now) == bits(before)
-
-
-def bits(value: Any) -> Any:
-    """What is equal for equal numbers only: zeros of either sign are not, and what is no number is itself."""
-    return repr(value) if type(value) in (float, complex) else value
-
-
-class Same:
-    """Stands for an object where it is compared: equal for the same one only."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
-
-
-class Bytes(NamedTuple):
-    """What is in memory, and how it is meant."""
-
-    shape: tuple[int, ...]
-    dtype: str
-    bytes: bytes
-
-
-def bytes_of(memory: Any) -> Bytes:
-    if isinstance(memory, np.ndarray):
-        return Bytes(memory.shape, str(memory.dtype), memory.tobytes())
-    view = memoryview(memory)
-    return Bytes(tuple(view.shape or ()), view.format, view.tobytes())
 
 
 class Named(NamedTuple):
@@ -264,7 +133,7 @@ class Surroundings:
                 self._refuse(f"calls {told(function)}, which may give something else each time", "")
         elif this not in self._ran and self._of_program(frame):
             self._ran[this] = frame.f_code
-            if _package(frame.f_globals) not in LIBRARIES:
+            if package_named(frame.f_globals) not in LIBRARIES:
                 self._code.append(frame.f_code)
             self._runs(frame.f_code, frame.f_globals)
 
@@ -274,16 +143,16 @@ class Surroundings:
         A library's function was called by compiled code of ours, which has no frame, where no name led to it, nor to
         the object that it is a method of, nor to that one's class.
         """
-        package, caller = _package(frame.f_globals), frame.f_back
-        while package in LIBRARIES and caller is not None and _package(caller.f_globals) in LIBRARIES:
+        package, caller = package_named(frame.f_globals), frame.f_back
+        while package in LIBRARIES and caller is not None and package_named(caller.f_globals) in LIBRARIES:
             frame, caller = caller, caller.f_back
         if package in LIBRARIES:
             code = frame.f_code
             first = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
             if self._met.keys().isdisjoint([id(code), id(first), id(type(first))]):
                 return False
-        while caller is not None and package not in OURS and _package(caller.f_globals) not in OURS:
-            package, caller = _package(caller.f_globals), caller.f_back
+        while caller is not None and package not in OURS and package_named(caller.f_globals) not in OURS:
+            package, caller = package_named(caller.f_globals), caller.f_back
         return package not in OURS | LIBRARIES
 
     def _runs(self, code: CodeType, variables: dict[str, Any]) -> None:
@@ -354,7 +223,7 @@ class Surroundings:
                     self._journal.refuse(what, (code, each.offset))
                     return
         frame: Any = sys._getframe()
-        while frame is not None and _package(frame.f_globals) in OURS | LIBRARIES:
+        while frame is not None and package_named(frame.f_globals) in OURS | LIBRARIES:
             frame = frame.f_back
         self._journal.refuse(what, None if frame is None else (frame.f_code, frame.f_lasti))
 
@@ -462,84 +331,3 @@ def own_of(value: Any) -> dict[str, Any]:
         return {} if issubclass(type(value), type) else object.__getattribute__(value, "__dict__")
     except AttributeError:
         return {}
-
-
-def told(value: Any) -> str:
-    kind = value if type(value) in (type, types.BuiltinFunctionType) else type(value)
-    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("None.")
-
-
-def package_of(value: Any) -> str:
-    """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
-    if issubclass(type(value), FunctionType) or type(value).__name__ == "cython_function_or_method":
-        variables = value.__globals__
-    elif issubclass(type(value), ModuleType):
-        variables = vars(value)
-    else:
-        module = (value if issubclass(type(value), type) else type(value)).__module__
-        variables = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
-    return _package(variables)
-
-
-def _package(variables: dict[str, Any]) -> str:
-    package = str(variables.get("__name__")).partition(".")[0]
-    if package.startswith("namedtuple_"):
-        return "collections"
-    return "" if package == "jaxvjp" and not in_house(variables.get("__file__") or HOUSE) else package
-
-
-def ours(value: Any) -> bool:
-    return package_of(value) in OURS
-
-
-def foreign(value: Any) -> bool:
-    """Whether nobody changes it by names that are computed: a module of a library, a tensor, an object of ours."""
-    package = package_of(value)
-    return (
-        issubclass(type(value), Tensor)
-        or package in OURS
-        or (issubclass(type(value), ModuleType) and package in LIBRARIES)
-    )
-
-
-def impure(value: Any) -> bool:
-    """Whether it is a function in C that may read what changes."""
-    if not issubclass(type(value), types.BuiltinFunctionType):
-        return False
-    owner = value.__self__
-    if not issubclass(type(owner), ModuleType | type | types.NoneType):
-        return opaque(owner) and not issubclass(type(owner), types.GeneratorType)
-    module = str(owner.__module__ if issubclass(type(owner), type) else value.__module__)
-    return (
-        module.partition(".")[0] not in (*PURE, "None") or value.__name__ in IMPURE or module.startswith("numpy.random")
-    )
-
-
-def opaque(value: Any) -> bool:
-    """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
-    kind = type(value)
-    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
-        return False
-    known = next((each for each in kind.__mro__ if each in READABLE), object)
-    slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())
-    references = (kind.__dictoffset__ > known.__dictoffset__) + (kind.__weakrefoffset__ > known.__weakrefoffset__)
-    return kind.__basicsize__ > known.__basicsize__ + 8 * (slots + references)
-
-
-def checks(seen: list[Seen], names: dict[str, Any]) -> Iterator[str]:
-    """Expressions that are true where something is not as it is now; what they name goes into `names`."""
-    for number, (place, _, asks) in enumerate(seen):
-        now = place.read()
-        names[f"container{number}"], names[f"key{number}"], names[f"seen{number}"] = *place[1:], now
-        read = place.text(f"container{number}", f"key{number}")
-        if type(now) in (int, str) or (type(now) is float and now != 0):
-            same_ = f"type({read}) is {type(now).__name__} and {read} == seen{number}"
-            yield f"({read} is not seen{number} and not ({same_}))"
-        elif type(now) in (list, Bytes) and place.kind == "contents":
-            names["alike"] = same
-            yield f"not alike({read}, seen{number})"
-        else:
-            yield f"{read} is not seen{number}"
-        if asks is not None:
-            names["asked"], names[f"asked{number}"] = asked, asked(now)
-            yield f"asked(seen{number}) != asked{number}"

@@ -1,7 +1,6 @@
 """One program of a staged function: `Variant`.
 
-In this room one can make a program of what a step recorded, see whether it fits the arguments and tensors of a call,
-and run it.
+It is made of what a step recorded. `tensors` says whether it fits the arguments of a call, `run` runs it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,8 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph
 from jaxvjp.staging.journal import Journal
 from jaxvjp.staging.results import Finished, Result, Returned, Write, alias_as, rewritten, unfinished
-from jaxvjp.staging.surroundings import Place, Surroundings
+from jaxvjp.staging.seen import Place
+from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, unflattened
 

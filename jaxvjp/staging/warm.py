@@ -1,9 +1,9 @@
-"""The warm path of a staged step: everything that is known by now, written down as one flat function.
+"""The warm path of a staged step: a Python function written for one program of it, and compiled by `exec`.
 
-In this room one can turn a `Variant` that has proved hot into a Python function that checks what has to be checked,
-calls the compiled program, and puts its results where they belong: no loops, no look-ups, nothing recorded. A tiny step
-by hand takes 4 µs, so what is told here in five lines of Python for each tensor would in general terms cost more than
-the computation.
+`warm` makes it of a `Variant` that has been called often. It checks that nothing has changed, calls the compiled
+program, and gives the results to the tensors that they belong to. It has a line for each check and each tensor instead
+of loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step of a two-layer
+network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
 
 Where a step overwrites large arrays that nobody else holds, they are donated: XLA writes the new contents in their
 place.
@@ -26,15 +26,16 @@ from jaxvjp.core.run.compilation import HOT, Apart, counters
 from jaxvjp.core.run.tiers import pays, threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, rewritten
-from jaxvjp.staging.surroundings import Seen, checks
+from jaxvjp.staging.seen import Seen, checks
 from jaxvjp.staging.variant import Variant
 from jaxvjp.tensor.storage import holding_value
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.trees import flattened
 from jaxvjp.types.dtypes import get_default_dtype
 
-DONATED = 1 << 18
-"""Bytes of a tensor from which on its array is donated. For small ones that was seen to cost more than it saves."""
+DONATED = {"cpu": 1 << 26}
+"""Bytes of a tensor from which on its array is donated, by the backend; on others 256 KiB, as memory is scarce there. On
+a CPU a step that wrote two arrays took 0.8 of its time without donation where they had 1 to 32 MiB, and 1.2 with 128."""
 SEVERAL = 8
 """Programs that are called one after the other, at the most: each is compiled anew, with its numbers as constants."""
 
@@ -190,6 +191,7 @@ class _Text:
         places outside, are."""
         overwritten = {write.place for write in self.variant.writes}
         dispatches = self.variant.plan.dispatches
+        enough = DONATED.get(jax.default_backend(), 1 << 18)
         runs: list[Any] = []
         for dispatch in dispatches:
             values = [now[each] for each in dispatch.arrays]
@@ -204,7 +206,7 @@ class _Text:
             large = [
                 at
                 for at, each in enumerate(dispatch.arrays)
-                if self.operands.get(each) in overwritten and now[each].nbytes >= DONATED
+                if self.operands.get(each) in overwritten and now[each].nbytes >= enough
             ]
             # Where a check of the results may fail, what was there before has to stay.
             if large and not isinstance(run, Apart) and not self.variant.inspected_results:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import threading
 
+import jax
 import numpy as np
 import pytest
 from steps import MANY, large
 
 import jaxvjp
+
+
+@pytest.fixture(autouse=True)
+def arrays_of_a_quarter_of_a_mebibyte_are_donated(monkeypatch):
+    """On every backend, as they are on an accelerator."""
+    monkeypatch.setitem(jaxvjp.staging.warm.DONATED, jax.default_backend(), 1 << 18)
 
 
 def donated_by(call):

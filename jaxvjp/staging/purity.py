@@ -1,0 +1,140 @@
+"""What may change, and what gives the same for the same: tables of types and modules, and what is asked of them.
+
+An example: `math.sqrt` gives the same for the same number, `time.time` does not (`impure`); a dict can be compared by
+what it holds, a lock by nothing (`opaque`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+import types
+from array import array
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Sized
+from contextvars import ContextVar
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.user_lines import HOUSE, in_house
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import device
+from jaxvjp.types.dtypes import dtype
+
+MISSING: Any = object()
+PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
+"""Types whose values say all there is to know."""
+NEVER_CHANGE: tuple[Any, ...] = (
+    *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
+    *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
+)
+MEMORY = (np.ndarray, bytearray, array, memoryview)
+"""Whose bytes are compared, if they are few."""
+CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
+    list: lambda each: [*list.__iter__(each)],
+    tuple: lambda each: [*tuple.__iter__(each)],
+    deque: lambda each: [*deque.__iter__(each)],
+    set: lambda each: [*set.__iter__(each)],
+    frozenset: lambda each: [*frozenset.__iter__(each)],
+    OrderedDict: lambda each: [*OrderedDict.__iter__(each), *OrderedDict.values(each)],
+    dict: lambda each: [*dict.__iter__(each), *dict.values(each)],
+    types.MappingProxyType: lambda each: [*each, *each.values()],
+    ContextVar: lambda each: [each.get(MISSING)],
+}
+"""What a container holds, read past what a class of the user's makes of that."""
+BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
+IN_C = (
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.MethodWrapperType,
+)
+SLOTS = (types.MemberDescriptorType, types.GetSetDescriptorType)
+READABLE = (
+    *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
+    *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),
+)
+"""Classes with contents in C, that we know."""
+PURE = frozenset(
+    [
+        *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools", "functools", "_collections"),
+        *("collections", "_bisect", "_heapq", "_abc", "_struct", "_string", "_sre", "_weakref", "_warnings", "decimal"),
+        *("datetime", "numpy", "jax", "jaxlib", "jaxvjp"),
+    ]
+)
+"""Modules whose functions in C give the same for the same: of others we do not know what they read."""
+IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "today"])
+"""Functions of those that do not."""
+OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
+"""Packages whose functions are no part of the user's program, whoever calls them."""
+LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
+"""Packages whose functions are part of it where the user's call them."""
+
+
+def told(value: Any) -> str:
+    kind = value if type(value) in (type, types.BuiltinFunctionType) else type(value)
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("None.")
+
+
+def package_of(value: Any) -> str:
+    """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
+    if issubclass(type(value), FunctionType) or type(value).__name__ == "cython_function_or_method":
+        variables = value.__globals__
+    elif issubclass(type(value), ModuleType):
+        variables = vars(value)
+    else:
+        module = (value if issubclass(type(value), type) else type(value)).__module__
+        variables = vars(sys.modules[module]) if module in sys.modules else {"__name__": module}
+    return package_named(variables)
+
+
+def package_named(variables: dict[str, Any]) -> str:
+    package = str(variables.get("__name__")).partition(".")[0]
+    if package.startswith("namedtuple_"):
+        return "collections"
+    return "" if package == "jaxvjp" and not in_house(variables.get("__file__") or HOUSE) else package
+
+
+def ours(value: Any) -> bool:
+    return package_of(value) in OURS
+
+
+def foreign(value: Any) -> bool:
+    """Whether nobody changes it by names that are computed: a module of a library, a tensor, an object of ours."""
+    package = package_of(value)
+    return (
+        issubclass(type(value), Tensor)
+        or package in OURS
+        or (issubclass(type(value), ModuleType) and package in LIBRARIES)
+    )
+
+
+def impure(value: Any) -> bool:
+    """Whether it is a function in C that may read what changes."""
+    if not issubclass(type(value), types.BuiltinFunctionType):
+        return False
+    owner = value.__self__
+    if not issubclass(type(owner), ModuleType | type | types.NoneType):
+        return opaque(owner) and not issubclass(type(owner), types.GeneratorType)
+    module = str(owner.__module__ if issubclass(type(owner), type) else value.__module__)
+    return (
+        module.partition(".")[0] not in (*PURE, "None") or value.__name__ in IMPURE or module.startswith("numpy.random")
+    )
+
+
+def opaque(value: Any) -> bool:
+    """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
+    kind = type(value)
+    if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
+        return False
+    known = next((each for each in kind.__mro__ if each in READABLE), object)
+    slots = sum(inspect.ismemberdescriptor(at) for each in kind.__mro__ for at in vars(each).values())
+    references = (kind.__dictoffset__ > known.__dictoffset__) + (kind.__weakrefoffset__ > known.__weakrefoffset__)
+    return kind.__basicsize__ > known.__basicsize__ + 8 * (slots + references)
