@@ -74,8 +74,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     session.recording = config.getoption("record")
-    if session.recording and (live is None or live.__version__.partition("+")[0] != VERSION):
-        raise pytest.UsageError(f"{COMMAND}: here is {'no torch' if live is None else live.__version__}")
+    if session.recording and (live is None or live.__version__.partition("+")[0] != VERSION or live.version.cuda):
+        raise pytest.UsageError(
+            f"{COMMAND}, of the CPU build: here is {'no torch' if live is None else live.__version__}"
+        )
 
 
 def pytest_report_header() -> str:

@@ -11,6 +11,7 @@ import inspect
 import pkgutil
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -69,8 +70,8 @@ def _owned(owner: Any, name: str) -> bool:
     if not isinstance(owner, ModuleType):
         return True
     value = getattr(owner, name, None)
-    if inspect.ismodule(value):
-        return False  # it has a line of its own; here it is only once it was imported
+    if inspect.ismodule(value) or isinstance(value, Iterator):
+        return False  # a module has a line of its own; here it is only once it was imported
     return str(getattr(value, "__module__", None) or "torch").partition(".")[0] == "torch"
 
 

@@ -34,8 +34,9 @@ from jaxvjp.tensor.trees import flattened
 from jaxvjp.types.dtypes import get_default_dtype
 
 DONATED = {"cpu": 1 << 26}
-"""Bytes of a tensor from which on its array is donated, by the backend; on others 256 KiB, as memory is scarce there. On
-a CPU a step that wrote two arrays took 0.8 of its time without donation where they had 1 to 32 MiB, and 1.2 with 128."""
+"""Bytes of a tensor from which on its array is donated, by the backend; on others 256 KiB, as memory is scarce there.
+On a CPU a step that wrote two arrays took 0.8 of its time without donation where they had 1 to 32 MiB, and 1.2 with
+128."""
 SEVERAL = 8
 """Programs that are called one after the other, at the most: each is compiled anew, with its numbers as constants."""
 
