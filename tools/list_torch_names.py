@@ -11,7 +11,6 @@ import inspect
 import pkgutil
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -70,8 +69,8 @@ def _owned(owner: Any, name: str) -> bool:
     if not isinstance(owner, ModuleType):
         return True
     value = getattr(owner, name, None)
-    if inspect.ismodule(value) or isinstance(value, Iterator):
-        return False  # a module has a line of its own; here it is only once it was imported
+    if inspect.ismodule(value) or type(value).__module__ in ("itertools", "typing"):
+        return False  # a module has a line of its own, once it was imported; the others are Python's, on some versions
     return str(getattr(value, "__module__", None) or "torch").partition(".")[0] == "torch"
 
 
