@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import pkgutil
 import sys
+import typing
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -57,6 +59,10 @@ LISTED = [
 """The modules whose names are listed; of the others only that they are there."""
 
 
+PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", None)))
+"""Types of Python's own objects that modules of torch have, and that say of no module that it is theirs."""
+
+
 def public_names(owner: Any) -> list[str]:
     """The names that belong to a module or class: no private ones, nothing that it imported from outside of torch."""
     stated = set(getattr(owner, "__all__", ()))
@@ -69,7 +75,7 @@ def _owned(owner: Any, name: str) -> bool:
     if not isinstance(owner, ModuleType):
         return True
     value = getattr(owner, name, None)
-    if inspect.ismodule(value) or type(value).__module__ in ("itertools", "typing"):
+    if inspect.ismodule(value) or isinstance(value, PYTHONS):
         return False  # a module has a line of its own, once it was imported; the others are Python's, on some versions
     return str(getattr(value, "__module__", None) or "torch").partition(".")[0] == "torch"
 
