@@ -37,7 +37,7 @@ def put_at(base, new, elements, positions):
 
 
 def _put_selected(base, new, index, *, dim):
-    return jax.lax.dynamic_update_index_in_dim(base, new, index, dim)
+    return jax.lax.dynamic_update_index_in_dim(base, new, index, dim, allow_negative_indices=False)
 
 
 def _one_index(array, index, *, dim):
@@ -47,7 +47,7 @@ def _one_index(array, index, *, dim):
 @op(write=_put_selected, layout=_one_index, public="")
 def select(input, index, *, dim: Index):
     """One index of one dimension, which goes away: what `x[3]` reads."""
-    return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False)
+    return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False, allow_negative_indices=False)
 
 
 @op(write=_put_selected, layout=_one_index, several=True, public="", grad_fn="UnbindBackward0")
@@ -58,7 +58,7 @@ def unbind_one(input, index, *, dim: Index):
 
 def _put_slice(base, new, start, *, dim, length, step):
     if step == 1:
-        return jax.lax.dynamic_update_slice_in_dim(base, new, start, dim)
+        return jax.lax.dynamic_update_slice_in_dim(base, new, start, dim, allow_negative_indices=False)
     return base.at[(slice(None),) * dim + (start + step * jnp.arange(length),)].set(new)
 
 
@@ -70,7 +70,7 @@ def _range(array, start, *, dim, length, step):
 def slice_(input, start, *, dim: Index, length: Index, step: Index):
     """`length` indices of one dimension, from `start` on by `step`: what `x[2:8:3]` reads."""
     if step == 1:
-        return jax.lax.dynamic_slice_in_dim(input, start, length, dim)
+        return jax.lax.dynamic_slice_in_dim(input, start, length, dim, allow_negative_indices=False)
     return jnp.take(input, start + step * jnp.arange(length), dim)
 
 

@@ -156,3 +156,22 @@ def test_a_child_may_compile_though_its_parent_was_at_it():
         assert os.waitpid(child, 0)[1] == 0
     finally:
         tiers.worker.release()
+
+
+def test_what_comes_in_many_lengths_stays_in_pieces_in_numpy(when):
+    def dispatches(length):
+        x = jaxvjp.tensor([0.5, -1.0], requires_grad=True)
+        y = x
+        for _ in range(length):
+            y = (y * 1.25).sin() + y
+        before = jaxvjp.counters.dispatches
+        y.sum().backward()
+        return jaxvjp.counters.dispatches - before
+
+    for now, expected_again in (("always", False), ("never", True)):
+        when(now)
+        lengths = range(31, 47) if now == "always" else range(51, 67)
+        first = [dispatches(each) for each in lengths]
+        again = [dispatches(each) for each in lengths]
+        assert (again == first) is expected_again
+        assert min(first) > 1

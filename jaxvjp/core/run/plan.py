@@ -18,6 +18,7 @@ import jax
 from jaxvjp.core.record.graph import Node, Number, is_held, recording_order
 from jaxvjp.core.run.compilation import Executable, counters, executable
 from jaxvjp.core.run.program import freeze, in_pieces, read_across, weight_of
+from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.ops.identity import variable
 
 MEMORY = 1 << 21
@@ -179,15 +180,28 @@ def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
     return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
 
 
-sighted: Memory[bool] = Memory()
+sighted: Memory[list[int]] = Memory()
+PATIENCE = 16
+"""How often a structure runs in short pieces at the most. A run takes a twentieth of what tracing the whole takes."""
 
 
 def first_sight(found: Survey) -> bool:
-    """Whether a graph is long and none of its structure came before. It may not come again, so it is run in short
-    pieces this time, and compiled in long ones when it comes again."""
-    if sum(map(weight_of, found.operations)) <= LONG or sighted.get(found.key):
+    """Whether a graph is long, and came too seldom to be run as a whole: it runs in short pieces, which graphs of other
+    structures have as well, such as a recurrence over a sequence of another length.
+
+    Compiled at once, it comes in pieces once. In NumPy, where a whole saves little, it may do so more often, the more
+    structures there are: half as often as that, and `PATIENCE` times at the most.
+    """
+    if sum(map(weight_of, found.operations)) <= LONG:
         return False
-    return sighted.learn(found.key, True)
+    seen = sighted.get(found.key)
+    if seen is None:
+        sighted.learn(found.key, [1])
+        return True
+    if seen[0] >= (min(len(sighted.known) // 2, PATIENCE) if Compiling.waits() else 1):
+        return False
+    seen[0] += 1
+    return True
 
 
 class Dispatch:

@@ -29,6 +29,11 @@ class Compiling:
     when: When = "when it pays"
     thread = True
 
+    @classmethod
+    def waits(cls) -> bool:
+        """Whether programs run in NumPy before they are compiled."""
+        return cls.when != "always" and jax.default_backend() == "cpu"
+
 
 def set_compiling(when: When, *, thread: bool = True) -> None:
     """Says when a program is compiled by XLA; before that, on a CPU, NumPy runs it.
@@ -105,7 +110,7 @@ class Waiting:
     def __call__(self, *operands: Any) -> Sequence[Any]:
         self.calls += 1
         if self.interpreter is None:
-            if Compiling.when == "always" or jax.default_backend() != "cpu":
+            if not Compiling.waits():
                 if self.eagerly and self.calls == 1:  # NumPy's arrays lack some of the methods that operations call
                     return self.run(
                         *[each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands]
