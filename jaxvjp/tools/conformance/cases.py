@@ -7,7 +7,7 @@ import re
 import unittest
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,28 @@ import torch
 
 from jaxvjp.tools.conformance.comparing import Comparison, array, is_tensor
 from jaxvjp.tools.conformance.samples import seeded
+
+
+class DeterministicGuard:
+    """Deterministic algorithms for a block."""
+
+    def __init__(self, deterministic: bool, *, warn_only: bool = False, fill_uninitialized_memory: bool = True) -> None:
+        self.given = (deterministic, warn_only, fill_uninitialized_memory)
+
+    def _set(self, deterministic: bool, warn_only: bool, fill: bool) -> None:
+        torch.use_deterministic_algorithms(deterministic, warn_only=warn_only)
+        torch.utils.deterministic.fill_uninitialized_memory = fill
+
+    def __enter__(self) -> None:
+        self.before = (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+            torch.utils.deterministic.fill_uninitialized_memory,
+        )
+        self._set(*self.given)
+
+    def __exit__(self, *_: object) -> None:
+        self._set(*self.before)
 
 
 class TestCase(unittest.TestCase):
@@ -32,7 +54,7 @@ class TestCase(unittest.TestCase):
         np.random.seed(1234)  # noqa: NPY002 - what tests draw from
         seeded(1234)
 
-    def assertEqual(  # noqa: N802
+    def assertEqual(
         self,
         x: Any,
         y: Any,
@@ -53,25 +75,25 @@ class TestCase(unittest.TestCase):
             more = msg(told) if callable(msg) else msg
             raise self.failureException(f"{told}\n{more}" if more else told)
 
-    def assertNotEqual(self, x: Any, y: Any, msg: Any = None, **options: Any) -> None:  # noqa: N802
+    def assertNotEqual(self, x: Any, y: Any, msg: Any = None, **options: Any) -> None:
         with self.assertRaises(AssertionError, msg=msg):
             self.assertEqual(x, y, **options)
 
-    def assertEqualIgnoreType(self, *args: Any, **kwargs: Any) -> None:  # noqa: N802
+    def assertEqualIgnoreType(self, *args: Any, **kwargs: Any) -> None:
         self.assertEqual(*args, exact_dtype=False, **kwargs)
 
-    def assertEqualTypeString(self, x: Any, y: Any) -> None:  # noqa: N802
+    def assertEqualTypeString(self, x: Any, y: Any) -> None:
         self.assertEqual(x.device, y.device)
         self.assertEqual(x.dtype, y.dtype)
 
-    def assertExpectedInline(self, actual: Any, expected: str, skip: int = 0) -> None:  # noqa: N802
+    def assertExpectedInline(self, actual: Any, expected: str, skip: int = 0) -> None:
         if str(actual) != expected:
             raise self.failureException(f"{str(actual)!r} is not {expected!r}")
 
-    def assertExpected(self, *args: Any, **kwargs: Any) -> None:  # noqa: N802
+    def assertExpected(self, *args: Any, **kwargs: Any) -> None:
         self.skipTest("compares with a file of torch's")
 
-    def assertExpectedRaisesInline(  # noqa: N802
+    def assertExpectedRaisesInline(
         self, kind: type[BaseException], function: Callable[..., Any], expected: str, *args: Any, **kwargs: Any
     ) -> None:
         with self.assertRaises(kind) as caught:
@@ -79,18 +101,30 @@ class TestCase(unittest.TestCase):
         self.assertExpectedInline(str(caught.exception), expected)
 
     @contextmanager
-    def assertWarnsOnceRegex(self, category: type[Warning], regex: str = "") -> Iterator[None]:  # noqa: N802
+    def assertWarnsOnceRegex(self, category: type[Warning], regex: str = "") -> Iterator[None]:
         with warnings.catch_warnings(record=True) as caught, _warning_always():
             warnings.simplefilter("always")
             yield
         if not any(issubclass(each.category, category) and re.match(regex, str(each.message)) for each in caught):
             raise self.failureException(f"{category.__name__} not triggered: {[str(each.message) for each in caught]}")
 
-    def assertNotWarn(self, function: Callable[..., Any], msg: str = "") -> None:  # noqa: N802
+    def assertNotWarn(self, function: Callable[..., Any], msg: str = "") -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             function()
         self.assertTrue(not caught, msg)
+
+    def check_nondeterministic_alert(self, function: Callable[[], Any], name: str, should_alert: bool = True) -> None:
+        """What only has a nondeterministic form raises where a deterministic one is asked for, or warns."""
+        refusal = f"^{name} does not have a deterministic implementation, but you set"
+        with DeterministicGuard(True), self.assertRaisesRegex(RuntimeError, refusal) if should_alert else nullcontext():
+            function()
+        with DeterministicGuard(True, warn_only=True), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            function()
+        self.assertEqual(any(re.search(refusal, str(each.message)) for each in caught), should_alert)
+        with DeterministicGuard(False):
+            function()
 
     def compare_with_numpy(
         self,
@@ -104,7 +138,7 @@ class TestCase(unittest.TestCase):
         """Compares a function of a tensor with NumPy's of the same elements."""
         tensor = values if is_tensor(values) else torch.tensor(values, device=device, dtype=dtype)
         answer, expected = torch_function(tensor), numpy_function(array(tensor))
-        self.assertEqual(answer, torch.as_tensor(expected), **options)
+        self.assertEqual(answer, np.array(expected), **options)
 
 
 @contextmanager

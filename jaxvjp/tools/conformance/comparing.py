@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Mapping, Sequence, Set
 from numbers import Number
 from typing import Any
@@ -33,6 +35,8 @@ def name_of(dtype: Any) -> str:
 def array(tensor: Any) -> Any:
     """A tensor's elements as a NumPy array, those of a type that NumPy lacks as float32."""
     kept = tensor.detach()
+    if getattr(kept, "is_quantized", False):
+        kept = kept.dequantize()
     for name in ("resolve_conj", "resolve_neg"):
         kept = getattr(kept, name)() if hasattr(kept, name) else kept
     narrow = name_of(kept.dtype)
@@ -67,6 +71,9 @@ class Comparison:
 
     def difference(self, actual: Any, expected: Any) -> str:
         """What distinguishes the first from the second."""
+        actual, expected = [
+            list(each) if type(each).__name__.endswith("Storage") else each for each in (actual, expected)
+        ]
         if isinstance(actual, np.ndarray | torch.Tensor) and _is_sequence(expected):
             expected = torch.as_tensor(expected, dtype=torch.as_tensor(actual).dtype)
         elif isinstance(expected, np.ndarray | torch.Tensor) and _is_sequence(actual):
@@ -107,16 +114,18 @@ class Comparison:
                 values.append(array(each).item() if is_tensor(each) else each.item())
             else:
                 values.append(each.item() if isinstance(each, np.generic) else each)
+        one, other = values
         exact = all(isinstance(each, bool | int) for each in values)
         rtol, atol = self.tolerances("int64" if exact else "float64")
-        if exact and not (rtol or atol):
-            return "" if values[0] == values[1] else f"{values[0]} is not {values[1]}"
-        same = np.isclose(*values, rtol=rtol, atol=atol, equal_nan=self.equal_nan)
-        return "" if same else f"{values[0]} is not {values[1]} (rtol {rtol}, atol {atol})"
+        same = one == other or (self.equal_nan and one != one and other != other)
+        with contextlib.suppress(OverflowError):
+            same = same or (abs(one - other) <= atol + rtol * abs(other) < math.inf)
+        return "" if same else f"{one} is not {other} (rtol {rtol}, atol {atol})"
 
     def of_tensors(self, actual: Any, expected: Any) -> str:
         """Shape, type, strides if asked for, and elements."""
-        one, other = torch.as_tensor(actual), torch.as_tensor(expected)
+        given = (actual, expected)
+        one, other = [torch.as_tensor(each.copy()) if isinstance(each, np.ndarray) else each for each in given]
         if tuple(one.shape) != tuple(other.shape):
             return f"The shapes differ: {tuple(one.shape)} and {tuple(other.shape)}"
         if self.exact_dtype and one.dtype != other.dtype:

@@ -57,17 +57,17 @@ def dtypes(*given: Any, kind: str = "") -> Any:
 
     def decorate(function: Any) -> Any:
         lists = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
-        there = [each for each in lists if None not in (each if isinstance(each, list | tuple) else (each,))]
+        there = [each for each in lists if None not in _several(each)]
         function.types = {**getattr(function, "types", {}), kind: there}
         return function
 
     return decorate
 
 
-dtypesIfCPU = functools.partial(dtypes, kind="cpu")  # noqa: N816 - torch's name
+dtypesIfCPU = functools.partial(dtypes, kind="cpu")
 
 
-def precisionOverride(by_type: dict[Any, float]) -> Any:  # noqa: N802 - torch's name
+def precisionOverride(by_type: dict[Any, float]) -> Any:
     """The least absolute tolerance of a test for each type."""
 
     def decorate(function: Any) -> Any:
@@ -77,11 +77,11 @@ def precisionOverride(by_type: dict[Any, float]) -> Any:  # noqa: N802 - torch's
     return decorate
 
 
-def toleranceOverride(by_type: dict[Any, Any]) -> Any:  # noqa: N802 - torch's name
+def toleranceOverride(by_type: dict[Any, Any]) -> Any:
     return precisionOverride({dtype: each.atol for dtype, each in by_type.items()})
 
 
-def deviceCountAtLeast(count: int) -> Any:  # noqa: N802 - torch's name
+def deviceCountAtLeast(count: int) -> Any:
     """Gives a test the list of devices, if there are as many."""
 
     def decorate(function: Any) -> Any:
@@ -115,8 +115,7 @@ def instantiate_device_type_tests(
         delattr(generic, name)
     scope.pop(generic.__name__, None)
     name = f"{generic.__name__}CPU"
-    others = {"device_type": "cpu", "__module__": generic.__module__, "get_primary_device": classmethod(lambda _: "cpu")}
-    made = type(name, (generic,), {**others, **tests})
+    made: type = type(name, (generic,), {"device_type": "cpu", "__module__": generic.__module__, **tests})
     made.__qualname__ = name
     elsewhere = [only_for] if isinstance(only_for, str) else list(only_for or ["cpu"])
     if not {"cpu", "privateuse1"}.intersection(elsewhere):
@@ -148,7 +147,7 @@ def _expanded(generic: type, device: str | None) -> Iterator[tuple[str, Any]]:
         for sets in itertools.product(*getattr(function, "parameters", [])):
             for dtype in types:
                 parts = [name, *[said for said, _, _ in sets], *([device] if device else [])]
-                parts += [name_of(each) for each in (dtype if isinstance(dtype, list | tuple) else [dtype] * (dtype is not None))]
+                parts += [name_of(each) for each in _several(dtype) if each is not None]
                 given = {key: value for _, values, _ in sets for key, value in values.items()}
                 decorators = [each for _, _, several in sets for each in several]
                 said = "_".join(parts).replace(".", "_").replace(" ", "_")
@@ -159,12 +158,11 @@ def _common(given: Sequence[Any] | None) -> Sequence[Any]:
     """Those of the given types that are common, or the first."""
     if not given or not COMMON:
         return given or []
-    chosen = [
-        each
-        for each in given
-        if all(name_of(one) in COMMON for one in (each if isinstance(each, list | tuple) else [each]))
-    ]
-    return chosen or given[:1]
+    return [each for each in given if all(name_of(one) in COMMON for one in _several(each))] or given[:1]
+
+
+def _several(types: Any) -> Sequence[Any]:
+    return types if isinstance(types, list | tuple) else [types]
 
 
 def _with(
@@ -175,16 +173,16 @@ def _with(
         return function
     if getattr(function, "devices", 1) > 1:
         function = not_applicable("needs several devices")(function)
-    first: list[Any] = [] if device is None else [[device] if hasattr(function, "devices") else device]
-    if dtype is not None:
-        given = {**given, "dtype": dtype} if "dtype" in inspect.signature(function).parameters else given
-        first += [] if "dtype" in given else [dtype]
+    taken = list(inspect.signature(function).parameters)[1:]
+    given = {**given, **{key: each for key, each in (("device", device), ("devices", [device])) if key in taken}}
+    others = [each for each in taken if each not in given]  # what the test calls the type, if not `dtype`
+    given = given if dtype is None or not others else {**given, others[0]: dtype}
     precisions = getattr(function, "precisions", {})
 
     @functools.wraps(function)
     def test(self: Any) -> Any:
         self.precision = max(precisions.get(dtype, 0.0), self.precision)
-        return function(self, *first, **given)
+        return function(self, **given)
 
     del test.__wrapped__  # type: ignore[attr-defined] - its signature is its own
     test.__name__ = name

@@ -122,8 +122,8 @@ class Run:
                     yield test, {"status": NOT_APPLICABLE, "told": reason}
                 else:
                     waiting.put(test)
-        threads = [threading.Thread(target=self._serve, args=(file, None, waiting, results)) for _ in range(1, self.workers)]
-        threads.append(threading.Thread(target=self._serve, args=(file, worker, waiting, results)))
+        servers = [worker, *[None] * (self.workers - 1)]
+        threads = [threading.Thread(target=self._serve, args=(file, each, waiting, results)) for each in servers]
         for each in threads:
             each.start()
         running = len(threads)

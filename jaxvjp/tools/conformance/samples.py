@@ -43,7 +43,8 @@ def make_tensor(
         values = np.where(values == 0, np.array(1, name), values) if exclude_zero else values
     else:
         most = WIDTHS.get(name) or float(np.finfo(name).max)
-        start, end = float(np.clip(-9 if low is None else low, -most, most)), float(np.clip(9 if high is None else high, -most, most))
+        start = float(np.clip(-9 if low is None else low, -most, most))
+        end = float(np.clip(9 if high is None else high, -most, most))
         parts = 2 if name.startswith("complex") else 1
         drawn = [_generator.uniform(0, 1, sizes) for _ in range(parts)]
         drawn = [start * (1 - each) + end * each for each in drawn]

@@ -83,6 +83,7 @@ def outcome(test: unittest.TestCase, lost: dict[str, str]) -> dict[str, str]:
     """Runs a test: its status, the first line of what was wrong, and the traceback."""
     result = _Result()
     with warnings.catch_warnings():
+        warnings.simplefilter("default")  # as unittest's own runner
         unittest.TestSuite([test]).run(result)
     if result.problems:
         return _judged(result.problems[0], lost)
