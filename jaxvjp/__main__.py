@@ -21,6 +21,7 @@ COMMANDS = {
     "ops": ("jaxvjp.tools.opinfo.report", "compare every op with torch's"),
     "explain": ("jaxvjp.tools.explain", "show the functional program that a script was"),
     "run": ("jaxvjp.tools.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
+    "conformance": ("jaxvjp.tools.conformance.command", "run PyTorch's own tests with jaxvjp in torch's place"),
     "compare": ("jaxvjp.tools.comparison.command", "run torch scripts under both and compare line by line"),
 }
 """Each is a module with a `main` of its own, imported when it is asked for."""
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given and given[0] in COMMANDS:
         status: int = importlib.import_module(COMMANDS[given[0]][0]).main(given[1:])
         return status
-    commands = [f"  {name:<9} {does}" for name, (_, does) in COMMANDS.items()]
+    commands = [f"  {name:<11} {does}" for name, (_, does) in COMMANDS.items()]
     parser = argparse.ArgumentParser(
         prog="jaxvjp",
         formatter_class=argparse.RawDescriptionHelpFormatter,
