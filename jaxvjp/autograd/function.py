@@ -331,7 +331,7 @@ class _Outputs:
         if self.step.lifted:  # a gradient from outside the vmap flows through the value, a view of the batch
             value = tensor.node
             tensor._base_tensor, tensor._steps, tensor._path, tensor._storage, tensor._seen = None, (), None, None, 0
-        tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
+        tensor.storage  # noqa: B018 - made now, from the value; made from the output it would keep `ctx` alive
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
             tensor._unrecorded = False  # the Function itself is recorded

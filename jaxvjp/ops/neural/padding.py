@@ -26,9 +26,9 @@ def _pad_name(static, avals):
 
 @op(public="nn.functional", grad_fn=_pad_name, saves="input")
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
-    """`input` widened, by pairs of amounts from the last dimension on; negative ones cut.
+    """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 
-    `mode` says what stands there: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
+    `mode` says with what: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
     """
     if len(pad) % 2:
         raise RuntimeError(
