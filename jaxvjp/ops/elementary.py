@@ -234,7 +234,7 @@ def _real_only(name: str, function: Any) -> Any:
 
 
 VECTORIZED = frozenset(["erf", "erfc", "erfinv", "lgamma"])
-"""Functions whose kernels have MKL's vector library in their name in torch's errors: `erf_vml_cpu`."""
+"""Functions that torch's errors call by the name of a vector library's kernel: `erf_vml_cpu`."""
 PRECISE = frozenset(["erfcx", "ndtri", "log_ndtr"])
 """Functions that torch does not have for 16-bit types."""
 REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])

@@ -59,7 +59,7 @@ def _first(input, k, dim, largest):
     def selected(input):
         ranks = jnp.moveaxis(_ranks(lax.stop_gradient(input)), dim, -1)
         ranks = ranks if largest else ~ranks
-        # XLA's top_k is fast for floats only: take the floats in the order of these ranks.
+        # XLA selects among floats only: take the floats in the order of these ranks.
         floats = lax.bitcast_convert_type(ranks ^ (ranks >> 31 & 0x7FFF_FFFF), "float32")
         return jnp.moveaxis(lax.top_k(floats, k)[1], -1, dim).astype("int64")
 
