@@ -312,7 +312,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
 
 
 def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
-    """IndexError if a mask in a key does not fit a view of `sizes` from `dim` on."""
+    """IndexError if positions or a mask in a key do not fit a view of `sizes` from `dim` on."""
     if not _is_mask(tensor):
         inspect(tensor.node, partial(_check_positions, size=sizes[dim], dim=dim))
         return
