@@ -1,7 +1,7 @@
-"""The gradients of roots, found and added to the `grad` of tensors.
+"""Computes gradients and adds them to the `grad` of tensors.
 
-Use this module to have a graph walked back on nodes (`gradients_of`), and what that gives added to every leaf
-(`accumulated`). A walk that is remembered is one dispatch; any other is `engine.pull_back`, which is then remembered.
+`gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf. The
+first walk of a graph is `engine.pull_back`; it is remembered, and repeated for the same graph as one dispatch.
 Everything is computed before any `grad` changes.
 """
 
@@ -33,8 +33,8 @@ accumulation = threading.RLock()
 
 
 def backward_of_one(root: Stored, gradient: Any) -> bool:
-    """`root.backward(gradient)`, as it nearly always is: of a tensor that has a graph, with a gradient like it or, of
-    one element, without. If it is anything else, nothing is done and the answer is False."""
+    """`root.backward(gradient)` in the usual case: a tensor with a graph, and a gradient of its shape and dtype, or
+    none if it has one element. In any other case nothing is done and the result is False."""
     node = shown(root)
     if not node.requires_grad or node.leaf is not None or transforming().depth:
         return False
@@ -53,8 +53,8 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
 
 
 def end(receivers: list[tuple[Tensor, Node]], walked: list[Node], met: Iterable[Any], retain_graph: bool) -> None:
-    """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
-    come after accumulation."""
+    """Ends a backward pass after `accumulated`: frees its graph unless it is retained, and calls the hooks that come
+    after accumulation."""
     if staging().journal is not None:
         staging().journal.walks(walked)
     if not retain_graph:
@@ -75,8 +75,8 @@ def end(receivers: list[tuple[Tensor, Node]], walked: list[Node], met: Iterable[
 def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], Iterable[Any]]:
-    """Adds the gradients to the `grad` of their tensors. Returns those, each with its gradient (of a remembered walk,
-    which no hook waits for, the sum), the operations walked through, and all that was met."""
+    """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
+    remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met."""
     with accumulation:
         question = None if postponed(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
@@ -98,7 +98,7 @@ def accumulated(
             receivers = [each for each in together if each is not None]
         return receivers, answer.walked, answer.met
     unseen = question is not None and question.unseen()
-    # Where the walk can be remembered, hooks of leaves are called with what it gave, and are no part of it.
+    # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
     later = question is not None and question.regular
     found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later)
     with accumulation, recording(create_graph):
@@ -121,7 +121,7 @@ def accumulated(
 
 
 def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> dict[Node, tuple[Tensor, Node]]:
-    """Calls the hooks of leaves with their gradients, and adds what they make of those to the `grad` of the tensors."""
+    """Calls the hooks of leaves with their gradients, and adds what the hooks return to the `grad` of the tensors."""
     received: dict[Node, tuple[Tensor, Node]] = {}
     walk = Reached(met if gradients else ())
     for node, gradient in gradients:
@@ -135,13 +135,13 @@ def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> di
 
 
 def _shown_grads(nodes: Iterable[Node]) -> dict[Node, Node | None]:
-    """What the `grad` of the tensor of each node shows; None where it has none."""
+    """The node of the `grad` of each node's tensor; None if it has no `grad`."""
     grads = {node: node.tensor._grad for node in nodes}
     return {node: None if grad is None else grad.node for node, grad in grads.items()}
 
 
 def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
-    """What the hooks before each leaf's `AccumulateGrad` step make of its gradient; absent where they make it None."""
+    """The gradients as the prehooks of each leaf's `AccumulateGrad` step leave them; absent if they return None."""
     replaced: dict[Node, Node] = {}
     for node, gradient in gradients.items():
         given: Cotangents = [gradient]
@@ -157,7 +157,8 @@ FRESH, NOBODY = "fresh", "nobody"
 
 
 def _added_to(node: Node) -> Node | str:
-    """What the gradient of a leaf is added to: its tensor's `grad`, nothing (FRESH), or no tensor is left (NOBODY)."""
+    """What the gradient of a leaf is added to: its tensor's `grad`, FRESH if it has none, NOBODY if its tensor is
+    gone."""
     receiver: Stored | None = node.tensor
     if receiver is None or not receiver._node.requires_grad or (node.leaf is not None and node.leaf.lost):
         return NOBODY
@@ -165,13 +166,13 @@ def _added_to(node: Node) -> Node | str:
 
 
 def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
-    """What the `grad` of each node's tensor will be, of those that still have one."""
+    """The new `grad` of each node's tensor, if the tensor still exists."""
     sums: dict[Node, Node] = {}
     for node, gradient in gradients.items():
         into = _added_to(node)
         if isinstance(into, Node):
             sums[node] = record(add, (into, gradient))
-            if sums[node].aval.shape != into.aval.shape:  # the tensor has been given `data` of another shape
+            if sums[node].aval.shape != into.aval.shape:  # `data` of another shape was set
                 raise RuntimeError(
                     f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
                     f"{list(sums[node].aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
@@ -182,7 +183,7 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
 
 
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
-    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
+    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # a retained `grad` is a new tensor
         receiver._take_grad(holding(gradient, Tensor))
     else:
         receiver._grad.write(gradient)
@@ -191,10 +192,10 @@ def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
 def _compute(
     question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool, retained: Iterable[Node] = ()
 ) -> None:
-    """One dispatch for the results, what is retained and, as the same program has them, the values of roots not yet
-    known.
+    """Computes, in one dispatch, the results, what is retained, and the values of the roots, which the same program
+    has.
 
-    Without a question, which is how a graph is created or a step staged, nothing: that is computed later.
+    Does nothing if `question` is None (with `create_graph`, or in a staged step): all is computed later.
     """
     if question is None:
         if staging().journal is not None:
@@ -215,9 +216,9 @@ def gradients_of(
     create_graph: bool,
     batch: tuple[int, ...] = (),
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
-    """The gradients of those of `targets` that have one, the operations walked through, and all that was met.
+    """The gradients of those `targets` that have one, the operations walked through, and all nodes met.
 
-    `batch` are the dimensions, before its own, along which each cotangent holds several, and then each gradient.
+    `batch` are leading dimensions that each cotangent, and then each gradient, has before its own.
     """
     if create_graph and not batch and not postponed(False) and not observers.listening:
         return _differentiable(roots, cotangents, targets)
@@ -253,7 +254,7 @@ def _differentiable(
 
 
 def postponed(create_graph: bool) -> bool:
-    """Whether gradients are not to be computed now: they belong to a graph that goes on, a batch or a staged step."""
+    """Whether gradients are left lazy: with `create_graph`, inside `vmap`, or in a staged step."""
     return create_graph or bool(transforming().batches) or staging().journal is not None
 
 
@@ -264,7 +265,8 @@ def _one_by_one(
     create_graph: bool,
     batch: tuple[int, ...],
 ) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
-    """`gradients_of` for a walk that calls Python: it sees one cotangent, which stands for all, as under `vmap`."""
+    """`gradients_of` with a `batch`, for a walk that calls Python: under `vmap`, so that the Python sees one
+    cotangent."""
     size = math.prod(batch)
     rows = [_resized(each, len(batch), (size,)) for each in cotangents if each is not None]
     with Batch(size, "error", None, of_function=False) as level:
@@ -280,7 +282,7 @@ def _one_by_one(
 
 
 def _resized(node: Node, leading: int, shape: tuple[int, ...]) -> Node:
-    """`node` with dimensions of that `shape` instead of so many `leading` ones."""
+    """`node` with its first `leading` dimensions replaced by `shape`."""
     if leading == len(shape):
         return node
     return record(shaped, (node,), ((*shape, *node.aval.shape[leading:]),))

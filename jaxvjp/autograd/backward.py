@@ -1,7 +1,7 @@
-"""`backward` and `grad`: torch's two ways to ask for a pullback.
+"""`backward` and `grad`: torch's two ways to ask for vᵀJ.
 
-Underneath both is one walk (`engine.pull_back`), which records `jax.vjp` of the program that led to the roots, and one
-dispatch that computes all it gave. Everything is checked, and everything computed, before any `.grad` changes.
+Both walk the graph once (`engine.pull_back`), which records `jax.vjp` of the program that led to the roots, and compute
+the result in one dispatch. All checks and all computation come before any `.grad` changes.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def grad(
     found: tuple[Any, ...] = tuple(
         wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
     )
-    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
+    return found  # typed as tensors, as in torch, though `allow_unused` may give None
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -161,7 +161,7 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
 
 
 def filled(blocks: Iterable[Node | None], output: Aval, inputs: Iterable[Node]) -> list[Node]:
-    """One output's blocks of a Jacobian, zeros for None."""
+    """One output's blocks of a Jacobian, with zeros in place of None."""
     return [
         constant(0, output.shaped((*output.shape, *each.aval.shape))) if block is None else block
         for block, each in zip(blocks, inputs, strict=True)

@@ -1,8 +1,7 @@
 """`ctx`: what a custom Function's `forward` leaves for its `backward`.
 
-Use this module to save tensors and get them back (`SavedTensor`), with torch's check that nobody wrote into them
-meanwhile, and say how the outputs are to be treated (`FunctionCtx`). Underneath, what is saved here are the residuals
-that a `jax.custom_vjp` returns next to its outputs.
+`FunctionCtx` has the methods that a `forward` calls; `SavedTensor` keeps a tensor, with torch's check that nobody wrote
+to it meanwhile. The saved tensors are what JAX calls the residuals of a `jax.custom_vjp`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from jaxvjp.tensor.tensor import Tensor, blank, wrap
 
 
 class OutputsByPosition(Protocol):
-    """What gives the outputs of a Function's call (`autograd.function.FunctionStep`)."""
+    """An object that returns the outputs of a Function's call (`autograd.function.FunctionStep`)."""
 
     name: str
 
@@ -28,16 +27,16 @@ class OutputsByPosition(Protocol):
 
 
 class SavedTensor:
-    """One tensor that was saved, and the count of writes into it at that time.
+    """One saved tensor, and the count of writes to it at that time.
 
-    Of an output the value alone is kept: its node holds the step, the step `ctx`, and `ctx` this, and the four would
-    keep one another alive.
+    For an output only the value is kept: its node holds the step, the step holds `ctx`, and `ctx` holds this object, so
+    to keep the node would make a cycle.
     """
 
     __slots__ = ("hooks", "node", "packed", "position", "tensor", "version")
 
     def __init__(self, tensor: Tensor, value: Node | None = None, position: int | None = None) -> None:
-        """`value` and `position` are those of an output."""
+        """`value` and `position` are given for an output."""
         node = tensor.node if value is None else value
         check_savable([node])
         self.node = node
@@ -50,7 +49,7 @@ class SavedTensor:
     def unpacked(self, step: OutputsByPosition | None) -> Tensor:
         """The tensor again, with its place in the graph; RuntimeError where it was written to since.
 
-        Saved-tensor hooks that were on at the saving have the say about its value.
+        Its value comes from the saved-tensor hooks, if there were any when it was saved.
         """
         tensor = self.tensor
         if self.hooks is not None:
@@ -138,7 +137,7 @@ class FunctionCtx:
         self._to_save_for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Says which inputs `forward` wrote into: each has to be returned, and becomes an output itself."""
+        """Says which inputs `forward` wrote to: each has to be returned, and becomes an output itself."""
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:

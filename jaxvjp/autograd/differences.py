@@ -1,4 +1,4 @@
-"""A Jacobian from both sides: J U column by column, VᵀJ row by row, in real numbers.
+"""Products with a Jacobian: J U column by column, VᵀJ row by row, in real numbers.
 
 J U comes from differences of a function's values (`differences`) or from forward mode (`pushed_forward`),
 and VᵀJ from the backward pass (`pulled_back`). A complex tensor counts as twice as many real components, the imaginary

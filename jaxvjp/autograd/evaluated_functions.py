@@ -1,4 +1,4 @@
-"""A function evaluated at inputs, to be differentiated there: `Call` checks what it takes and gives, as torch does."""
+"""A function evaluated at inputs, to be differentiated there: `Call` checks its inputs and outputs as torch does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LINEAR = (
 
 
 def as_tuple(value: Any, what: str, name: str) -> tuple[bool, tuple[Tensor, ...]]:
-    """Whether `value` is a tuple of tensors, and it as one; TypeError where it is neither that nor a tensor."""
+    """Whether `value` is a tuple, and the tuple (of one, for a single tensor); TypeError if it is neither."""
     listed = value if isinstance(value, tuple) else (value,)
     for position, each in enumerate(listed):
         if not isinstance(each, Tensor):
@@ -50,7 +50,7 @@ class Call:
 
     Attributes:
         inputs, outputs: the tensors that the function was given and returned, each as a tuple.
-        single_input, single_output: whether they are handed back alone instead.
+        single_input, single_output: whether there was a single tensor in place of a tuple.
     """
 
     def __init__(self, name: str, func: Differentiable, inputs: Any, create_graph: bool, strict: bool) -> None:

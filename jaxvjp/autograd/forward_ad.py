@@ -1,7 +1,7 @@
 """Forward mode: tensors with a tangent.
 
-Inside a level `make_dual(x, t)` attaches the tangent t to x; what is computed from it has tangents too, which
-`unpack_dual` gives. Underneath: `jax.jvp` of the program that was recorded since `make_dual`, once it is asked for.
+Inside a level `make_dual(x, t)` attaches the tangent t to x; tensors computed from it have tangents, too. `unpack_dual`
+returns them: by `jax.jvp` of the program that was recorded since `make_dual`.
 """
 
 from __future__ import annotations

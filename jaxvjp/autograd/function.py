@@ -142,7 +142,7 @@ class Function(metaclass=FunctionMeta):
         """Fills `ctx` after a `forward` that does not take it."""
         raise NotImplementedError("setup_context is not implemented.")
 
-    # What a subclass has here may take any parameters: to type checkers, that is what `*` and `**` of Any say.
+    # A subclass may give these methods any parameters: `*` and `**` of Any tell type checkers so.
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any, **named: Any) -> Any:
@@ -242,18 +242,18 @@ class InplaceFunction(Function):
 
 
 class _Outputs:
-    """What `forward` returned, turned into the outputs of its step."""
+    """Turns what `forward` returned into the outputs of its step."""
 
     def __init__(self, step: FunctionStep, arguments: Sequence[Any], separate: bool) -> None:
         self.step = step
         self.ctx = step.ctx
-        self.recorded = step.tracked or transforming().forward  # forward mode has to meet this step, gradient or not
+        self.recorded = step.tracked or transforming().forward  # forward mode needs this step even without a gradient
         self.separate = separate
         self.inputs = {id(each) for each in arguments if isinstance(each, Tensor)}
         self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")
 
     def of(self, returned: Any) -> Any:
-        """The outputs for the user, each with its gradient; what `ctx` asked to save is saved then."""
+        """The outputs for the user, each with its gradient; tensors of `ctx.save_for_backward` are then saved."""
         raw = returned if isinstance(returned, tuple) else (returned,)
         last = {id(each): position for position, each in enumerate(raw)}
         if (self.inputs & self.dirty) - last.keys():
@@ -270,7 +270,7 @@ class _Outputs:
         ]
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:
-            if id(each) not in written:  # `_written` counts the others
+            if id(each) not in written:  # `_written` counts that write itself
                 each.versions.written(None)
         results: list[Any] = []
         for position, each in enumerate(raw):
@@ -282,7 +282,7 @@ class _Outputs:
                 results.append(self._without_gradient(each))
             elif id(each) in self.inputs & self.dirty:
                 results.append(self._written(position, each, sum(differentiable) > 1))
-            elif id(each) not in self.inputs and last[id(each)] != position:  # one tensor twice: the last place counts
+            elif id(each) not in self.inputs and last[id(each)] != position:  # returned twice: the last position counts
                 self.step.add_output(each.node.aval)
                 results.append(each)
             else:
@@ -295,7 +295,7 @@ class _Outputs:
         return tuple(results) if isinstance(returned, tuple) else results[0]
 
     def _without_gradient(self, tensor: Tensor) -> Tensor:
-        """The output itself, or a view of it where the user's own input has to stay as it is."""
+        """The output itself, or a view of it if it is the user's input, which must stay as it is."""
         if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
             return tensor.detach() if tensor.requires_grad else view(tensor, Step(alias, ()))
         if tensor.requires_grad:
@@ -303,7 +303,7 @@ class _Outputs:
         return tensor
 
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
-        """An input that `forward` wrote into: what it shows from now on is this output."""
+        """Makes an input that `forward` wrote to show this output from now on."""
         if tensor.is_leaf and tensor.requires_grad:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with recording(True):
@@ -321,17 +321,17 @@ class _Outputs:
             self.step.add_output(value.aval, value)
             tensor.write(self.step.output_node(position))
         if tensor._base_tensor is None:
-            tensor.storage.contents = value  # what aliases read: the output itself would keep the step alive for `ctx`
+            tensor.storage.contents = value  # aliases read this; the output would keep `ctx` alive
         return tensor
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         if id(tensor) in self.inputs:
             tensor = view(tensor, Step(alias, ()))
         value = detached(tensor.node)
-        if self.step.lifted:  # the gradient from outside of the vmap goes on through the value, which views a batch
+        if self.step.lifted:  # a gradient from outside the vmap flows through the value, a view of the batch
             value = tensor.node
             tensor._base_tensor, tensor._steps, tensor._path, tensor._storage, tensor._seen = None, (), None, None, 0
-        tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
+        tensor.storage  # noqa: B018 - made now, from the value; made from the output it would keep `ctx` alive
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
             tensor._unrecorded = False  # the Function itself is recorded

@@ -1,6 +1,6 @@
-"""A custom Function under `vmap`: by its own rule, or by one made of its other methods.
+"""A custom Function under `vmap`: by its own `vmap` method, or by a rule made from its other methods.
 
-Either way `lifted` calls the Function on whole batches and shows an example of what comes out, so that a gradient from
+Either way `lifted` calls the Function on whole batches and returns an example of each result, so that a gradient from
 outside of the vmap goes through the rule. A derivative inside of the vmap goes through the Function's `backward` or
 `jvp` of one example, which is batched like everything else.
 """
@@ -46,7 +46,7 @@ def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
 
 
 def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequence[Any]) -> Any:
-    """What `rule` makes of the whole batch, as tensors that stand for one example again."""
+    """The results of `rule` for the whole batch, as tensors that stand for one example again."""
     given: list[Any] = list(arguments)
     in_dims: list[int | None] = [None] * len(given)
     for position, each in enumerate(arguments):
@@ -75,7 +75,7 @@ def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequenc
 
 
 def _outputs_and_dims(returned: Any) -> tuple[list[Any], list[int | None]]:
-    """What a `vmap` method returned, as one output and one batch dimension each."""
+    """What a `vmap` method returned, as a list of outputs and one of their batch dimensions."""
     expected = (
         "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible "
         "with the output. "
@@ -101,9 +101,9 @@ EXTENDING = "For more details, please see https://pytorch.org/docs/main/notes/ex
 
 
 class GeneratedRule:
-    """The methods of the Function that `generate_vmap_rule` makes of another one: each of them, batched.
+    """The methods of the Function that `generate_vmap_rule` makes from another one: the same methods, batched.
 
-    `function` is that other one, `in_dims` says where the batch lies in its arguments. Batches of outputs lie first.
+    `function` is that other one, `in_dims` its arguments' batch dimensions. The batch dimension of outputs is 0.
     """
 
     def __init__(self, function: Any, info: VmapInfo, in_dims: Axes) -> None:
@@ -112,7 +112,7 @@ class GeneratedRule:
         self.in_dims = in_dims
 
     def methods(self) -> dict[str, Any]:
-        """What a class body would hold."""
+        """The namespace for `type(name, bases, namespace)`."""
         methods = {name: staticmethod(getattr(self, name)) for name in ("forward", "setup_context", "backward", "jvp")}
         return {**methods, "generate_vmap_rule": True}
 
@@ -125,7 +125,7 @@ class GeneratedRule:
             return tuple(outputs) if isinstance(returned, tuple) else outputs[0]
 
     def setup_context(self, ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Runs the Function's own `setup_context` for one example, and keeps batches of what that saves."""
+        """Runs the Function's own `setup_context` for one example, and keeps batches of the tensors that it saves."""
         inner: BackwardCFunction = self.function._backward_cls()
         inner.needs_input_grad = ctx.needs_input_grad
         outputs = output if isinstance(output, tuple) else (output,)
@@ -139,7 +139,7 @@ class GeneratedRule:
             source = {id(each): place for place, each in enumerate(shown)}
 
             def kept(tensors: tuple[Any, ...]) -> tuple[list[Any], list[int | None]]:
-                """Batches of examples, the arguments and outputs themselves where it is those, and their axes."""
+                """The batches of these examples and their axes; for arguments and outputs, those themselves."""
                 new = {
                     place: (each, 0)
                     for place, each in enumerate(tensors)
@@ -184,7 +184,7 @@ class GeneratedRule:
                     if dim is not None or level.holds(each.node):
                         whole[place] = each, 0 if dim is None else dim
             for place, batch in _whole(level, whole).items():
-                # Of an argument that all examples share, the gradient is the sum of theirs.
+                # The gradient of an argument that all examples share is the sum over the examples.
                 listed[place] = batch.sum(0) if self.in_dims[place] is None else batch
             return tuple(listed)
 
@@ -210,7 +210,7 @@ class GeneratedRule:
 
 
 class _Shown(NamedTuple):
-    """A saved tensor (`context.SavedTensor`) that is there already."""
+    """Stands for a `context.SavedTensor` whose tensor is at hand."""
 
     tensor: Tensor | None
 
@@ -226,7 +226,7 @@ def _examples(level: Batch, values: Sequence[Any], dims: Sequence[int | None]) -
 
 
 def _whole(level: Batch, examples: Mapping[int, tuple[Tensor, int]]) -> dict[int, Tensor]:
-    """The batch of each example, which lies along the axis given beside it."""
+    """The batch of each example, along the axis given with it."""
     if not examples:
         return {}
     nodes: list[Node] = [each.node for each, _ in examples.values()]

@@ -1,4 +1,4 @@
-"""The backward step of a custom Function: Python in the place of `jax.vjp`."""
+"""The backward step of a custom Function: the user's Python in place of `jax.vjp`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_GRADIENT = leaf(None, Aval((), float32))
 class PythonStep:
     """A backward step in Python (`core.record.steps.PythonBackward`) and the nodes of its outputs.
 
-    The nodes hold the step; the step only refers to them, and makes one anew where it is asked for after it has gone.
+    The nodes hold the step; the step has only weak references to them, and makes a new node if the old one is gone.
     """
 
     lifted = False
@@ -44,7 +44,7 @@ class PythonStep:
         return [None if reference is None else reference() for reference in self._references]
 
     def add_output(self, aval: Aval | None, value: Node | None = None) -> None:
-        """Counts one output more: of the abstract value `aval`, None for no tensor; `value` where it has a gradient."""
+        """Adds an output of the abstract value `aval` (None for no tensor), with its `value` if it has a gradient."""
         if value is not None:
             self._values[len(self._references)] = value
         self.output_avals.append(aval)
@@ -70,7 +70,7 @@ class PythonStep:
         raise NotImplementedError
 
     def free(self) -> None:
-        """Gives up what the backward pass needed."""
+        """Drops what the backward pass needed."""
 
 
 class FunctionStep(PythonStep):
@@ -176,7 +176,7 @@ class FunctionStep(PythonStep):
         return results
 
     def _gradient(self, place: int, aval: Aval, node: Node) -> Node:
-        """A gradient in the shape and dtype of its input, where it fits that."""
+        """A gradient in the shape and dtype of its input; an error in torch's words if it does not fit."""
         if node.aval.shape != aval.shape:
             if not expandable(aval.shape, node.aval.shape):
                 raise RuntimeError(
@@ -219,7 +219,7 @@ class FunctionStep(PythonStep):
 
 
 class OnceStep(PythonStep):
-    """The step behind what a `@once_differentiable` backward returned: it says that there is no second derivative."""
+    """The step of the gradients from a `@once_differentiable` backward: it raises, as there is no second derivative."""
 
     def __init__(self, given: Sequence[Any]) -> None:
         super().__init__("Error", [leaf(None, Aval((), float32), True)])

@@ -98,8 +98,8 @@ def jvp(
 
 
 def _pushed(call: Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list[Node | None]:
-    """The tangents of `nodes`. Where there is Python in the backward pass, which has no `jax.jvp`, by the transpose of
-    the pullback: it is linear in its cotangents, so its own pullback takes tangents to tangents."""
+    """The tangents of `nodes`. If the backward pass calls Python, which has no `jax.jvp`, they come from a double
+    transpose: the pullback is linear in its cotangents, so its own pullback takes tangents to tangents."""
     if not _has_python_steps(nodes, call.leaves):
         push = pushforward(nodes, call.leaves, gradient_edges, call.name)
         return push(dict(zip(call.leaves, tangents, strict=True)))
@@ -174,7 +174,7 @@ def jacobian(
 
 
 def _blocks(call: Call, found: list[list[Node | None]]) -> Any:
-    """The Jacobian in torch's form, zeros for None."""
+    """The Jacobian in torch's form, with zeros in place of None."""
     per_output = tuple(
         [
             call.returned(filled(row, root.aval, call.leaves), call.single_input)
@@ -194,7 +194,7 @@ def _rows(call: Call) -> list[list[Node | None]]:
 
 
 def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | None:
-    """The Jacobian of a graph with Python in its backward pass: one pull-back per element of the output."""
+    """The Jacobian of a graph with Python in its backward pass: one pullback per element of the output."""
     pulled = []
     for one_hot in np.eye(output.numel()):
         v = tensor(one_hot.reshape(output.shape), dtype=output.dtype)

@@ -1,10 +1,10 @@
 """Checks of gradients against finite differences.
 
-Use this module to ask whether what `backward` gives is the derivative of what the function computes; for a custom
-`Function` there is no other check. Both sides are a Jacobian seen from two directions: VᵀJU, once with J U from
-differences of the function's values, once with VᵀJ from `autograd.grad`. U and V are identities, so that it is the
-Jacobian itself, or with `fast_mode` one random direction each. A complex tensor counts as two real ones, its imaginary
-and its real part, which are checked in this order, as torch does.
+They tell whether `backward` gives the derivative of what the function computes; for a custom `Function` there is no
+other check. VᵀJU is computed twice: with J U from differences of the function's values, and with VᵀJ from
+`autograd.grad`. U and V are identities, so that VᵀJU is the Jacobian itself, or with `fast_mode` one random direction
+each. A complex tensor counts as two real ones, its imaginary and its real part, which are checked in this order, as
+torch does.
 """
 
 from __future__ import annotations
@@ -343,7 +343,7 @@ class _Undefined(Function):
 
 
 def _check_undefined(func: Callable[..., Tensors], arguments: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
-    """Outputs without a cotangent, all of them and each alone, count as having one of zeros."""
+    """GradcheckError unless outputs without a cotangent (all of them, and each alone) count as having zeros."""
     count = len(_differentiable(func(*arguments)))
     alone = [{position} for position in range(count)] if count > 1 else []
     for undefined in [set(range(count)), *alone] if count else []:

@@ -111,7 +111,7 @@ class Node:
         return hooks
 
     def __getattr__(self, name: str) -> Any:
-        """What a custom Function keeps in its `ctx`, which in torch is this object; `_saved_result` and the like."""
+        """Attributes of a custom Function's `ctx`, which in torch is this object; and `_saved_result` and the like."""
         ctx = getattr(self._node.python, "ctx", None)
         if ctx is not None:
             return getattr(ctx, name)
@@ -123,7 +123,7 @@ class Node:
         raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
 
     def _saved(self, name: str) -> Tensor | None:
-        """What torch would have saved under this name: an operand or the result; None where it needs it not."""
+        """The operand or result that torch would have saved under this name; None if its backward does not need it."""
         node = self._node
         if node.freed:
             raise RuntimeError(FREED)
@@ -140,19 +140,19 @@ class Node:
 
 
 NUMBERS_AS_TENSORS = frozenset(["add", "sub", "mul", "div", "rdiv", "where"])
-"""Ops whose numbers torch makes tensors of, which then count among the operands; others have forms for a number."""
+"""Ops for which torch turns a number into a tensor, which then counts as an operand; others have forms for a number."""
 
 
 def _differentiated(node: Recorded) -> list[int]:
-    """The places of those operands that torch may have a gradient for: no positions, no masks, no `alpha`.
+    """The positions of the operands that may have a gradient in torch: no indices, no masks, no `alpha`.
 
-    Of a number and a tensor, `2 * x` or `1 + x`, torch has the tensor first.
+    For a number and a tensor, `2 * x` or `1 + x`, torch has the tensor first.
     """
     operation = node.operation
     if operation is None or node.edges is not None or node.python is not None or not node.inputs:
         return list(range(len(node.inputs)))
     if operation.write is not None:
-        return [0]  # where a view begins is no operand in torch
+        return [0]  # the start of a view is no operand in torch
 
     def counts(each: Any, role: str) -> bool:
         if not isinstance(each, Recorded):
@@ -177,9 +177,9 @@ _steps: WeakValueDictionary[object, Node] = WeakValueDictionary()
 
 
 def step_of(node: Recorded) -> Node:
-    """The step that made a node; the nodes of all results of one step have one."""
+    """The step that made a node; the same for all results of one step."""
     while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
-        node = node.inputs[0]  # contents written past the graph: the gradient is that of before
+        node = node.inputs[0]  # contents written under `no_grad`: the gradient is that of the node before
     step: object = leaf_of(node) if node.is_leaf else node.python or node
     if node.operation is item and node.inputs and node.python is None:
         step = node.inputs[0]
@@ -192,10 +192,10 @@ def step_of(node: Recorded) -> Node:
 def _called(
     node: Recorded | None, hook: Callable[..., Any], cotangents: Cotangents, arrived: Cotangents | None
 ) -> Cotangents:
-    """What a hook of the step of a node, None for a leaf, makes of the cotangents; `arrived` those on its other side,
-    for one that sees both.
+    """The result of a hook of a node's step (None for a leaf) for the cotangents; `arrived` are the `grad_outputs` for
+    a hook that sees both sides.
 
-    Of the operands' it sees what `next_functions` has.
+    Of the operands' cotangents the hook sees those in `next_functions`.
     """
     if node is not None and node.operation is item and isinstance(node.inputs[0], Recorded):
         node = node.inputs[0]
@@ -237,7 +237,7 @@ class GradientEdge(NamedTuple):
     ownership_token: Any = None
 
     def tensor(self) -> Tensor:
-        """A tensor that shows the result meant; RuntimeError where nobody holds that any more."""
+        """A tensor that shows the result; RuntimeError if that is gone."""
         if isinstance(self.ownership_token, Recorded):
             return blank(self.ownership_token)
         node = self.node._node
@@ -267,7 +267,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 def register_multi_grad_hook(
     tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all"
 ) -> MultiGradHandle:
-    """Calls `fn` once in each backward, with the gradients of those of `tensors` that take part in it.
+    """Calls `fn` once in each backward, with the gradients of those `tensors` that take part in it.
 
     With `mode="all"` that is when the last of them is there, and `fn` gets a sequence, None for one that takes no
     part; with "any" when the first is, and `fn` gets that. Returns a handle whose `remove()` undoes it.
@@ -278,7 +278,7 @@ def register_multi_grad_hook(
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if not all(each.requires_grad for each in tensors):
         raise AssertionError("Expected gradient function to be set\nOne of the tensors requires no gradient.")
-    # Of a leaf the node that it shows by then counts, for it may be written meanwhile.
+    # A leaf may be written before the backward, so its node is looked up then.
     nodes = [ref(each) if each.is_leaf else each.gradient_node for each in tensors]
     arrived: WeakKeyDictionary[Any, list[Tensor | None]] = WeakKeyDictionary()
     missing: WeakKeyDictionary[Any, int] = WeakKeyDictionary()

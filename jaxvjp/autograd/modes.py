@@ -54,7 +54,7 @@ class _Mode:
 
 
 class _ImmediateMode(_Mode):
-    """A mode that holds from its construction on; as a context manager or decorator, up to the end of that."""
+    """A mode that begins when it is constructed; as a context manager or decorator it ends with the block or call."""
 
     def __init__(self, state: Callable[[], Any], **settings: bool) -> None:
         super().__init__(state, **settings)

@@ -1,6 +1,6 @@
 """What is saved for a backward: hooks that replace it, and writes that leave it valid.
 
-In torch these are names of `torch.autograd.graph`, and so they are here.
+They are public as names of `autograd.graph`, as in torch.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         return _Kept(self, node)
 
     def packed(self, node: Node) -> Any:
-        """What `pack_hook` makes of a saved tensor."""
+        """The result of `pack_hook` for a saved tensor."""
         grad_mode().saving, outer = None, grad_mode().saving
         try:
             with recording(False):
@@ -60,7 +60,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
             grad_mode().saving = outer
 
     def unpacked(self, kept: Any) -> Tensor:
-        """What `unpack_hook` makes of that; TypeError where it is no tensor."""
+        """The result of `unpack_hook` for a packed object; TypeError if that is no tensor."""
         unpacked = self.unpack_hook(kept)
         if not isinstance(unpacked, Tensor):
             raise TypeError(
@@ -158,7 +158,7 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
-    """Counts a write into a tensor, or each of several, that nobody saw: what was saved before counts as overwritten.
+    """Counts a write to a tensor, or to each of several, that jaxvjp did not see: earlier saved values become invalid.
 
     Counterpart of `torch.autograd.graph.increment_version`.
     """

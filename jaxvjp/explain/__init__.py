@@ -1,8 +1,8 @@
-"""Show the functional program that an imperative program was.
+"""Shows an imperative program as the functional JAX program that it is equivalent to.
 
-`jaxvjp.explain(y)` (or `y.explain()`) shows how a result was computed and what its backward is;
-`with jaxvjp.explain.recording() as story:` a whole stretch of code, backwards and updates included. Both give an
-`Explanation`, which prints as source text that runs. What it needs is imported when something is explained.
+`jaxvjp.explain(y)` (or `y.explain()`) shows how a result was computed and what its backward is; `with
+jaxvjp.explain.recording() as story:` shows a block of code, backwards and updates included. Both give an `Explanation`,
+which prints as source text that runs. The other modules are imported at first use.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Explanation", "recording"]
 
 
 class _Explain(ModuleType):
-    """The module itself, which can be called: `jaxvjp.explain(y)`."""
+    """The class of this module, which makes it callable: `jaxvjp.explain(y)`."""
 
     def __call__(self, result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:
         from jaxvjp.explain.explanation import explain

@@ -1,7 +1,7 @@
-"""Statements from steps: which expressions are folded into one line, which values get a name.
+"""Makes statements from steps: decides which expressions are nested in one line, and which values get a name.
 
-Use this module to turn the steps of a computation into the lines of a function or of a program (`Block`). A `Step`
-says how its outputs are written once its inputs are; it knows nothing of tensors or of JAX.
+`Block` turns the steps of a computation into the lines of a function or of a program. A `Step` writes its outputs,
+given the text of its inputs; it knows nothing of tensors or of JAX.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from jaxvjp.core.record.user_lines import Where
 from jaxvjp.explain.names import safe, statement
 
 DEEP, WIDE = 6, 88
-"""How many expressions are folded into one another, and how long a line gets, before a part of it gets a line."""
+"""How deep expressions are nested, and how long a line gets, before a part of it gets a line of its own."""
 
 Expression = ast.expr
 Writer = Callable[[Sequence[Expression]], Expression]
 
 
 class Value:
-    """One value of a printed program; `wanted` is the name that it should have, None where it may go without one."""
+    """One value of a printed program; `wanted` is the name that it should have, None if it needs none."""
 
     __slots__ = ("step", "wanted")
 
@@ -31,17 +31,17 @@ class Value:
 
 
 class Step:
-    """What makes values from values.
+    """A computation of values from values.
 
     Attributes:
-        inputs: what it reads; one that is read twice comes twice.
-        outputs: what it makes; unpacked where there are several, or where `unpacked` says so.
-        write: the expression, given one for each input.
+        inputs: the values that it reads; one that is read twice is listed twice.
+        outputs: the values that it makes; the result is unpacked if there are several, or if `unpacked` is set.
+        write: makes its expression from an expression for each input.
         order: its place in time.
-        where: the user's line.
-        stays: whether it is a statement even if what it makes is read once, or never.
-        free: whether it is written wherever it is read, as a number is.
-        note: a comment to go with it.
+        where: the user's line that recorded it.
+        stays: whether it is a statement of its own even if its output is read once, or never.
+        free: whether its expression is repeated wherever it is read, as a number is.
+        note: a comment for its line.
     """
 
     __slots__ = ("form", "free", "grouped", "inputs", "note", "order", "outputs", "stays", "unpacked", "where", "write")
@@ -70,11 +70,11 @@ class Step:
         self.free = free
         self.note = note
         self.form = "{targets} = {expression}"
-        self.grouped: list[tuple[int, int]] = []  # from which to which output they come as one tuple
+        self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple
 
 
 class Line(NamedTuple):
-    """A statement of a printed program and the user's lines that it comes from."""
+    """A statement of a printed program, and the user's lines that it comes from."""
 
     text: str
     sources: tuple[tuple[str, int, str], ...]
@@ -83,7 +83,7 @@ class Line(NamedTuple):
 
 
 class Block:
-    """The statements that make `results` from what is `given` a name.
+    """The statements that compute `results` from the values that `given` has names for.
 
     Attributes:
         lines: the statements, in order.
@@ -122,13 +122,14 @@ class Block:
         return value.wanted is None and self.uses.get(value, 0) == 1
 
     def _positions(self, results: Sequence[Value], final: bool) -> tuple[dict[Step, int], dict[Value, int]]:
-        """At which statement each step is written, and at which one each value is read last."""
+        """For each step the number of the statement it is written in, and for each value the number of its last
+        reader."""
         depth: dict[Step, int] = {}
         size: dict[Step, int] = {}
         for step in self.steps:
             inner = [each.step for each in step.inputs if each.step is not None and each.step in self.foldable]
             depth[step] = 1 + max([depth[each] for each in inner], default=0)
-            # An estimate from names and brackets: to measure the real text, everything would be written twice.
+            # An estimate from names and brackets: measuring the real text would mean writing everything twice.
             size[step] = 8 + sum([size[each] for each in inner]) + 5 * (len(step.inputs) - len(inner))
             if step in self.foldable and not step.free and (depth[step] > DEEP or size[step] > WIDE):
                 self.foldable.discard(step)
@@ -174,7 +175,7 @@ class Block:
     def _free(
         self, name: str, value: Value, place: int, owner: Mapping[str, Value], last_use: Mapping[Value, int]
     ) -> str:
-        """`name`, or with a number where another value has it that is still read."""
+        """`name`, with a number appended if another value that is still read has it."""
 
         def busy(candidate: str) -> bool:
             if candidate in self.reserved:
@@ -189,8 +190,8 @@ class Block:
 
 
 def _in_order(steps: Iterable[Step]) -> list[Step]:
-    """The steps in the order of time, but none before what it reads: what a hook gives back in a backward pass is read
-    by the step of the forward pass that saved it."""
+    """The steps in the order of time, but each after its inputs: a forward step may read what a saved-tensor hook
+    returned later, in a backward pass."""
     ordered = sorted(steps, key=lambda step: step.order)
     while True:
         moved = False
@@ -225,7 +226,7 @@ def spelled(expression: Expression) -> str:
 
 
 class _Signs(ast.NodeTransformer):
-    """`w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
+    """Rewrites `w + -0.1 * g` as `w - 0.1 * g`, which is the same number."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)

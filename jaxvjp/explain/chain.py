@@ -1,7 +1,7 @@
-"""The chain rule in numbers: a backward pass step by step, with the cotangent that arrives and those that leave.
+"""The chain rule in numbers: a backward pass step by step, with the cotangents that go into and out of each step.
 
-Use this module to have it computed (`cotangents_of`) and shown. Every step is `jax.vjp` of its operation at the
-values that it had, taken by itself.
+`cotangents_of` computes it, and the result prints as a table. Each step is `jax.vjp` of one operation at its recorded
+values.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ Array = np.ndarray[Any, Any]
 LONG = 60
 """A cotangent whose numbers make a longer text than this is shown by its shape."""
 LONGEST = 10_000
-"""A backward pass of more steps than this is not taken one by one."""
+"""A backward pass of more steps than this is refused."""
 
 
 class Link(NamedTuple):
     """One step of a backward pass.
 
     Attributes:
-        node: what it goes back through.
-        name: what its result is called, or the expression that it is, or its operation.
+        node: the recorded node that it differentiates.
+        name: the user's name of its result, else the expression in the user's line, else the operation.
         operation: torch's name of the step, `MulBackward0`.
         line: the user's line, None where there is none.
-        text: what stands there.
+        text: the text of that line.
         arrives: the cotangent of the result.
         leaves: for each operand that gets one, its name and its cotangent.
         targets: the nodes of those operands.
@@ -78,7 +78,7 @@ def _rows(link: Link) -> list[list[str]]:
 
 
 def shortened(value: Array) -> str:
-    """A cotangent as it stands in a table: its numbers, or its shape where they are many."""
+    """A cotangent for a table: its numbers, or its shape if they are too many."""
     text = terminal.numbers(value)
     return text if len(text) <= LONG else f"{value.dtype.name}{list(value.shape)}"
 
@@ -86,7 +86,7 @@ def shortened(value: Array) -> str:
 def cotangents_of(walked: Walked, called: Callable[[Node], str], steps: dict[Any, Any]) -> Cotangents:
     """The steps of a backward pass from one root.
 
-    `called` says what to call a node; `steps` has what Python backward steps made, by the step.
+    `called` gives the name of a node; `steps` maps each Python backward step to the gradients that it returned.
     ValueError for several roots, and for more than LONGEST steps.
     """
     root, v = single(walked)
@@ -158,7 +158,7 @@ def _chain(
 
 
 def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Node, Any]]:
-    """The cotangents that one step hands to its operands."""
+    """The operands of one step and their cotangents."""
     if node.python is not None:
         known = steps.get(node.python)
         if known is None:
@@ -175,7 +175,7 @@ def _pulled(node: Node, cotangent: Any, steps: dict[Any, Any]) -> list[tuple[Nod
         return [(source, cotangent)] if isinstance(source, Node) else []
     places = [place for place, each in enumerate(node.inputs) if isinstance(each, Node) and each.requires_grad]
     if operation is assigned and len(places) > 1:
-        places = [1]  # no cotangent reaches an array that was overwritten
+        places = [1]  # an overwritten array gets no cotangent
     values = [
         jnp.asarray(each.value, each.aval.dtype.numpy) if isinstance(each, Number) else array_of(each)
         for each in node.inputs

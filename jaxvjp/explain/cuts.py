@@ -1,6 +1,6 @@
 """Chains of views as one index: `x[0][1:]` is `x[0, 1:]`, and a write through them one `.at[0, 1:].set(...)`.
 
-Use this module to ask for the index of a chain (`chain_of`) and whether a write changes nothing (`writes_back`).
+`chain_of` gives the index of a chain; `writes_back` says whether a write changes nothing.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
 
 CUTS = frozenset([select, unbind_one, slice_, split_one])
-"""The views that an index of integers and slices is made of."""
+"""The view ops for integers and slices in an index."""
 
 
 class Chain(NamedTuple):
-    """A chain of cuts: the index that it is, into the first of `operands`; where there is a second, it is written."""
+    """A chain of `CUTS` as one index into the first of `operands`; a second operand is written there."""
 
     key: Any
     operands: list[Any]
 
 
 def chain_of(node: Node) -> Chain | None:
-    """The chain that ends with a node; None where it is no more than one cut."""
+    """The chain that ends with a node; None if it has only one cut."""
     chain = [node]
     if node.operation is put:
         base, new = node.inputs[0], node.inputs[1]
@@ -46,7 +46,7 @@ def chain_of(node: Node) -> Chain | None:
 
 
 def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
-    """Whether what is written is itself a write, into the very part that `step` cuts out."""
+    """Whether `new` is itself a write to the part that `step` cuts out."""
     if type(new) is not Node or new.operation is not put or new.holder is not None:
         return False
     part = new.inputs[0]
@@ -56,7 +56,7 @@ def _continues(new: Any, step: tuple[Any, Any, Any]) -> bool:
 
 
 def writes_back(node: Node) -> bool:
-    """Whether a write puts into a part what is there already: the second half of `y[0] += 1`, as Python does it."""
+    """Whether a write stores what is there already: Python's `y[0] += 1` writes in place, and then assigns `y[0]`."""
     base, new, *numbers = node.inputs
     while type(new) is Node and new.operation is assigned and new.inputs[0].aval is new.inputs[1].aval:
         new = new.inputs[1]
@@ -68,7 +68,7 @@ def writes_back(node: Node) -> bool:
 
 
 def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any]) -> bool:
-    """Whether `part` is what `step` cuts out of `base`."""
+    """Whether `part` is the view of `base` by `step`."""
     if type(part) is not Node or (part.operation, part.static) != step:
         return False
     if [each.value for each in part.inputs[1:] if type(each) is Number] != [each.value for each in numbers]:
@@ -86,7 +86,7 @@ def _is_part(part: Any, base: Node, step: tuple[Any, Any], numbers: Sequence[Any
 
 
 def composed(steps: Sequence[tuple[Any, Any, Any]], ndim: int) -> tuple[Any, ...] | None:
-    """The index that a chain of `select` and `slice` is; None where one of them is something else."""
+    """The index for a chain of `select` and `slice` steps; None if there is another step in it."""
     entries: list[Any] = [slice(None)] * ndim
     shown = list(range(ndim))
     for operation, static, operands in steps:

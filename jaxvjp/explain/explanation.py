@@ -1,4 +1,4 @@
-"""What `jaxvjp.explain(y)` returns: a program that prints, runs and is checked."""
+"""What `jaxvjp.explain(y)` returns: a program that can be printed, run and checked."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.testing import assert_close
 
 LONGEST = 400
-"""A program of more lines than this is shown shortened."""
+"""A program of more lines than this is printed shortened."""
 
 
 class Explanation:
-    """The functional program that an imperative one was. `print` shows it; `str` of it runs."""
+    """An imperative program as a functional one. `print` shows it; its `str` runs."""
 
     def __init__(self, story: Story, style: str = "vjp") -> None:
         self._story: Story | None = story
@@ -42,7 +42,7 @@ class Explanation:
 
     @property
     def story(self) -> Story:
-        """What happened."""
+        """The recorded events."""
         if self._story is None:
             raise RuntimeError(
                 "the recording has not ended: leave the `with jaxvjp.explain.recording()` block, and explain then"
@@ -72,15 +72,15 @@ class Explanation:
     __repr__ = __str__
 
     def run(self) -> dict[str, Any]:
-        """Executes the printed text in a fresh namespace and returns its gradients, by the names they have there."""
+        """Executes the printed text in a fresh namespace and returns its gradients by name."""
         namespace = executed(self.program)
         return {each.variable: namespace[each.variable] for each in self.program.results}
 
     def check(self, rtol: float = 1e-5, atol: float = 1e-6) -> dict[str, Any]:
-        """Runs the program, compares its gradients with those that torch's way gave, and returns them.
+        """Runs the program, compares its gradients with those of `backward`, and returns them.
 
-        Of a recording these are the `.grad` of its leaves at the end; of one result, what `autograd.grad` gives for
-        it. AssertionError where one differs.
+        For a recording the latter are the `.grad` of its leaves at the end; for one result those of `autograd.grad`.
+        AssertionError if one differs.
         """
         found = self.run()
         for result, expected in zip(self.program.results, self._expected(), strict=True):
@@ -93,13 +93,13 @@ class Explanation:
 
     @property
     def walks(self) -> list[Walked]:
-        """The backward passes, in order; of one result the one that could be."""
+        """The backward passes, in order; for one result the one that `backward` would do."""
         return [each.what for each in self.story.events if isinstance(each.what, Walked)]
 
     def jacobian(self, number: int = -1) -> Jacobian:
-        """The Jacobian that the backward multiplied v into, laid out with v and vᵀJ; of several, that of a `number`.
+        """The Jacobian J of backward pass `number` (the last by default), with v and vᵀJ.
 
-        ValueError where it is too large, or where several tensors were walked back from at once.
+        ValueError if it is too large, or if the pass began at several tensors.
         """
         walked = self._walk(number)
         names = {node: self.called(node) or "x" for node in [*walked.roots, *walked.gradients]}
@@ -109,9 +109,9 @@ class Explanation:
             return recorded_jacobian(story, walked, names)
 
     def cotangents(self, number: int = -1) -> Cotangents:
-        """The backward pass step by step, with the numbers of the chain rule; of several, that of a `number`.
+        """The chain rule in numbers: backward pass `number` (the last by default), step by step.
 
-        ValueError where several tensors were walked back from at once.
+        ValueError if the pass began at several tensors.
         """
         steps: dict[Any, Any] = {}
         for event in self.story.events:
@@ -131,7 +131,7 @@ class Explanation:
             text = self._text(walked)
             try:
                 numbers: Cotangents | None = self.cotangents(number)
-            except (ValueError, RuntimeError):  # of several roots, say; the picture goes without
+            except (ValueError, RuntimeError):  # for example, with several roots: the picture has no cotangents then
                 numbers = None
 
             def inputs(node: Node) -> Sequence[Any]:
@@ -157,17 +157,17 @@ class Explanation:
         return walks[number]
 
     def called(self, node: Node) -> str | None:
-        """What the user calls a node; None where it has no name."""
+        """The user's name of a node, or None."""
         return Text(self.story, False).name_of(node)
 
     def _text(self, walked: Walked) -> Text:
-        """The names of everything that a backward pass goes through."""
+        """The names of all nodes of a backward pass."""
         text = Text(self.story, False)
         text.look_over(reachable(walked.roots, lambda node: node.inputs))
         return text
 
     def _expected(self) -> list[Any]:
-        """The gradient that each result of the program shall be; None where there is none."""
+        """The gradient that each result of the program should equal; None if there is none."""
         story, results = self.story, self.program.results
         if not story.hypothetical:
             with story.told():
@@ -182,10 +182,10 @@ class Explanation:
 
 
 def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:
-    """The functional JAX program that a result was computed by, and the pullback that its `backward` would be.
+    """The functional JAX program for a result, and the pullback that its `backward` would be.
 
     Args:
-        result: a computed tensor whose graph is there still.
+        result: a computed tensor whose graph has not been freed.
         gradient: v, the argument of `backward`; by default ones.
         style: "vjp", "grad" (`jax.value_and_grad`, for one element) or "jacrev" (the Jacobian, then vᵀJ).
 
@@ -197,7 +197,7 @@ def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") 
 
 
 class recording(Explanation):  # noqa: N801 - reads as a word: `with recording() as story:`
-    """Records a stretch of code, and is its explanation once that is over: backwards, updates, hooks and all."""
+    """Records a block of code, with backwards, updates and hooks; after the block it is its explanation."""
 
     def __init__(self, style: str = "vjp") -> None:
         super().__init__(None, style)  # type: ignore[arg-type]
@@ -212,13 +212,13 @@ class recording(Explanation):  # noqa: N801 - reads as a word: `with recording()
         self.finish({} if frame is None else variables_of(frame))
 
     def finish(self, variables: Mapping[str, Any]) -> None:
-        """Ends the recording, with the variables whose names are the user's."""
+        """Ends the recording; `variables` are the user's, from which tensors get their names."""
         if self._story is None:
             self._story = self._recorder.stop(variables)
 
     @contextmanager
     def of_a_script(self) -> Iterator[None]:
-        """Records a block that finishes the recording itself, for its variables are gone at its end."""
+        """Records a block that calls `finish` itself, as its variables are gone at its end."""
         self._recorder.start()
         try:
             yield

@@ -1,7 +1,7 @@
 """A custom `autograd.Function` as `jax.custom_vjp`: its forward, and the backward that the user wrote.
 
-Use this module to write a call of one (`custom`). Which tensors the user's `backward` computes with is in the graph
-that it records, so what is written is what it did; where it has not run, it runs once, on cotangents without a value.
+`custom` writes a call of one. The backward is written from the graph that the user's `backward` recorded; if it has not
+run, it runs once, on cotangents without a value.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
 
 
 def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list[Node | None]]:
-    """The cotangents of the outputs that the user's `backward` got, and the gradients that it made of them."""
+    """The cotangents that the user's `backward` got, and the gradients that it returned."""
     for event in scope.text.story.events:
         if getattr(event.what, "step", None) is step:
             return list(event.what.cotangents), list(event.what.results)
@@ -77,8 +77,8 @@ def _definition(
     cotangents: Sequence[Node | None],
     gradients: Sequence[Node | None],
 ) -> tuple[str, list[Value]]:
-    """`@jax.custom_vjp` and the two functions of its derivative, NAME standing for its name; and what they need beside
-    the arguments: what is computed outside, which no gradient goes to."""
+    """The text of a `@jax.custom_vjp` with its forward and backward, where NAME stands for its name; and the values
+    that they read besides the arguments: these are computed outside and get no gradient."""
     text = scope.text
     names = _argument_names(step, arguments)
     forward = Scope(text, scope, _within(outputs, arguments), False)
@@ -173,7 +173,7 @@ def _definition(
 
 
 def _varies(value: Value) -> bool:
-    """Whether a value from around a function is computed there, and no constant that can be told in its place."""
+    """Whether a value from outside a function is computed, and not a constant that can be written in its place."""
     return value.step is None or bool(value.step.inputs)
 
 
@@ -203,7 +203,7 @@ def _body(
 
 
 def _outside(value: Value) -> Expression:
-    """A constant of the program's, as the function reads it: a number in its place, else by its name."""
+    """A constant of the program as the function reads it: a number is written out, others by name."""
     if value.step is not None and not value.step.inputs and (value.wanted is None or value.step.free):
         return value.step.write([])
     return parsed(safe(value.wanted or "t"))
@@ -216,7 +216,7 @@ def _within(outputs: Sequence[Node], given: Sequence[Node]) -> set[Node]:
 
 
 def _computed(outputs: Sequence[Node], arguments: Sequence[Node]) -> set[Node]:
-    """What the forward computes."""
+    """The nodes that the forward computes."""
     return {each for each in _within(outputs, arguments) if each.operation is not None}
 
 

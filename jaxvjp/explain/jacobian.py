@@ -1,6 +1,6 @@
-"""The Jacobian behind a backward pass, laid out: J with names on its rows and columns, v, and vᵀJ.
+"""The Jacobian of a backward pass as a table: J with labels on its rows and columns, v, and vᵀJ.
 
-Use this module to compute and show it (`jacobian_of`).
+`jacobian_of` computes it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from jaxvjp.explain.story import Story
 
 Array = np.ndarray[Any, Any]
 LARGEST = 4096
-"""J of more numbers than this is not laid out."""
+"""A J of more numbers than this is refused."""
 LATEX = 64
 
 
 class Matrix(NamedTuple):
-    """J of one input.
+    """J for one input.
 
     Attributes:
-        name: what the input is called.
-        jacobian: of the root's shape, then the input's.
+        name: the input's name.
+        jacobian: J, of shape root.shape + input.shape.
     """
 
     name: str
@@ -43,9 +43,9 @@ class Jacobian:
     """J for each input of a backward pass, with v and vᵀJ; `print` lays it out.
 
     Attributes:
-        root: what the result is called.
+        root: the result's name.
         v: the gradient argument, of the result's shape.
-        matrices: J of each input.
+        matrices: J for each input.
     """
 
     def __init__(self, root: str, v: Array, matrices: list[Matrix]) -> None:
@@ -54,7 +54,7 @@ class Jacobian:
         self.matrices = matrices
 
     def __getitem__(self, name: str) -> Array:
-        """J of the input of that name."""
+        """J for the input of that name."""
         for each in self.matrices:
             if each.name == name:
                 return each.jacobian
@@ -66,7 +66,7 @@ class Jacobian:
 
     @property
     def picked(self) -> str | None:
-        """The element of the result whose row v picks out; None where v is not one-hot."""
+        """The element of the result whose row v picks; None if v is not one-hot."""
         flat = self.v.ravel()
         if flat.size < 2 or np.count_nonzero(flat) != 1 or flat.sum() != 1:
             return None
@@ -116,7 +116,7 @@ class Jacobian:
         return "".join(blocks)
 
     def _repr_latex_(self) -> str | None:
-        """vᵀJ as a product of matrices; None where they are not small."""
+        """vᵀJ in LaTeX as a product of matrices; None if they are too large."""
         if sum(each.jacobian.size for each in self.matrices) > LATEX or any(
             np.iscomplexobj(each.jacobian) for each in self.matrices
         ):
@@ -144,7 +144,7 @@ def _tex(name: str) -> str:
 
 
 def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) -> ValueError | None:
-    """The error for a J that is too large to be laid out, None for one that is not."""
+    """The error for a J that is too large; None if it is not."""
     size = math.prod(shape) * math.prod(own)
     if size <= LARGEST:
         return None
@@ -156,7 +156,7 @@ def refused(root: str, shape: tuple[int, ...], name: str, own: tuple[int, ...]) 
 
 
 def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
-    """The Jacobian of a backward pass from one root whose graph is still there; `names` has what things are called.
+    """The Jacobian of a backward pass from one root whose graph has not been freed; `names` has the names of nodes.
 
     ValueError where it is too large, or where there are several roots.
     """
@@ -175,7 +175,7 @@ def jacobian_of(walked: Walked, names: dict[Node, str]) -> Jacobian:
 
 
 def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> Jacobian:
-    """The Jacobian of a backward pass that took place, by `jax.jacrev` of the function that is printed of it."""
+    """The Jacobian of a backward pass that has run, by `jax.jacrev` of the function in the printed program."""
     root, v = single(walked)
     for node in walked.gradients:
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
@@ -197,7 +197,7 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
 
 
 def single(walked: Walked) -> tuple[Node, Array]:
-    """The root of a backward pass and its v; ValueError where it began at several."""
+    """The root of a backward pass and its v; ValueError if it has several roots."""
     if len(walked.roots) != 1 or walked.batched:
         raise ValueError(
             "this backward began at several tensors at once, so there are several Jacobians\n"

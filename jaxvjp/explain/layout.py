@@ -1,7 +1,4 @@
-"""The pages of a printed program: imports, inputs, functions, statements, each line with where it comes from.
-
-Use this module to lay a program out (`laid_out`).
-"""
+"""Lays a printed program out (`laid_out`): imports, inputs, functions, statements, each with the user's line."""
 
 from __future__ import annotations
 
@@ -18,15 +15,15 @@ from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text
 
 COMMENT = 44
-"""The column from which comments start, where the lines are short enough."""
+"""The column where comments start, if the lines are short enough."""
 WIDTH = 116
 WIDE_TYPES = 'jax.config.update("jax_enable_x64", True)'
 EXACT_PRODUCTS = 'jax.config.update("jax_default_matmul_precision", "highest")'
-"""What a program says of JAX's settings, where they matter to it."""
+"""The setting of JAX that a program with matrix products begins with."""
 
 
 def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str, Any]]:
-    """The lines of the whole text, each with its sources; what is given before the time `first` are the inputs."""
+    """The lines of the whole text, each with its sources; values from before the time `first` are the inputs."""
     settings = [WIDE_TYPES] if text.wide else []
     if jax.default_backend() != "cpu":
         settings.append(EXACT_PRODUCTS)
@@ -54,13 +51,13 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
 
 
 def _file_of(story: Story) -> str | None:
-    """The file that most lines are from, whose name the comments leave out."""
+    """The file that most lines come from; comments omit its name."""
     names = [each.where[0].co_filename for each in story.events if each.where is not None]
     return max(set(names), key=names.count) if names else None
 
 
 def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
-    """Lines with their comments, indented; what repeats in a loop."""
+    """Lines with their comments, indented; a `Repeat` as a loop."""
     found: list[tuple[str, Any]] = []
     for each in lines:
         if isinstance(each, Repeat):
@@ -90,7 +87,7 @@ def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> 
 
 
 def _broken(text: str) -> list[str]:
-    """A long array over several lines: a row on each, or as many numbers as there is room for."""
+    """A long array on several lines: one row on each, or as many numbers as fit."""
     head, depth = text.index("["), 0
     lines: list[str] = []
     for row in re.split(r"(?<=\],) (?=\[)", text):

@@ -13,15 +13,15 @@ import numpy as np
 from jaxvjp.types.dtypes import dtype
 
 LONGEST, TABLE = 128, 4096
-"""A user's array of more elements than this is not written out, and a table of positions of an op's own neither."""
+"""Arrays with more elements than this are not written out: a user's, and an op's own table of positions."""
 
 
 class Unwritable(RuntimeError):  # noqa: N818 - not an error: it is caught, and another form is tried
-    """Something that has no source text: a function, an object of the user's."""
+    """A value without a source text, such as a function or a user's object."""
 
 
 def parsed(text: str) -> ast.expr:
-    """The expression that a piece of source text is."""
+    """Source text parsed as an expression."""
     return ast.parse(text, mode="eval").body
 
 
@@ -35,7 +35,7 @@ def name(text: str) -> ast.expr:
 
 
 def batched(function: ast.expr, dimensions: int) -> ast.expr:
-    """`function` over so many leading dimensions of its argument."""
+    """`jax.vmap` of `function` over that many leading dimensions."""
     for _ in range(dimensions):
         function = call("jax.vmap", function)
     return function
@@ -48,7 +48,7 @@ def call(function: str | ast.expr, *arguments: ast.expr, **named: ast.expr) -> a
 
 
 def literal(value: Any) -> ast.expr:
-    """The text of a static argument; Unwritable where there is none."""
+    """The expression of a static argument; Unwritable if it has none."""
     if value is None or isinstance(value, bool | str) or value is Ellipsis:
         return ast.Constant(value)
     if isinstance(value, enum.Enum):
@@ -95,7 +95,7 @@ def _number(value: complex) -> ast.expr:
 
 
 def shortest(value: Any) -> Any:
-    """A NumPy number as the Python number with the fewest digits that gives it back."""
+    """A NumPy number as the Python number with the fewest digits that rounds to it."""
     if isinstance(value, np.bool_ | np.integer):
         return value.item()
     if isinstance(value, np.complexfloating):
@@ -110,9 +110,9 @@ def _nested(values: np.ndarray[Any, Any]) -> ast.expr:
 
 
 def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) -> ast.expr:
-    """An array as `jnp.array([1.0, 2.0])`, `jnp.zeros((20, 30))`; `explicit` puts the dtype there in any case.
+    """An array as `jnp.array([1.0, 2.0])` or `jnp.zeros((20, 30))`; `explicit` always adds the dtype.
 
-    Unwritable where it is too long.
+    Unwritable if it is too long.
     """
     default = values.dtype in (np.float32, np.int32, np.bool_, np.complex64)
     named = {} if default and not explicit else {"dtype": dtype_name(values.dtype)}

@@ -1,9 +1,8 @@
-"""What the user calls a value: the name that the line which recorded it gives it.
+"""The user's names of values: the name that a value is assigned to in the line that recorded it.
 
-Use this module to ask for the statement behind a recorded operation (`statement`), the name that its result was
-assigned to (`assigned`), and the names that a frame has for its tensors (`in_frame`). CPython keeps for every
-instruction the very columns of the expression that it belongs to, so of `y = x * 2 + 1` it is known that the sum, and
-not the product, is y.
+`statement` gives the statement that recorded an operation, `assigned` the name that its result was assigned to,
+`names_in` the names of tensors among variables. CPython knows for every instruction the columns of its expression, so
+in `y = x * 2 + 1` it is known that the sum, not the product, is y.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Span = tuple[int, int, int, int]
 """First line, last line, first column, last column."""
 FILES = 64
 DEEP = 3
-"""How far into lists, dicts and attributes tensors are looked for."""
+"""How many levels of lists, dicts and attributes are searched for tensors."""
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -49,12 +48,12 @@ class Statement(NamedTuple):
 
     @property
     def expression_text(self) -> str:
-        """The expression on one line, as it was written; empty where it is not known which one it was."""
+        """The expression on one line, as it was written; empty if it is not known which one it was."""
         return "" if self.expression is None or self.expression is self.tree else _piece(self.filename, self.expression)
 
 
 def statement(where: Where) -> Statement | None:
-    """The user's statement for what `user_lines.user_line` kept; None where there is no source to be had."""
+    """The user's statement at a place from `user_lines.user_line`; None if there is no source."""
     if where is None:
         return None
     code, instruction = where
@@ -66,17 +65,17 @@ def statement(where: Where) -> Statement | None:
 
 
 def assigned(where: Where, index: int | None = None, kind: str = "") -> str | None:
-    """The name that the user's line gave to a result; `index` is its place where the operation returned several.
+    """The name that the user's line gave to a result; `index` says which, if the operation returned several.
 
-    `kind` tells a "view" and a "write" from other operations: of `y[0] += 1` neither `y[0]` nor the sum is y, but what
-    has it written in; of `y += 1` the sum is.
+    `kind` is "view" or "write" for such operations. In `y[0] += 1` neither the view `y[0]` nor the sum is y, but the
+    result of the write; in `y += 1` the sum is.
     """
     found = statement(where)
     if found is None:
         return None
     tree, expression = found.tree, found.expression
     if isinstance(tree, ast.Assign):
-        if expression in tree.targets:  # `y[0] = 1`, which writes
+        if expression in tree.targets:  # a write, `y[0] = 1`
             return None if kind == "view" else _root(expression)
         if isinstance(tree.value, ast.Dict) and expression in tree.value.values:
             key = tree.value.keys[tree.value.values.index(expression)]
@@ -109,8 +108,8 @@ def assigned(where: Where, index: int | None = None, kind: str = "") -> str | No
 
 
 def loop_variables(filename: str, line: int, depth: int) -> list[str]:
-    """The names that a `for` around a line gives to what it goes through, which has `depth` loops between itself and
-    the line; none where there is no such loop."""
+    """The targets of the `for` statement around a line, of several the one with `depth` loops between it and the line;
+    empty if there is none."""
     tree = _parsed(filename, tuple(linecache.getlines(filename)))
     loops = [
         each.tree
@@ -125,14 +124,14 @@ def loop_variables(filename: str, line: int, depth: int) -> list[str]:
 
 
 def within_builtin(where: Where) -> bool:
-    """Whether an operation was recorded by a function of Python's own, such as `sum(x)`, which makes several."""
+    """Whether an operation was recorded by a builtin function, such as `sum(x)`, which records several."""
     found = statement(where)
     expression = None if found is None else found.expression
     return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and expression.func.id in BUILTINS
 
 
 def variables_of(frame: Any) -> dict[str, Any]:
-    """The variables that the code of a frame can see: its own, and of its module those that it uses."""
+    """The local variables of a frame, and the global ones that its code uses."""
     variables = {**frame.f_locals}
     if frame.f_code.co_name != "<module>":
         used = frame.f_code.co_names
@@ -141,13 +140,13 @@ def variables_of(frame: Any) -> dict[str, Any]:
 
 
 def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
-    """The tensors among `variables`, and what they are called: items of lists and dicts and attributes too.
+    """The names of the tensors among `variables`, and in their lists, dicts and attributes.
 
-    A variable's own name goes before `params["w"]`, which is called `params_w`, and `model.weight`, `model_weight`; and
-    this before `optimizer.momenta[0]`, `optimizer_momenta_0`.
+    A variable's name is preferred to `params_w` for `params["w"]` and `model_weight` for `model.weight`, and these to
+    `optimizer_momenta_0` for `optimizer.momenta[0]`.
     """
     found: dict[Tensor, list[str]] = {}
-    # pytest has variables that no program could.
+    # pytest adds variables that are no identifiers.
     level = [(name, value) for name, value in variables.items() if not name.startswith("_") and name.isidentifier()]
     for _ in range(DEEP):
         inner: list[tuple[str, Any]] = []
@@ -164,7 +163,7 @@ def names_in(variables: Mapping[str, Any]) -> dict[Tensor, str]:
 
 
 def _lasting(names: Sequence[str], tensor: Tensor) -> str:
-    """The first of a tensor's names that is not a loop's variable, such as `p` in `for p in parameters`."""
+    """The first of a tensor's names that is no loop variable, such as `p` in `for p in parameters`."""
     passing = frozenset() if tensor.node.where is None else _loop_names(tensor.node.where[0].co_filename)
     return next((each for each in names if each not in passing), names[0])
 
@@ -197,10 +196,10 @@ def _spans(code: Any) -> list[Span | None]:
 
 @lru_cache(maxsize=FILES)
 def _parsed(filename: str, lines: tuple[str, ...]) -> dict[Span, Statement] | None:
-    """Every expression and statement of a file by where it stands; None if it cannot be read."""
+    """Every expression and statement of a file by its position; None if the file cannot be parsed."""
     try:
         module = ast.parse("".join(lines))
-    except SyntaxError:  # a cell of a notebook with magic in it, say
+    except SyntaxError:  # for example, a notebook cell with magic
         return None
     found: dict[Span, Statement] = {}
     pending: list[tuple[ast.AST, ast.stmt | None]] = [(module, None)]
@@ -230,7 +229,7 @@ def _enclosing(filename: str, known: dict[Span, Statement], span: Span) -> State
 
 
 def _piece(filename: str, tree: Any) -> str:
-    """What stands in a file where `tree` was read, on one line."""
+    """The source of `tree` in its file, on one line."""
     lines = [each.encode() for each in linecache.getlines(filename)[tree.lineno - 1 : tree.end_lineno]]
     lines[-1] = lines[-1][: tree.end_col_offset]  # columns are bytes, and a comment may follow
     lines[0] = lines[0][tree.col_offset :]
@@ -244,7 +243,7 @@ def _plain(target: ast.expr) -> str | None:
 
 
 def _written(target: ast.expr, kind: str) -> str | None:
-    """What an operation that changes `target` makes: the variable, or only the part of it that is to be written."""
+    """The name for the result of an operation that changes `target`; None if that is only a part, yet to be written."""
     while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
         target = target.func.value  # `m.mul_(0.9).add_(1)` changes m
     part = any(isinstance(each, ast.Subscript | ast.Call) for each in ast.walk(target))
@@ -252,7 +251,7 @@ def _written(target: ast.expr, kind: str) -> str | None:
 
 
 def _root(target: ast.AST | None) -> str | None:
-    """The variable that `y`, `y[0]`, `y.data` or `w.grad` belongs to: of a gradient `w_grad`."""
+    """The variable in `y`, `y[0]` or `y.data`; `w_grad` for `w.grad`."""
     while isinstance(target, ast.Subscript | ast.Attribute | ast.Call | ast.Starred):
         if isinstance(target, ast.Call):
             target = target.func
@@ -273,12 +272,12 @@ def _element(target: ast.expr, index: int) -> str | None:
 
 
 def safe(name: str) -> str:
-    """A name that a program may use where another meaning of it would be in the way."""
+    """`name`, with `_` appended if it is a keyword or printed programs need it."""
     return name + "_" if keyword.iskeyword(name) or name in TAKEN else name
 
 
 TAKEN = frozenset(["jax", "jnp", "range", "enumerate"])
-"""What printed programs use themselves."""
+"""Names that printed programs use themselves."""
 
 
 def numbered(name: str, taken: Collection[str]) -> str:

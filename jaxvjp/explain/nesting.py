@@ -1,7 +1,6 @@
-"""Functions inside of an op's function, as they are handed to `jax.lax.scan` and its kin: written as functions.
+"""Writes functions inside of an op's function, such as the body of a `jax.lax.scan`.
 
-What such a function computes is found as what an op computes is: by running it on symbols, here on those of the shapes
-that JAX called it with.
+Like the op's function, such a function is run on symbols, with the shapes that JAX calls it with.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NESTED = "{expression}"
 
 def nested(trace: Trace, inner: Inner) -> None:
     """Notes the definition of an inner function: a `lambda` where it is one expression, else a `def`."""
-    if inner.seen is None:  # so little is left to do that JAX never calls it
+    if inner.seen is None:  # JAX never calls it, for example in a loop of no rounds
         words = [each.name for each in inspect.signature(inner.function).parameters.values()]
         text = parsed(f"lambda {', '.join(words)}: {words[0]}")
         unused = Step([], lambda _: text, order=len(trace.steps))
@@ -115,7 +114,7 @@ def _collected(results: list[Value], each: Symbol) -> Expression:
 
 
 def _names(inner: Inner) -> list[tuple[str, Any]]:
-    """The names of the parameters, and of what each is taken apart into: `time, scores = frame`."""
+    """The names of the parameters, and of their parts: `time, scores = frame`."""
     parameters = list(inspect.signature(inner.function).parameters.values())
     names: list[str] = []
     for place in range(len(inner.seen)):

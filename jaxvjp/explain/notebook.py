@@ -1,7 +1,6 @@
-"""What a notebook shows: source text with its words coloured, and tables with heads.
+"""HTML for notebooks: coloured source text, and tables.
 
-Colours and lines are of a middle tone, which can be read on a light page and on a dark one, and are said on the spot:
-a notebook's output brings no style sheet along.
+Colours are of a middle tone, readable on light and dark pages, and inline: a notebook's output has no style sheet.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ COLOURS = {"Keyword": "bold #3a78d0", "Comment": "#7a7a7a", "Number": "#2e8555",
 
 
 def coloured(text: str) -> str:
-    """Python as HTML; with colours where pygments is, which every notebook has."""
+    """Python source as HTML, coloured if pygments is installed, as it is with every notebook."""
     formatter = _formatter()
     if formatter is None:
         shown = html.escape(text)
@@ -46,7 +45,7 @@ def _formatter() -> Any:
 
 
 def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], align: str = "right") -> str:
-    """A table of which the first column heads the rows."""
+    """A table whose first column has the rows' heads."""
     style = f' style="text-align:{align}"'
     head = "".join(f'<th scope="col"{style}>{html.escape(each)}</th>' for each in columns)
     body = "".join(
@@ -60,7 +59,7 @@ def table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]], a
 
 
 def side_by_side(parts: Mapping[str, str]) -> str:
-    """Parts side by side as far as there is room, each behind its sign."""
+    """Parts side by side as far as there is room, each after its sign."""
     flex = "display:flex;align-items:center;gap:.4em 1.2em"
     cells = [
         f'<div style="{flex}"><span>{sign}</span>{part}</div>' if sign else f"<div>{part}</div>"

@@ -1,4 +1,4 @@
-"""One page to step through: what was written, what it is, the cotangents, the Jacobian.
+"""An HTML page to step through a backward pass: the user's lines, the JAX program, cotangents, the Jacobian.
 
 The page is `page.html` with the story as JSON in it; it needs no network and nothing installed.
 """
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("page.html")
 WALKS = 20
-"""Of a recording with more backward passes than this the last ones are shown."""
+"""At most this many backward passes are shown, the last ones."""
 STEPS = 200
-"""A backward pass of more steps than this is not stepped through."""
+"""A backward pass of more steps than this cannot be stepped through."""
 ELEMENTS = 400
 """A Jacobian of more numbers than this is not shown."""
 AROUND = 3
-"""How many lines above and below the story's are shown."""
+"""How many lines are shown above and below those of the story."""
 
 
 def page_of(explanation: Explanation) -> str:
@@ -50,7 +50,7 @@ def page_of(explanation: Explanation) -> str:
         ],
         "walks": [_walk(explanation, number) for number in range(first, len(walks))],
     }
-    # In a script element only `</` could end it early.
+    # In a script element only `</` can end the element early.
     told = json.dumps(story, ensure_ascii=False, allow_nan=True).replace("</", "<\\/")
     told = told.replace("NaN", '"NaN"').replace("-Infinity", '"-Infinity"').replace(" Infinity", ' "Infinity"')
     text = TEMPLATE.read_text(encoding="utf-8")
@@ -63,7 +63,7 @@ def _main_file(sources: Iterable[tuple[str, int, str]]) -> str:
 
 
 def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
-    """The lines of the user's file around those that the story is made of."""
+    """The lines of the user's file that the story is made of, and those around them."""
     lines = linecache.getlines(file)
     if not lines or not active:
         return []
@@ -72,7 +72,7 @@ def _lines(file: str, active: set[int]) -> list[dict[str, Any]]:
 
 
 def _walk(explanation: Explanation, number: int) -> dict[str, Any]:
-    """A backward pass as the page has it."""
+    """The page's data of a backward pass."""
     walked = explanation.walks[number]
     refusal = ""
     chain = Cotangents()
@@ -118,7 +118,7 @@ def _walk(explanation: Explanation, number: int) -> dict[str, Any]:
 
 
 def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
-    """What a backward pass is called, and its line."""
+    """The label of a backward pass, and its line."""
     events = [each for each in explanation.story.events if isinstance(each.what, Walked)]
     found = statement(events[number].where)
     if found is None:
@@ -127,7 +127,7 @@ def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
 
 
 def _steps(explanation: Explanation, walked: Walked, chain: Cotangents) -> list[dict[str, Any]]:
-    """The steps, each with what `.grad` of every leaf is after it."""
+    """The steps, each with the `.grad` of every leaf after it."""
     grads: dict[Any, Any] = {}
     names: dict[Any, str] = {}
     for node in walked.gradients:
@@ -155,6 +155,6 @@ def _steps(explanation: Explanation, walked: Walked, chain: Cotangents) -> list[
 
 
 def _plain(values: Any) -> Any:
-    """Nested lists of the shortest numbers that give the values back: 0.1 of a float32 0.1."""
+    """Nested lists of the shortest numbers that round to the values: 0.1 for a float32 0.1."""
     array = np.asarray(values)
     return shortest(array[()]) if array.ndim == 0 else [_plain(each) for each in array]

@@ -1,7 +1,7 @@
 """The recorded graph as a picture: SVG, Mermaid text, or plain text for a terminal.
 
-Leaves, operations with shapes and small values, the cotangents on the edges that they go back along, and where they do
-not: at cuts (`detach`, `no_grad`), and in what was freed.
+It has leaves, operations with shapes and small values, and cotangents on the edges. It marks where no gradient flows:
+at cuts (`detach`, `no_grad`), and in freed parts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from jaxvjp.explain.names import statement
 from jaxvjp.ops.identity import detach, item, outcome
 
 SMALL = 6
-"""A value of at most so many numbers is shown."""
+"""A value of at most this many numbers is shown."""
 SHAPES = {
     "leaf": ("ellipse", "filled", "#e6f3e8", "#4b8b57"),
     "constant": ("parallelogram", "filled", "#f1f1f1", "#8a8a8a"),
     "operation": ("box", "filled,rounded", "#eaf1fb", "#4a7ab8"),
     "cut": ("hexagon", "filled", "#fdf0e0", "#c0782a"),
 }
-"""Of each kind of box the shape, its style, and the colours of its ground and its line. A box brings its own ground,
-and the rest is of a middle tone: the page around may be light or dark."""
+"""For each kind of box its shape, style, background and line colour. Everything else is of a middle tone, as the page
+may be light or dark."""
 LARGEST = 300
 """A graph of more nodes than this is not drawn."""
 
@@ -37,7 +37,7 @@ class Box(NamedTuple):
     Attributes:
         key: an identifier.
         kind: "leaf", "constant", "operation" or "cut".
-        title: what it is called, or its operation.
+        title: its name, or its operation.
         details: its operation, shape, value.
         line: the user's line, 0 for none.
         marks: "freed", "hook", "retains grad" and the like.
@@ -52,7 +52,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An edge: what flows forwards, whether a gradient may come back, and the cotangent that did."""
+    """An edge: from which box to which, whether a gradient may flow back, and the cotangent that did."""
 
     start: str
     end: str
@@ -61,7 +61,7 @@ class Arrow(NamedTuple):
 
 
 class Picture:
-    """A graph to be drawn: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` give text."""
+    """A drawing of a graph: `print` shows it as text, a notebook as SVG; `mermaid()` and `svg()` return text."""
 
     def __init__(self, boxes: list[Box], arrows: list[Arrow]) -> None:
         self.boxes = boxes
@@ -169,7 +169,7 @@ def picture_of(
     called: Callable[[Node], str],
     cotangents: Cotangents | None,
 ) -> Picture:
-    """The picture of what `roots` were computed from, with the numbers of a backward pass if there are some.
+    """The picture of the graph that leads to `roots`, with the cotangents of a backward pass if given.
 
     ValueError for a graph of more than LARGEST nodes.
     """

@@ -1,7 +1,6 @@
-"""Programs inside a program: `jax.vjp`, `jax.jvp`, `jax.vmap` and `jax.checkpoint` of a function.
+"""Writes nodes that carry a whole program: `jax.vjp`, `jax.jvp`, `jax.vmap` and `jax.checkpoint` of a function.
 
-A gradient that can be differentiated again, a transform of a function, a checkpoint: each is one node that carries a
-whole program. Use this module to have such a node written (`transformed`).
+Such nodes come from `create_graph=True`, from transforms and from checkpoints; `transformed` writes one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed
 
 CALLS = {checkpointed: "jax.checkpoint", compiled_function: "jax.jit"}
-"""What a call of a program as it is, is written as."""
+"""Ops that only call a program, and the transform they are written as."""
 
 
 def transformed(scope: Scope, node: Node) -> Any:
@@ -65,7 +64,7 @@ def transformed(scope: Scope, node: Node) -> Any:
     outputs = len(program.outputs)
 
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
-        """The function of the leaves `wrt` alone, and those."""
+        """The function of only the leaves `wrt`, and those leaves."""
         chosen = [expressions[places.index(each)] for each in wrt]
         if len(wrt) == len(places):
             return name(function), chosen
@@ -120,7 +119,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
 
 def _function_of(scope: Scope, program: Program, node: Node) -> str:
-    """A function that computes what a program does, of those of its leaves that are arrays."""
+    """Writes a program as a function of its leaves that are arrays; returns the function's name."""
     known = scope.text.story.pulled.get(node)
     operands = node.inputs[: len(program.leaves)]
     leaves, outputs = thawed(program, operands) if known is None else (list(operands), known)
@@ -134,12 +133,12 @@ def _function_of(scope: Scope, program: Program, node: Node) -> str:
 
 
 def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:
-    """What a parameter is called."""
+    """The name of a parameter."""
     return scope.text.name_of(leaf) or (f"x{place}" if count > 1 else "x")
 
 
 def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """A program as nodes again: its leaves, of which the Python numbers are those of `operands`, and its outputs."""
+    """A program turned into nodes: its leaves, with the Python numbers from `operands`, and its outputs."""
     leaves = [
         each if type(each) is Number else Node(None, (), (), aval, where=NOWHERE)
         for aval, each in zip(program.leaves, operands, strict=True)

@@ -1,7 +1,6 @@
-"""An operation whose saved operands a hook has changed, as a `jax.custom_vjp` that keeps those in their stead.
+"""Writes an operation whose saved operands a hook replaced, as a `jax.custom_vjp` (`changed`).
 
-Use this module to write one (`changed`). Its value is that of its operands; its pullback is the one that it has at
-what `unpack_hook` gave back, which is what its residuals then are.
+Its value is computed from the operands; its residuals are what `unpack_hook` returned, and the pullback is taken there.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def changed(scope: Scope, node: Node) -> Value | list[Value]:
     made = inner.value(node)
     results = made if isinstance(made, list) else [made]
     for each in results:
-        each.wanted = None  # it is called so where it is used
+        each.wanted = None  # the name belongs to the value outside
     block = Block(inner.steps, results, {value: parsed(each) for value, each in zip(values, names, strict=True)}, saved)
     returned = ", ".join(ast.unparse(each) for each in block.results)
     residuals = [saved[kept.index(each)] if each in kept else name for each, name in zip(operands, names, strict=True)]

@@ -1,6 +1,6 @@
-"""An op's function as it is run on symbols: JAX's functions in its globals and closures noted instead of called.
+"""Prepares an op's function to run on symbols: JAX's functions in its globals and closures are recorded, not called.
 
-Use this module to have a function respelled (`respelled`).
+`respelled` returns such a function.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MODULES = {
 
 
 class Namespace:
-    """A module of JAX's whose functions are `Named`."""
+    """A module of JAX with each function replaced by a `Named`."""
 
     def __init__(self, path: str, module: Any) -> None:
         self._path = path
@@ -49,7 +49,7 @@ class Namespace:
 
 @functools.cache
 def _paths() -> dict[int, str]:
-    """The names of JAX's functions by identity, for those that a table or a closure holds."""
+    """The names of JAX's functions by `id`, for functions found in a table or a closure."""
     found: dict[int, str] = {}
     for path, module in reversed(MODULES.items()):
         for attribute in dir(module):
@@ -65,7 +65,7 @@ def _ours(function: Any) -> bool:
 
 
 def respelled(value: Any, path: str | None = None) -> Any:
-    """`value` as an op's function shall see it: functions of JAX's are noted when called."""
+    """`value` with JAX's functions replaced by `Named` ones, which record their calls."""
     if isinstance(value, types.ModuleType):
         known = next((name for name, module in MODULES.items() if module is value), None)
         return (
@@ -79,7 +79,7 @@ def respelled(value: Any, path: str | None = None) -> Any:
         return Row(value)
     if value is rounded_once:
         return _unrounded
-    if value is tanh:  # JAX's own is it but for the last digits of its slope
+    if value is tanh:  # the same as JAX's but for the last digits of its derivative
         return respelled(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
         return Named(value.fun.__name__, value, _bundled(value))
@@ -104,7 +104,7 @@ def _unrounded(function: Any, operands: Any, numbers: Any = ()) -> Any:
 
 
 class Row:
-    """An op whose function is run on symbols: as it is written, without the rounding of 16 bits around it."""
+    """A stand-in for an op whose function runs on symbols, without the rounding to 16 bits around it."""
 
     rounds_once = False
 
@@ -148,13 +148,13 @@ def _rebuilt(function: types.FunctionType) -> Any:
 
 @functools.cache
 def _respelled_class(value: type) -> type:
-    """A class of an op's whose methods are respelled."""
+    """A class that an op's function uses, with its methods respelled."""
     methods = {name: _rebuilt(each) for name, each in vars(value).items() if isinstance(each, types.FunctionType)}
     return type(value.__name__, (value,), methods) if methods else value
 
 
 class _Globals(dict[str, Any]):
-    """The globals of a module, respelled when they are first looked at."""
+    """The globals of a module, respelled at first use."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(__builtins__=module.__dict__["__builtins__"], __name__=module.__name__)
@@ -174,7 +174,7 @@ def _globals(module: str) -> _Globals:
 
 @functools.cache
 def _bundled(value: Any) -> Definition:
-    """A function with a derivative of its own, as the source of both."""
+    """A function with a custom derivative: the source of both."""
     parts = [value.fun, *[each for each in (getattr(value, "jvp", None),) if each is not None]]
     texts = [_undocumented(each) for each in parts]
     needed: set[str] = set()
@@ -204,4 +204,4 @@ def _undocumented(function: Any) -> str:
 
 
 PUBLIC = (functools, math, jax.custom_derivatives, jax, jnp)
-"""Where a name may be imported from that a function's source uses."""
+"""Modules from which the names in a function's source may come."""

@@ -1,7 +1,6 @@
-"""Lines that come several times in a row, written once: a `for` over what differs from one round to the next.
+"""Rolls repeated lines into a `for` loop over what differs from round to round (`rolled`).
 
-Use this module to have lines rolled (`rolled`). Rounds may differ in numbers, as those of a loop of the user's over
-`x[i]` or over a list do; where the numbers are not those of a `range` they are written out.
+Rounds may differ in numbers, as in a user's loop over `x[i]` or over a list; numbers that form no `range` are listed.
 """
 
 from __future__ import annotations
@@ -17,22 +16,23 @@ from jaxvjp.explain.block import Line
 from jaxvjp.explain.names import loop_variables, numbered, safe
 
 PERIOD = 64
-"""The longest run of lines that is looked for again right below."""
+"""The longest round, in lines."""
 ROUNDS = 3
-"""Two rounds that differ in a number are no loop yet."""
+"""At least this many rounds are needed if they differ in a number."""
 LISTED, LONG = 24, 80
-"""So many numbers are written out, in so many characters at most, and for rounds of at most LISTED lines."""
+"""At most this many numbers, and characters, are listed, and only for rounds of at most LISTED lines."""
 
 
 class Repeat(NamedTuple):
-    """Lines that come several times in a row, under the head of a loop."""
+    """The lines of one round, under the head of a loop."""
 
     head: str
     lines: tuple[Any, ...]
 
 
 class _Pattern(NamedTuple):
-    """A line without its numbers, and those; without its names too, and those, and which of them it gives a value."""
+    """A line without its numbers, and the numbers; without its names as well, the names, and which of them it
+    assigns."""
 
     template: str
     numbers: tuple[Any, ...]
@@ -42,7 +42,7 @@ class _Pattern(NamedTuple):
 
 
 class _Loop(NamedTuple):
-    """Rounds of `period` lines each, and the sequence that each differing number of a round goes through."""
+    """Rounds of `period` lines, and for each number that differs between rounds its sequence of values."""
 
     period: int
     rounds: int
@@ -51,12 +51,12 @@ class _Loop(NamedTuple):
 
     @property
     def worth(self) -> tuple[int, bool, bool]:
-        """How many lines it saves; of two that save as many the plainer one."""
+        """A key to compare loops: first the number of lines that they save, then simplicity."""
         return (self.period * self.rounds, not self.sequences, self.listed is None)
 
 
 def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[Line | Repeat]:
-    """The lines with those that repeat right below themselves written once, inside a `Repeat`."""
+    """The lines, with repeated ones replaced by a `Repeat`."""
     if taken is None:
         taken = frozenset(word for each in lines for word in re.findall(r"[^\W\d]\w*", each.text))
     lines = list(lines)
@@ -88,12 +88,12 @@ def rolled(lines: Sequence[Line], taken: frozenset[str] | None = None) -> list[L
 
 
 def _depth(lines: Sequence[Line | Repeat]) -> int:
-    """How many loops there are one inside the other."""
+    """How deep loops are nested."""
     return max([1 + _depth(each.lines) for each in lines if isinstance(each, Repeat)], default=0)
 
 
 def _best(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> _Loop | None:
-    """The loop that begins at a place and saves most."""
+    """The loop from line `place` on that saves most lines."""
     best: _Loop | None = None
     for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
         if patterns[place].template == patterns[place + period].template:
@@ -104,14 +104,14 @@ def _best(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> _L
 
 
 def _begun(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int) -> tuple[dict[str, str], list[Line]] | None:
-    """Where the first round of a loop begins with another variable, `h = x * 2` before `h = h * 2`: which one each of
-    the loop's begins with, and the first round as the others are. None where it is no such round."""
+    """If the first round reads another variable, `h = x * 2` before `h = h * 2`: the start value of each such loop
+    variable (h = x), and the first round rewritten like the others. None if that does not apply."""
     for period in range(1, min(PERIOD, (len(lines) - place) // 2) + 1):
         here, there = patterns[place : place + period], patterns[place + period : place + 2 * period]
         if here[0].shape != there[0].shape or here[-1].shape != there[-1].shape:
             continue
         if here[0].names == there[0].names and here[-1].names == there[-1].names:
-            continue  # the variable that the round goes by is read in its first line, or given its value in the last
+            continue  # such a variable is read in the first line of a round, or assigned in the last
         names: dict[str, str] = {}
         stored: set[str] = set()
         first: list[Line] = []
@@ -145,7 +145,7 @@ def _same(patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None
 
 
 def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, period: int) -> _Loop | None:
-    """Rounds of a loop of the user's that differ in numbers: in those of ranges, or in one that is listed."""
+    """A loop whose rounds differ in numbers: in arithmetic sequences, or in one that is listed."""
     begins = [patterns[each] for each in range(place, min(place + ROUNDS * period, len(lines)), period)]
     if len(begins) < ROUNDS or any(each.template != begins[0].template for each in begins):
         return None
@@ -186,7 +186,7 @@ def _differing(lines: Sequence[Line], patterns: Sequence[_Pattern], place: int, 
 
 
 def _regular(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether each number goes from row to row by equal steps, or not at all."""
+    """Whether each number is an arithmetic sequence over the rows."""
     for column in zip(*rows, strict=True):
         if all(repr(each) == repr(column[0]) for each in column):
             continue
@@ -198,7 +198,7 @@ def _regular(rows: Sequence[Sequence[Any]]) -> bool:
 
 
 def _regular_rounds(rows: Sequence[Sequence[Any]]) -> int:
-    """How many rows from the first on go by equal steps."""
+    """How many rows, from the first on, are arithmetic sequences."""
     count = min(2, len(rows))
     while count < len(rows) and _regular(rows[count - 2 : count + 1]):
         count += 1
@@ -208,7 +208,7 @@ def _regular_rounds(rows: Sequence[Sequence[Any]]) -> int:
 def _headed(
     lines: Sequence[Line], loop: _Loop, depth: int, taken: frozenset[str]
 ) -> tuple[list[Line], str, frozenset[str]]:
-    """The lines of one round, in terms of the loop's variables; the loop's head; and those variables."""
+    """The lines of one round in terms of the loop variables; the loop's head; and these variables."""
     if not loop.sequences:
         return list(lines), f"for _ in range({loop.rounds})", frozenset()
     sources = [source for each in lines for source in each.sources]
@@ -240,7 +240,7 @@ def _headed(
 
 
 def _base(sequences: Sequence[list[int]]) -> tuple[int, int]:
-    """Start and step of the range in terms of which all the sequences can be said: those of one, if possible."""
+    """Start and step of a range in which all sequences can be expressed: that of one of them, if possible."""
     for each in sequences:
         step = each[1] - each[0]
         if all((other[1] - other[0]) % step == 0 for other in sequences):
@@ -249,7 +249,7 @@ def _base(sequences: Sequence[list[int]]) -> tuple[int, int]:
 
 
 def _in_terms(index: str, first: int, step: int, sequence: list[int]) -> str:
-    """`2 * i + 1`."""
+    """A sequence as an expression of the loop variable: `2 * i + 1`."""
     factor = (sequence[1] - sequence[0]) // step
     rest = sequence[0] - factor * first
     text = index if factor == 1 else f"-{index}" if factor == -1 else f"{factor} * {index}"
@@ -299,16 +299,16 @@ def _pattern(text: str) -> _Pattern:
 
 
 def _filled(text: str, texts: dict[int, str]) -> str:
-    """A line with other expressions in the places of some of its numbers."""
+    """A line with some of its numbers replaced by expressions."""
     fill = _Holes(lambda place, _: ast.parse(texts[place], mode="eval").body if place in texts else None, None)
     return _statement(fill.visit(ast.parse(text)))
 
 
 def _renamed(text: str, names: dict[int, str]) -> str:
-    """A line with other names in some places."""
+    """A line with some of its names replaced."""
     return _statement(_Holes(lambda *_: None, lambda place, name: names.get(place, name)).visit(ast.parse(text)))
 
 
 def _statement(tree: ast.AST) -> str:
-    """A statement as `Block` writes them: `(x,) = ...`."""
+    """A statement as text in the style of `Block`: `(x,) = ...`."""
     return re.sub(r"^(\w+), = ", r"(\1,) = ", ast.unparse(tree))

@@ -1,7 +1,7 @@
-"""Steps from nodes: which part of a recorded graph is written inside a function, which outside of it, and how.
+"""Makes steps from nodes: decides which part of a recorded graph is written inside a function, and which outside.
 
-Use this module to have nodes written in a scope (`Scope`): the program's own, or that of a function in it, which
-reaches out for what does not depend on its parameters.
+Nodes are written in a `Scope`: that of the program, or of a function in it, which reads values that do not depend on
+its parameters from outside.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from jaxvjp.ops.identity import detach, item, outcome, variable
 from jaxvjp.ops.view import put
 
 POSITIONED = frozenset([*CUTS, put])
-"""Ops whose Python numbers are positions and the like, which are part of the text."""
+"""Ops whose Python numbers are positions; these are written out."""
 
 
 SHORT = 12
-"""A constant of more elements than this is not written in the middle of an expression."""
+"""A constant of more elements than this gets a line of its own."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
-"""What writes nodes that need functions of their own: a custom "function", a transform of a "program", an operation
-whose "saved" operands were changed."""
+"""Functions that write special nodes: a custom "function", a transform of a "program", an operation whose "saved"
+operands were replaced."""
 
 
 def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
-    """The nodes that a function of `given` has to compute for `outputs`: those that depend on its parameters, and those
-    through which a gradient goes. What is known `outside` and requires no gradient is left there."""
+    """The nodes that a function of `given` has to compute for `outputs`: those that depend on `given`, or that a
+    gradient flows through. Nodes known `outside` that require no gradient stay there."""
     params = set(given)
 
     def stops(node: Node) -> bool:
@@ -58,19 +58,20 @@ def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside
     return inside
 
 
-class NeedsWide(Exception):  # noqa: N818 - no error: the program is written anew
-    """Something has to be written that holds only with 64-bit types on."""
+class NeedsWide(Exception):  # noqa: N818 - no error: the program is written again
+    """Raised by a value that needs 64-bit types to be enabled in the program."""
 
 
 class Scope:
     """Where statements are collected: the program's own scope (without `outer`) or a function's.
 
     Attributes:
-        values: the value of each node that is written or known here; a list of them where it has several.
-        steps: what is written here.
-        differentiated: whether `jax.vjp` goes through what is written here, and has to be stopped where torch's does.
-        reached: the values of the outer scope that are read here, with the value that stands for each.
-        calls: the step that calls a custom Function, which may have several outputs, by its backward step.
+        values: the value of each node that is written or known here; a list for a node with several results.
+        steps: the steps that are written here.
+        differentiated: whether `jax.vjp` is taken of what is written here, so that `stop_gradient` is needed where
+            torch stops.
+        reached: values of the outer scope that are read here, each with the value that stands for it here.
+        calls: by backward step of a custom Function, the step that calls it, which may have several outputs.
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class Scope:
         self.own_names: set[str | None] | None = None
 
     def value(self, wanted: Any) -> Any:
-        """The value of a node, written here if it is not yet."""
+        """The value of a node, which is written here if it is not yet."""
         pending = [wanted]
         while pending:
             node = pending[-1]
@@ -130,7 +131,7 @@ class Scope:
             return self._alias(node, self.values[self.text.twins[node]])
         if operation is None:
             return self._leaf(node)
-        if not node.inputs and node.value is not None:  # the nodes that it was computed from were freed
+        if not node.inputs and node.value is not None:  # its graph was freed
             return self._leaf(node)
         if operation is variable:
             return self._alias(node, self.values[node.inputs[0]])
@@ -155,7 +156,7 @@ class Scope:
         return self._operation(node)
 
     def _grows_here(self, node: Node) -> bool:
-        """Whether a given array is overwritten by one that is computed here, as `loss = empty(3)` is."""
+        """Whether a given array is overwritten by values computed here, as `loss = empty(3)` may be."""
         if node.operation is not None or node.requires_grad or node.value is None:
             return False
         if self.own_names is None:
@@ -179,7 +180,7 @@ class Scope:
             raise Unwritable("a leaf without a value")
         values = np.asarray(node.value)
         wanted = self.text.name_of(node) or ("x" if node.requires_grad else None)
-        if wanted is None and values.size > SHORT:  # a number of its own: it stands above all that reads it
+        if wanted is None and values.size > SHORT:  # large: it is written above everything that reads it
             wanted = numbered("data", self.text.unnamed)
             self.text.unnamed.add(wanted)
         try:
@@ -264,7 +265,8 @@ class Scope:
         return value
 
     def _severs(self, node: Node) -> bool:
-        """Whether a gradient would flow through a node that was recorded without one; outside a function none does."""
+        """Whether a gradient would flow through a node that was recorded without one, so that it needs
+        `stop_gradient`."""
         if (
             not self.differentiated
             or node.requires_grad
@@ -275,7 +277,7 @@ class Scope:
         return node.operation is not detach and any(each.requires_grad for each in self.text.inputs(node))
 
     def _indexed(self, node: Node) -> Value | None:
-        """One index for a chain of cuts; None where there is no chain."""
+        """A chain of cuts written as one index; None if the node is no chain."""
         chain = chain_of(node)
         if chain is None:
             return None
@@ -292,7 +294,7 @@ class Scope:
         return value
 
     def conjugated(self, value: Value, order: float) -> Value:
-        """A complex cotangent of JAX's as torch has it, or the other way round."""
+        """The conjugate of a complex cotangent, which converts JAX's convention to torch's and back."""
         return self.add(Step([value], lambda e: call("jnp.conj", e[0]), [value.wanted], order)).outputs[0]
 
 
@@ -306,8 +308,9 @@ def function(
     head: str = "",
     param_names: Sequence[str] | None = None,
 ) -> str:
-    """Defines a function whose statements are those of `scope`; `outside` has what it reaches out for. Its name."""
-    # What nothing reads after all is not in `outside`.
+    """Defines a function with the statements of `scope` and returns its name; `outside` has the values it reads from
+    outside."""
+    # Values that turned out to be unread are not in `outside`.
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
     names = [safe(each.wanted or "x") for each in params] if param_names is None else list(param_names)
@@ -325,12 +328,12 @@ def function(
 
 
 def _number_of(number: Number) -> Any:
-    """A Python number as it takes part: in its type."""
+    """A Python number in the dtype that it has in the program."""
     return number.aval.dtype.numpy.type(number.value)
 
 
 def written_node(node: Node) -> Written:
-    """How a node's op is written; Unwritable, with the reason, where it cannot be."""
+    """How a node's op is written; Unwritable, with the reason, if it cannot be."""
     operation = node.operation
     assert operation is not None
     givens = []

@@ -1,8 +1,7 @@
-"""The functional program that a story was, as text that runs: inputs, functions, pullbacks, what was done with them.
+"""Writes a story as a functional program that runs (`write`): inputs, functions, pullbacks, updates.
 
-Use this module to write a story (`write`). A backward pass becomes `jax.vjp` of a function and a call of its
-pullback. Where something happens between, such as a hook on an intermediate value, there are several functions, one for
-each stage of the way, and their pullbacks are called one after the other.
+A backward pass becomes `jax.vjp` of a function and a call of its pullback. If something happens on the way, such as a
+hook on an intermediate value, there is a function for each stage, and the pullbacks are called one after the other.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import jax
 
 import jaxvjp.explain.functions
 import jaxvjp.explain.programs
-import jaxvjp.explain.residuals  # noqa: F401 - all three say how their nodes are written
+import jaxvjp.explain.residuals  # noqa: F401 - each registers a writer for its nodes
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
@@ -32,7 +31,7 @@ STYLES = ("vjp", "grad", "jacrev")
 
 
 class Result(NamedTuple):
-    """A gradient that the program ends with: the variable that holds it, the leaf or target, and its node."""
+    """A gradient at the program's end: its variable, the leaf or target, and its node."""
 
     variable: str
     node: Node
@@ -44,11 +43,11 @@ class Program(NamedTuple):
 
     Attributes:
         source: the text.
-        results: the gradients that it ends with.
-        held: the values that are too long to be written out, by the name that the text has for them.
-        lines: for every line of the text the user's lines that it comes from.
+        results: the gradients at its end.
+        held: values too long to be written out, by their names in the text.
+        lines: for every line of the text, the user's lines that it comes from.
         variables: the text's variable for each node that has one at the end.
-        calls: the functions of which pullbacks are taken, with what they are called with.
+        calls: the functions whose pullbacks are taken, and their arguments.
     """
 
     source: str
@@ -70,7 +69,7 @@ def write(story: Story, style: str = "vjp") -> Program:
 
 
 def executed(program: Program) -> dict[str, Any]:
-    """The variables that a program leaves, run in a fresh namespace."""
+    """Runs a program in a fresh namespace and returns its variables."""
     namespace: dict[str, Any] = {"__name__": "explained", **program.held}
     lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
     with configured(program):
@@ -80,8 +79,8 @@ def executed(program: Program) -> dict[str, Any]:
 
 @contextmanager
 def configured(program: Program) -> Iterator[None]:
-    """JAX's settings as a program wants them, in this thread alone and for a while: the text itself, run by hand, sets
-    them for good."""
+    """Applies a program's settings of JAX to this thread for a block. The text itself, if run by hand, sets them
+    globally."""
     lines = program.source.splitlines()
     with ExitStack() as stack:
         stack.enter_context(jax.enable_x64(WIDE_TYPES in lines))
@@ -91,8 +90,8 @@ def configured(program: Program) -> Iterator[None]:
 
 
 class _Function(NamedTuple):
-    """A function to be called: what it reads, parameters first; its name and arguments once those are written; what its
-    results are called."""
+    """A function of the program: the values it reads, parameters first; its name, arguments and the names of its
+    results, once they are written."""
 
     inputs: list[Value]
     written: Callable[[Sequence[Expression]], tuple[str, list[Expression]]]
@@ -215,7 +214,7 @@ class _Writer:
         return _Function([*values, *reached], written, wanted)
 
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
-        """`y, pullback = jax.vjp(f, x)`: the values and the pullback, and whether they were there already."""
+        """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
         key = (tuple(outputs), tuple(params))
         if key in self.pullbacks:
             return (*self.pullbacks[key], True)
@@ -235,8 +234,8 @@ class _Writer:
     def at_once(
         self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
     ) -> Any:
-        """The gradients by `jax.value_and_grad` or from the Jacobian, where the style asks for it and it can be had:
-        of one root, which for the first has to be a number of which the gradient is asked plainly. None otherwise."""
+        """The gradients in the style "grad" (`jax.value_and_grad`) or "jacrev", if the style is set and applies: there
+        must be one root, which for "grad" is a scalar with v = 1. Otherwise None."""
         (root,) = outputs
         for each in params:
             self.top.value(each)
@@ -289,7 +288,8 @@ class _Writer:
         ]
 
     def ones(self, value: Value, output: Node, walked: Walked, order: float, event: Event) -> Value:
-        """The cotangent of 1 that a backward without a gradient starts from; zeros for what brings none."""
+        """The cotangent of ones from which a backward without `gradient` starts; zeros for an output without a
+        cotangent."""
         if output not in walked.roots:
             made = Step([value], lambda e: call("jnp.zeros_like", e[0]), order=order, where=event.where)
             return self.top.add(made).outputs[0]
@@ -323,7 +323,7 @@ class _Writer:
         return f"d{base}" if walked.before.get(node) is not None else f"{base}_grad"
 
     def receive(self, walked: Walked, target: Node, gradient: Node, value: Value, order: float, event: Event) -> None:
-        """What becomes of a gradient: it is added to what was there, or handed out."""
+        """Writes what happens to a gradient: it is added to `.grad`, or returned."""
         before, after = walked.before.get(target), walked.after.get(target)
         if self.story.hypothetical or not walked.after:
             if gradient is not None:
@@ -340,7 +340,7 @@ class _Writer:
         self.gradients[self.story.owners[target]] = (target, value)
 
     def hooked(self, hook: Any, value: Any, order: float) -> tuple[Any, float]:
-        """What a hook makes of a cotangent."""
+        """Writes the result of a hook for a cotangent."""
         self.top.values[hook.before] = value
         if hook.after is hook.before:
             return value, order
@@ -351,7 +351,7 @@ class _Writer:
         return found, max(order, hook.after.serial + 0.5)
 
     def clear(self, event: Event) -> None:
-        """`x.grad = None`, be it before there is one."""
+        """Writes `x.grad = None`, even if there is no gradient yet."""
         tensor = event.what.tensor
         target, value = self.gradients.get(tensor, (None, None))
         first = self.text.first.get(tensor)
@@ -364,7 +364,7 @@ class _Writer:
             self.gradients[tensor] = (target, cleared)
 
     def drop(self, pullback: Value, order: float, event: Event) -> None:
-        """The pullback goes out of scope: without `retain_graph` the graph was freed."""
+        """Writes `del pullback`: without `retain_graph` the graph was freed."""
         step = Step([pullback], lambda e: e[0], [], order, event.where, stays=True, note="retain_graph is off: freed")
         step.form = "del {expression}"
         self.top.add(step)
@@ -375,7 +375,7 @@ class _Writer:
     # The end.
 
     def ends(self) -> list[Value]:
-        """The values that the program has to come to: gradients, and what the user's variables hold."""
+        """The values that the program has to compute: gradients, and those of the user's variables."""
         if self.story.hypothetical:
             return [value for _, _, value in self.results]
         final: list[Value] = []
@@ -439,7 +439,7 @@ def _all_nodes(story: Story) -> list[Node]:
 
 
 def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
-    """The way from `targets` to `roots` in stages that end at the cuts: what each reads, and what it gives."""
+    """The stages between `targets` and `roots`, divided at the cuts: the inputs and outputs of each."""
     nodes = reachable(roots, gradient_edges)
     for node in nodes:
         if node.step_hooks is not None:

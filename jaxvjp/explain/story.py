@@ -1,8 +1,7 @@
-"""The events of a stretch of code, as plain data: what the recorded graph does not show.
+"""The events of a block of code, as plain data: `Story`.
 
-Use this module to record a stretch of code (`Recorder`), or make the story of one result alone (`story_of`). The
-operations themselves are in the graph already; events are what a graph does not show: backward passes, hooks, gradients
-set and freed.
+A `Recorder` records a block; `story_of` makes the story of one result. Operations are in the recorded graph; events are
+what the graph does not show: backward passes, hooks, gradients set and freed.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from jaxvjp.tensor.tensor import Tensor
 
 
 class Event(NamedTuple):
-    """Something that happened: when, in the order of recording, by which line, and what."""
+    """An event: when it happened (in the order of recording), at which line, and what."""
 
     order: float
     where: Where
@@ -31,7 +30,7 @@ class Event(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What a node was computed from, which freeing the graph takes away from it."""
+    """The inputs of a node, kept because freeing the graph removes them from the node."""
 
     node: Node
     inputs: Any
@@ -39,19 +38,19 @@ class Kept(NamedTuple):
 
 
 class Story(NamedTuple):
-    """A stretch of code.
+    """The record of a block of code.
 
     Attributes:
         events: backward passes, hooks and the like, in order.
-        names: what the nodes are called that the user's variables show.
-        tensors: what the user's variables are called.
-        shown: the nodes that the user's variables show at the end, which a program without a backward computes.
-        owners: for each node that a gradient was accumulated for, its tensor: a leaf that is written becomes another.
-        gradients: for each tensor that was some tensor's `grad`, that one.
-        pulled: for each pullback that can be differentiated again, the nodes that it is the pullback of.
-        unpacked: for each node whose saved operands went through hooks, what these gave back for them.
-        kept: what the nodes were computed from, to be put back where the graph was freed since.
-        hypothetical: whether no backward took place: the one of the story is the one that could.
+        names: the names of nodes that the user's variables show.
+        tensors: the names of the user's tensors.
+        shown: the nodes that the user's variables show at the end; a program without a backward computes these.
+        owners: for each node whose gradient was accumulated, its tensor; a write gives a leaf another node.
+        gradients: for each tensor that was a `grad`, the tensor whose `grad` it was.
+        pulled: for each recorded pullback (`create_graph`), the nodes that it is the pullback of.
+        unpacked: for each node with saved-tensor hooks, the operands that `unpack_hook` returned.
+        kept: the inputs of nodes, to be restored if the graph was freed since.
+        hypothetical: whether its backward pass has not run, but is the one that `backward` would do.
     """
 
     events: list[Event]
@@ -67,7 +66,7 @@ class Story(NamedTuple):
 
     @contextmanager
     def told(self) -> Iterator[Story]:
-        """The story with its graph as it was, whatever was freed since, and kept while it is read."""
+        """A context in which the story's graph is as it was, even if it was freed since."""
         for node, inputs, edges in self.kept:
             if node.inputs is not inputs:
                 node.inputs, node.edges = inputs, edges
@@ -87,7 +86,7 @@ def user_frame(frame: Any) -> Any:
 
 
 class Recorder:
-    """Notes what happens in a `with` block, and keeps what would be freed meanwhile."""
+    """Records the events in a `with` block, and keeps the inputs of nodes that are freed in it."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -100,7 +99,7 @@ class Recorder:
 
     def start(self) -> None:
         observers.listening.append(self.note)
-        transforming().forward += 1  # while a level of forward mode is open, nodes keep what they were computed from
+        transforming().forward += 1  # inside a level of forward mode, nodes keep their inputs
 
     def note(self, what: Any) -> None:
         if isinstance(what, Pulled):
@@ -121,7 +120,7 @@ class Recorder:
         observers.listening.remove(self.note)
         last = next_serial()
         tensors, names = _named(variables)
-        # Reading a view of a written tensor records the view again; the user took no such step.
+        # Reading a view of a written tensor records the view again, without a line of the user's.
         shown = [node for node in names if self.first < node.serial < last]
         for tensor in list(dict.fromkeys(self.owners.values())):
             self.owners.setdefault(tensor.node, tensor)
@@ -140,7 +139,7 @@ class Recorder:
 
 
 def _named(variables: Mapping[str, Any]) -> tuple[dict[Tensor, str], dict[Node, str]]:
-    """What tensors among `variables` are called, and what the nodes are that they show now."""
+    """The names of the tensors among `variables`, and of the nodes that they show now."""
     tensors = names_in(variables)
     names: dict[Node, str] = {}
     for tensor, name in tensors.items():

@@ -1,8 +1,7 @@
-"""Symbolic arrays: an op's function, run on them, notes each JAX function that it calls.
+"""Symbolic arrays: an op's function that runs on them records each call of a JAX function.
 
-Use this module to make symbols (`Symbol`), JAX's functions that take them (`Named`), and note a call (`noted`): what
-it returns is found by tracing the real function, so shapes and dtypes are right, and every case is decided as it would
-be.
+`Symbol` is such an array, `Named` a JAX function that takes them, and `noted` records a call. The real function is
+traced for the shapes and dtypes of its results, so an op's checks and branches go as with arrays.
 """
 
 from __future__ import annotations
@@ -71,18 +70,18 @@ COMPARISONS = {
     "ge": ast.GtE(),
 }
 WHOLE = frozenset(["sum", "mean", "prod", "max", "min", "any", "all", "var", "std", "nansum", "nanmean", "logsumexp"])
-"""Functions that reduce every axis when none is named."""
+"""Functions that reduce all axes if none is given."""
 KEYWORDS = frozenset(["axis", "axes", "keepdims", "dtype", "axis1", "axis2", "offset"])
-"""Arguments that read better with their name."""
+"""Arguments that are written as keywords."""
 SILENT = frozenset(["precision", "unique_indices", "indices_are_sorted"])
-"""Arguments that change no number, or are said once for the whole program."""
+"""Arguments that are omitted: they change no value, or are set once for the whole program."""
 TRANSFORMS = frozenset([jax.vmap, jnp.vectorize])
 """Functions that return a function of arrays."""
 SAMPLES = {bool: True, int: 2, float: 2.5, complex: 2j}
 
 
 class Definition(NamedTuple):
-    """A function to be defined before it is called: its name, and its text with that name."""
+    """A function that the program has to define: its name, and its text."""
 
     name: str
     text: str
@@ -90,7 +89,7 @@ class Definition(NamedTuple):
 
 
 class Trace:
-    """What is noted while an op's function runs on symbols."""
+    """The steps recorded while an op's function runs on symbols."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -117,7 +116,7 @@ class Symbol:
         self.trace = trace
         self.value = value
         self.struct = struct
-        self.kind = kind  # of a Python number, its type
+        self.kind = kind  # the type, if it stands for a Python number
 
     shape = property(lambda self: self.struct.shape)
     dtype = property(lambda self: self.struct.dtype)
@@ -241,7 +240,7 @@ class _At:
                 def real(array: Any, index: Any, *rest: Any, **keywords: Any) -> Any:
                     return getattr(array.at[index], verb)(*rest, **keywords)
 
-                # Of a place that is written twice the promise says where the gradient goes: to both.
+                # If a position is written twice, the promise decides that both values get its gradient.
                 promised = {"unique_indices"} if verb == "set" else set()
                 said = {name: each for name, each in named.items() if name in promised or not _is_default(name, each)}
                 return noted(symbol.trace, real, (symbol, key, *values), said, written)
@@ -254,11 +253,11 @@ class _At:
 def _is_default(key: str, value: Any) -> bool:
     if key in ("lhs_dilation", "rhs_dilation") and value is not None and set(value) <= {1}:
         return True
-    return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # of positions that were checked
+    return key in SILENT or (key == "mode" and value == "promise_in_bounds")  # positions were checked before
 
 
 class Named:
-    """A function of JAX's by its name: called with symbols it is noted."""
+    """A JAX function with its name; a call with symbols is recorded."""
 
     def __init__(self, path: str, function: Any, definition: Definition | None = None) -> None:
         self.path = path
@@ -274,7 +273,7 @@ class Named:
             return self.function(*arguments, **named)
         if self.definition is not None:
             trace.definitions[self.path] = self.definition
-        if self.path == "jax.lax.platform_dependent":  # a choice among algorithms with one result
+        if self.path == "jax.lax.platform_dependent":  # algorithms with the same result
             return named["default"](*arguments)
         if self.function in TRANSFORMS:
             return functools.partial(_mapped, trace, self, arguments, named)
@@ -283,7 +282,7 @@ class Named:
     def written(
         self, arguments: Sequence[Any], named: Any, given: list[Expression], keywords: dict[str, Expression]
     ) -> Expression:
-        """The call as source text: with Python's operator where there is one, without arguments that are defaults."""
+        """The call as source text: by a Python operator if there is one, and without default arguments."""
         if len(given) == 2 and not {*keywords} - SILENT and self.function in INFIX:
             sign = INFIX[self.function]
             if isinstance(sign, ast.cmpop):
@@ -325,7 +324,7 @@ class Named:
 
 
 def _mapped(trace: Trace, transform: Named, arguments: Any, named: Any, *given: Any) -> Any:
-    """A call of what a transform made: `jax.vmap(f)(x)`."""
+    """A call of a transformed function: `jax.vmap(f)(x)`."""
     count = len(arguments)
 
     def real(*everything: Any) -> Any:
@@ -349,7 +348,7 @@ def _parameters(function: Any) -> list[inspect.Parameter]:
 
 
 class Tracing(threading.local):
-    """The `Trace` in which this thread notes calls, if there is one."""
+    """The `Trace` in which this thread records calls, if there is one."""
 
     trace: Trace | None = None
 
@@ -395,7 +394,7 @@ def _filled(tree: Any, of: Callable[[Symbol], Any]) -> Any:
 
 
 def closed(function: types.FunctionType, of: Callable[[Symbol], Any]) -> types.FunctionType:
-    """A function with something else in the place of each symbol that it has captured."""
+    """A copy of a function with each captured symbol replaced by `of(symbol)`."""
     held = [each.cell_contents for each in function.__closure__ or ()]
     cells = tuple([types.CellType(each if isinstance(each, Named) else _filled(each, of)) for each in held])
     made = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
@@ -404,13 +403,13 @@ def closed(function: types.FunctionType, of: Callable[[Symbol], Any]) -> types.F
 
 
 class Inner:
-    """A function that is handed to one of JAX's, `step` of a `jax.lax.scan` say.
+    """A function that is passed to a JAX function, such as the body of a `jax.lax.scan`.
 
     Attributes:
-        function: the function, an op's own.
-        captured: the symbols that it has from around it.
-        seen: what JAX calls it with, once it has: a shape and a dtype for each array.
-        value: what it is called in the text.
+        function: the function, which belongs to an op.
+        captured: the symbols in its closure.
+        seen: the shapes and dtypes that JAX called it with; None before.
+        value: the value that stands for it in the text.
     """
 
     def __init__(self, function: types.FunctionType) -> None:
@@ -420,7 +419,7 @@ class Inner:
         self.value = Value()
 
     def watched(self, of: Callable[[Symbol], Any]) -> Callable[..., Any]:
-        """The function of arrays, which notes what it is called with."""
+        """The function of arrays, which notes the shapes and dtypes of its arguments in `seen`."""
         filled = closed(self.function, of)
 
         def watching(*given: Any) -> Any:
@@ -434,7 +433,7 @@ class Inner:
 
 
 def _with_inner(tree: Any) -> Any:
-    """Arguments of JAX's with each function of an op's as an `Inner`."""
+    """Arguments of a JAX function, with each function of an op wrapped in an `Inner`."""
     if isinstance(tree, types.FunctionType) and tree.__module__.startswith("jaxvjp."):
         return Inner(tree)
     if type(tree) in (tuple, list):
@@ -445,7 +444,7 @@ def _with_inner(tree: Any) -> Any:
 
 
 def inner_functions(tree: Any) -> list[Inner]:
-    """Those among arguments."""
+    """The `Inner`s among arguments."""
     if isinstance(tree, Inner):
         return [tree]
     parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple | list) else ()
@@ -469,7 +468,8 @@ def spelled_tree(tree: Any, of: Callable[[Any], Expression]) -> Expression:
 
 
 def _abstract(function: Any, arguments: Any, named: Any, arrays: Sequence[Any]) -> tuple[Any, list[Any], Any]:
-    """The leaves and structure of what `function` returns, arrays as structs; `arrays` stand for the symbols."""
+    """The leaves (arrays as shape and dtype) and structure of the result of `function`; `arrays` stand for the
+    symbols."""
     found: dict[str, Any] = {}
     symbols = _symbols([arguments, named], [])
     real = [place for place, each in enumerate(arrays) if isinstance(each, jax.ShapeDtypeStruct)]
@@ -496,11 +496,11 @@ def _abstract(function: Any, arguments: Any, named: Any, arrays: Sequence[Any]) 
 
 
 INNER: list[Callable[[Trace, Inner], None]] = []
-"""What writes an inner function into a trace: filled in by `nesting`."""
+"""The function that writes an `Inner` into a trace; set by `nesting`."""
 
 
 def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callable[..., Expression]) -> Any:
-    """What `function` returns on symbols: symbols for its arrays, each noted as a step; the rest as it is."""
+    """The result of `function` on symbols: a recorded symbol for each array, anything else unchanged."""
     arguments, named = _with_inner(arguments), _with_inner(named)
     symbols = _symbols([arguments, named], [])
     strong = [each.struct for each in symbols]
@@ -524,7 +524,7 @@ def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callab
         )
 
     values = [*[each.value for each in symbols], *[each.value for each in inner]]
-    expression([ast.Name("x", ast.Load())] * len(values))  # Unwritable rises here
+    expression([ast.Name("x", ast.Load())] * len(values))  # raises Unwritable now, not later
     step = trace.step(values, expression, len(leaves), tree.num_leaves > 1)
     step.grouped = _groups(tree)
     rest = iter(structs)
@@ -536,7 +536,7 @@ def noted(trace: Trace, function: Any, arguments: Any, named: Any, write: Callab
 
 
 def _groups(tree: Any) -> list[tuple[int, int]]:
-    """Which of the leaves of a tuple come as tuples inside of it: those of the carry, of what a scan returns."""
+    """Ranges of a tuple's leaves that form nested tuples, such as the carry in the result of a scan."""
     found, place = [], 0
     for each in tree.children() if tree.num_leaves > 1 else ():
         if each.children():
@@ -548,8 +548,8 @@ def _groups(tree: Any) -> list[tuple[int, int]]:
 def _number_forms(
     function: Any, arguments: Any, named: Any, symbols: Sequence[Symbol], wanted: Any
 ) -> list[Callable[[Expression], Expression]]:
-    """How each Python number is written so that the result has the dtype that it has in the recorded program: as it
-    is, as a float, as an array."""
+    """How to write each Python number so that the result has the recorded dtype: as it is, as a float, or as an
+    array."""
     bare: Any = lambda expression: expression  # noqa: E731
     ways: list[tuple[Callable[[Symbol], Any], Callable[[Symbol], Any]]] = [
         (lambda each: SAMPLES[each.kind], lambda each: bare),  # type: ignore[index]

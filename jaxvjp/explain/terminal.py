@@ -1,7 +1,6 @@
 """Tables, matrices and progress for a terminal.
 
-With rich installed (the extra `terminal`) and a terminal to write to there are borders and colours; piped, or without
-it, the same text is plain.
+On a terminal, with rich installed (the extra `terminal`), they have borders and colours; otherwise they are plain text.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def _fancy() -> bool:
 
 
 def heading(text: str, style: str = "bold") -> None:
-    """A line that starts a part."""
+    """Prints a heading."""
     if _fancy():
         rich.console.Console(highlight=False).print(rich.text.Text(text), style=style)
     else:
@@ -41,12 +40,13 @@ def heading(text: str, style: str = "bold") -> None:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequence[str] = ()) -> None:
-    """Prints rows under column heads, aligned; with a style for each row (rich's, such as "bold red") or for none."""
+    """Prints rows under column heads, aligned; `styles` has a style of rich, such as "bold red", for each row, or is
+    empty."""
     body = [list(row) for row in rows]
     if _fancy():
         drawn = rich.table.Table()
         for column in columns:
-            drawn.add_column(column, overflow="fold")  # a name cut short could not be typed
+            drawn.add_column(column, overflow="fold")  # not truncated: names are to be typed
         for row, style in itertools.zip_longest(body, styles, fillvalue=""):
             cells = [rich.text.Text(each) for each in row]  # not markup: `[1 2]` would be taken for a style
             drawn.add_row(*cells, style=style or None)
@@ -58,10 +58,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], styles: Sequenc
 
 
 def progress(items: Iterable[T], name: str, total: int | None = None) -> Iterator[T]:
-    """`items` one by one, with a bar on a terminal while they last.
+    """Yields `items`, with a progress bar on a terminal.
 
-    With their `total` given, which says that they take long, there is also a line at each tenth of them where there is
-    no terminal; on standard error, as it is no result.
+    If `total` is given, and there is no terminal, a line is written to standard error after each tenth of them.
     """
     if _fancy():
         yield from rich.progress.track(items, name, total, transient=True)
@@ -74,7 +73,7 @@ def progress(items: Iterable[T], name: str, total: int | None = None) -> Iterato
 
 @contextlib.contextmanager
 def status(text: str) -> Iterator[Callable[[str], None]]:
-    """On a terminal, a line that says what goes on; calling what this gives changes it."""
+    """Shows a status line on a terminal; yields a function that changes its text."""
     if _fancy():
         with rich.console.Console().status(text) as shown:
             yield shown.update
@@ -93,7 +92,7 @@ def numbers(array: Any, digits: int = 5) -> str:
 
 def matrix(name: str, values: Any, rows: Sequence[str], columns: Sequence[str]) -> str:
     """A matrix with a name, and labels on its rows and columns."""
-    # `+ 0.0` turns a minus zero, which would read as a statement, into a zero.
+    # `+ 0.0` turns -0.0 into 0.0, so that no sign is shown.
     cells = [[f"{each + 0.0:.5g}" for each in row] for row in np.asarray(values).tolist()]
     left = max(len(each) for each in [name, *rows])
     widths = [max(len(label), *[len(row[i]) for row in cells]) for i, label in enumerate(columns)]
@@ -120,7 +119,7 @@ def labels(name: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under column heads as plain text; a column with nothing in it is left out."""
+    """Rows under column heads as plain text; empty columns are left out."""
     kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     table = [[columns[place] for place in kept], *[[row[place] for place in kept] for row in rows]]
     widths = [max(len(row[place]) for row in table) for place in range(len(kept))]

@@ -1,7 +1,6 @@
-"""What a printed program is made of beside its statements: definitions, imports, names, values too long to print.
+"""`Text`: a printed program's definitions, imports, names, and values too long to print.
 
-Use this module to collect them (`Text`), and ask what the user calls a node (`name_of`), or what to call it where the
-user does not (`label_of`).
+`name_of` gives the user's name of a node, `label_of` a label for one without a name.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
 
 NOWHERE: Any = (compile("", "<nowhere>", "exec"), 0)
-"""The place of a node that no line of the user's recorded."""
+"""The place of a node that was recorded by no line of the user's."""
 
 
 LABEL = 32
-"""A piece of the user's text that is longer than this does not do as a label."""
+"""A piece of the user's text longer than this is no label."""
 
 
 class Text:
-    """The definitions of a program, each once: what several functions call, or what two functions say alike."""
+    """The definitions and names of a program; functions with equal text are defined once."""
 
     def __init__(self, story: Story, wide: bool) -> None:
         self.story = story
-        self.wide = wide  # whether there are 64-bit types, so that every dtype is said
+        self.wide = wide  # whether there are 64-bit types: then every dtype is written
         self.first: dict[Any, Node] = {}
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
@@ -53,8 +52,8 @@ class Text:
         self.summaries: list[str] = []
 
     def look_over(self, nodes: Sequence[Node]) -> None:
-        """Finds the leaves that are the detached form of another node (they have the same array, not an equal one),
-        and what Python's own functions, such as `sum`, made on the way."""
+        """Finds leaves that are the detached form of another node (they have the identical array), and intermediate
+        nodes of builtin functions such as `sum`."""
         first: dict[int, Node] = {}
         last: dict[Any, Node] = {}
         for node in nodes:
@@ -64,9 +63,9 @@ class Text:
                 last[node.where] = node
         for node in nodes:
             if node.operation is not last[node.where].operation and node.where not in (None, NOWHERE):
-                self.inner.add(node)  # `x.masked_select(m)` records two, of which the last is what it returns
+                self.inner.add(node)  # `x.masked_select(m)` records two nodes and returns the last
             parts = [each for each in node.inputs if type(each) is Node and each.where == node.where]
-            if node.operation is not put:  # of `y[0] = x` what is put is y[0]
+            if node.operation is not put:  # in `y[0] = x` the written value is y[0]
                 self.parts.update(parts)
             if parts and within_builtin(node.where):
                 self.inner.update(parts)
@@ -77,14 +76,14 @@ class Text:
                 self.twins[node] = other
 
     def inputs(self, node: Node) -> Sequence[Any]:
-        """What a node was computed from, and is differentiated at; a detached leaf from what it is the value of."""
+        """The inputs of a node, as hooks replaced them; for a detached leaf, the node whose value it has."""
         twin = self.twins.get(node)
         if twin is not None:
             return (twin,)
         return (*node.inputs, *self.changed[node].values()) if node in self.changed else node.inputs
 
     def define(self, wanted: str, text: str, lines: Any = None, key: str | None = None) -> str:
-        """The name of the function whose text, with NAME for its name, is `text`; a new one if there is none yet."""
+        """The name of the function with this text, in which NAME stands for it; defines the function if it is new."""
         key = key or text
         if key not in self.definitions:
             known = {each.removeprefix("_") for each in self.definitions.values()}
@@ -94,9 +93,9 @@ class Text:
         return self.definitions[key]
 
     def name_of(self, node: Node) -> str | None:
-        """What the user calls a node."""
+        """The user's name of a node."""
         tensor = self.story.owners.get(node)
-        if tensor is not None and self.first[tensor] is not node:  # what it was called before it was written
+        if tensor is not None and self.first[tensor] is not node:  # a node from before a write
             return self.name_of(self.first[tensor])
         own = self.story.names.get(node)
         if own is None and node in self.inner:
@@ -108,9 +107,9 @@ class Text:
             return own
         index = None
         if node.operation is item:
-            source = node.inputs[0] if node.inputs else None  # of a remembered walk the program is not kept
+            source = node.inputs[0] if node.inputs else None  # a remembered walk keeps no inputs
             if isinstance(source, Node) and source.static and type(source.static[0]) is Program:
-                return own or assigned(node.where)  # of `value, slope = jvp(...)` it may be either
+                return own or assigned(node.where)  # in `value, slope = jvp(...)` it may be either
             index = node.static[0]
         elif node.operation in (unbind_one, split_one) and isinstance(node.inputs[1], Number):
             index = int(node.inputs[1].value.real)
@@ -124,7 +123,7 @@ class Text:
         return name or own
 
     def _lasting(self, tensor: Tensor, node: Node) -> str | None:
-        """The name of a tensor that is written: a variable's, its leaf's `x_grad`, or that which it began with."""
+        """The name of a tensor that is written: a variable's, `x_grad` for a gradient, or that of its first node."""
         leaf = self.story.gradients.get(tensor)
         begun = self.begun.get(tensor, node)
         if tensor in self.story.tensors:
@@ -134,7 +133,7 @@ class Text:
         return None if begun is node else self.name_of(begun)
 
     def label_of(self, node: Node) -> str:
-        """What to call a node in a table: its name; what stands in the user's line, `2 * b`; or its operation."""
+        """The label of a node in a table: its name, else its text in the user's line, `2 * b`, else its operation."""
         name = self.name_of(node)
         if name is not None:
             return name
@@ -150,7 +149,7 @@ class Text:
 
 
 def _changed(unpacked: Mapping[Node, Node]) -> dict[Node, Node]:
-    """Of what saved-tensor hooks gave back that which is not what was saved."""
+    """The values from saved-tensor hooks that differ from what was saved."""
     evaluate([each for pair in unpacked.items() for each in pair])
     return {
         saved: given

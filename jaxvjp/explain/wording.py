@@ -1,7 +1,7 @@
-"""Shorter forms of ops for printed programs, where the ops' own functions are long-winded.
+"""Shorter forms of ops for printed programs.
 
-Each function here takes what the op's function takes and gives the same values and the same derivatives, which the
-tests hold it to; it is run on symbols, as that one would be, and never on arrays.
+Each function here has the parameters, values and derivatives of the op's function, as tests check. It is run on symbols
+in its place, and never on arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Whole = slice(None)
 
 
 def worded(*operations: Op) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Says that the decorated function is how `operations` are written."""
+    """Registers the decorated function as the way to write `operations`."""
 
     def note(function: Callable[..., Any]) -> Callable[..., Any]:
         for each in operations:
@@ -51,7 +51,7 @@ def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
 
 
 @worded(maximum)
-def _maximum(input: Any, other: Any) -> Any:  # but for its gradient at NaN
+def _maximum(input: Any, other: Any) -> Any:  # differs in the gradient at NaN only
     return jnp.maximum(input, other)
 
 
@@ -84,7 +84,7 @@ def _select(input: Any, index: Any, *, dim: int) -> Any:
 
 
 def cut(start: Any, length: int, step: int) -> slice:
-    """The slice of `length` places from `start` on; its bounds are numbers."""
+    """The slice of `length` positions from `start` on; its bounds are numbers."""
     return slice(
         start or None,
         start + length * step if step == 1 else start + (length - 1) * step + 1,

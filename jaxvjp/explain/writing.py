@@ -1,8 +1,7 @@
-"""How an op is written: as the `jax.numpy` expression that its function is.
+"""Writes an op as a `jax.numpy` expression (`written`).
 
-Use this module to ask for it (`written`), for given static arguments and abstract values. The function of a registry
-row is Python: run on symbols, it leaves what JAX is asked to do at these very shapes, with all its checks and cases
-decided. So no op needs a second description. Where a person would write it more simply `wording` says how.
+The op's function is run on symbols of given shapes and static arguments, which records the JAX functions that it calls,
+without its checks and branches. So no op needs a second description. `wording` has simpler forms of some.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
 from jaxvjp.ops.op import Aval, Op, counted_as
 
 ALONE = 4
-"""An op of more calls than this, or whose parts are read several times, becomes a function with a name."""
+"""An op of more calls than this, or with parts that are read several times, is written as a named function."""
 WORDED: dict[Op, Callable[..., Any]] = {}
-"""How a person would write an op, where its own function says it more laboriously: filled in by `wording`."""
+"""Simpler forms of ops, registered by `wording`."""
 
 
 class Written(NamedTuple):
     """How an op is written.
 
     Attributes:
-        steps, given, results: what makes the results from the operands.
+        steps, given, results: the steps that compute the results from the operands `given`.
         definitions: functions that it calls.
         uses: how often each operand is read.
-        several: whether the results come as a tuple, be it of one.
-        compact: whether it is short enough to stand in the line that uses it.
+        several: whether the result is a tuple, maybe of one.
+        compact: whether it is short enough to be written in the line that uses it.
     """
 
     steps: list[Step]
@@ -48,7 +47,7 @@ class Written(NamedTuple):
     several: bool
 
     def inline(self, operands: Sequence[Expression]) -> Expression:
-        """The expression of a compact one."""
+        """The expression of a compact op for these operands."""
         expressions = dict(zip(self.given, operands, strict=True))
         for step in self.steps:
             expressions[step.outputs[0]] = step.write([expressions[each] for each in step.inputs])
@@ -56,8 +55,7 @@ class Written(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What is known of an operand: its abstract value, the type of a Python number, its value where that is part of the
-    text."""
+    """An operand: its abstract value, its type if it is a Python number, and its value if that is written out."""
 
     aval: Aval
     kind: type | None = None
@@ -66,7 +64,7 @@ class Given(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...]) -> Written:
-    """How `operation` is written; Unwritable where it cannot be."""
+    """How `operation` is written; Unwritable if it cannot be."""
     trace = Trace()
     given = [Value(each) for each in _operand_names(operation, len(operands))]
     row: Any = Row(operation)
@@ -89,8 +87,7 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
 
 
 def _symbols_of(trace: Trace, values: Sequence[Value], operands: Sequence[Given], numbers: Sequence[bool]) -> list[Any]:
-    """The operands as symbols; the positions among them as they are. Rounding is left out, and so is that `numbers`
-    beside 16 bits are in float32."""
+    """The operands as symbols; positions unchanged. Rounding to 16 bits, and `numbers` in float32, are ignored."""
     types = counted_as([each.aval.struct for each in operands], numbers)
     symbols: list[Any] = []
     for value, each, own in zip(values, operands, types, strict=True):
@@ -128,7 +125,7 @@ def _operand_names(operation: Op, count: int) -> list[str]:
 
 
 def _finished(trace: Trace, given: list[Value], results: list[Value], several: bool) -> Written:
-    """The trace without what nothing reads, and whether it is short."""
+    """The trace without unread steps, and whether it is compact."""
     needed = set(results)
     steps: list[Step] = []
     for step in reversed(trace.steps):

@@ -1,8 +1,8 @@
 """Transforms of functions, by torch's names: `grad`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian`, `vmap` and others.
 
 Each takes a function of tensors and returns one, or its results; arguments and results may be tuples, lists and dicts
-of tensors, nested. Underneath each runs the function once, which records it, and records a JAX transform of the
-recorded program (`levels`); so they nest in one another, and in `backward`, without tracing the user's Python.
+of tensors, nested. Each runs the function once, which records it, and then records a JAX transform of the recorded
+program (`levels`). So they nest in one another, and in `backward`, without tracing the user's Python.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The arguments and results of transforms: which of them are meant, and whether they fit."""
+"""The arguments and results of transforms: selected by `argnums`, and checked."""
 
 from __future__ import annotations
 

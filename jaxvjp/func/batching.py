@@ -78,7 +78,7 @@ def _name(func: Callable[..., Any]) -> str:
 
 
 def _spread(dims: Any, tree: Any) -> list[Any] | None:
-    """`dims`, whose structure begins that of `tree`, as one for each leaf of `tree`; None where it does not."""
+    """`dims`, a tree prefix of `tree`, as one entry for each leaf of `tree`; None if it is no prefix."""
     listed, structure = flattened(dims)
     leaves, whole = flattened(tree)
     if structure == whole:
@@ -93,7 +93,7 @@ def _spread(dims: Any, tree: Any) -> list[Any] | None:
 
 
 def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) -> list[int | None]:
-    """For each argument the batch's axis, counted from the front; ValueError in torch's words where one is amiss."""
+    """For each argument the batch's axis, counted from the front; ValueError in torch's words if one does not fit."""
 
     def call() -> str:
         return f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
@@ -135,7 +135,7 @@ def _in_axes(name: str, in_dims: Any, args: tuple[Any, ...], flat: list[Any]) ->
 
 
 def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
-    """What `func` returned for one example, for the whole batch."""
+    """The whole batch of what `func` returned for one example."""
     outputs, structure = flattened(returned)
     single = isinstance(out_dims, tuple) and len(out_dims) == 1 and isinstance(returned, Tensor)
     dims = _spread(out_dims[0] if single else out_dims, returned)

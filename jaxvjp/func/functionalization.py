@@ -1,4 +1,4 @@
-"""What torch needs to look into a transform or to take writes out of a function, and what of that is left here."""
+"""`functionalize` and `debug_unwrap`, which have little to do here: recorded programs have no writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
 
 def debug_unwrap(tensor: Tensor, *, recurse: bool = True) -> Tensor:
-    """What a tensor inside of a transform stands for, to look at: of an example the whole batch, which has values.
+    """The tensor that a transform's argument was made from, to look at: for an example of `vmap` the whole batch.
 
     With `recurse` through all transforms under way, else through the innermost. Counterpart of
     `torch.func.debug_unwrap`.

@@ -83,7 +83,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 def _differentiated(
     func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Variables, Any, Tensor, Any]:
-    """The level at which `func` was differentiated, its gradient there, its value and what it returned beside it."""
+    """The level at which `func` was differentiated, its gradient there, its value, and aux."""
     name = "grad_and_value(f)(*args)"
     with Variables() as variables, Guard(tensors_of((*args, *kwargs.values()))):
         chosen = _fresh(variables, chosen_of(args, argnums))

@@ -1,6 +1,6 @@
-"""What torch has that is more than one row of `ops`: creation, indexing, random numbers, views, NumPy on either side.
+"""torch's functions that are more than one row of `ops`: creation, indexing, random numbers, views, conversions.
 
-Importing a module of this package publishes its functions (`tensor.published`): they become known under torch's names.
+Importing a module of this package publishes its functions under torch's names (`tensor.published`).
 """
 
 from jaxvjp.library import (  # noqa: F401 - importing a module publishes its functions

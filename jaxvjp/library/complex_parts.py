@@ -1,4 +1,4 @@
-"""The parts of complex tensors: views where they are complex, the tensor itself where it is real."""
+"""Real part, imaginary part and conjugate: views of a complex tensor."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def conj(input: Tensor) -> Tensor:
 
 @public()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
+    """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
     return input
 
 
 @public()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor: there is no negation left to be done. Counterpart of `torch.resolve_neg`."""
+    """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
     return input
 
 
@@ -50,5 +50,5 @@ def _set_imag(input: Tensor, value: Tensor) -> None:
     imag(input).copy_(value)
 
 
-setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 - hung on, as methods are
+setattr(Tensor, "real", property(real, _set_real))  # noqa: B010 - added, as methods are
 setattr(Tensor, "imag", property(imag, _set_imag))  # noqa: B010

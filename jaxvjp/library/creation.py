@@ -50,7 +50,7 @@ __all__ = [
 
 
 FEW = 1 << 16
-"""Bytes up to which the numbers of a new tensor stay NumPy's (`core.record.graph.Value`)."""
+"""Up to this many bytes the value of a new tensor stays a NumPy array (`core.record.graph.Value`)."""
 
 
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -91,7 +91,7 @@ def tensor(
         own = data.dtype
         device = data.device if device is None else device
     elif isinstance(data, np.ndarray | np.generic):
-        array = np.array(data)  # JAX may go on reading the memory that it is given, which the caller may change
+        array = np.array(data)  # a copy: JAX may share the memory, which the caller may change
         own = dtype_of(array.dtype)
     elif isinstance(data, jax.Array):
         array = np.asarray(data)
@@ -108,7 +108,7 @@ def _nested(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
     if array.size == 0:
         return array, get_default_dtype()
     if array.dtype == object or (array.dtype.kind in "uf" and np.abs(array).max() >= 1 << 63):
-        # Among them may be an integer of many digits, for which NumPy chooses another type.
+        # For an integer of more than 64 bits NumPy would choose another dtype.
         kinds = {type(each) for each in np.array(_plain(data), object).ravel().tolist()}
         if kinds <= {int, bool} and (asked is None or asked.category == INTEGRAL):
             raise ValueError("Overflow when unpacking long long\nAn integer has 64 bits; a float would be `2.0**70`.")
@@ -117,7 +117,7 @@ def _nested(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
 
 
 def _check_range(array: Any, own: Dtype | None) -> None:
-    """RuntimeError for numbers that a type of integers does not hold; unsigned ones count negatives from the end."""
+    """RuntimeError for numbers that an integer dtype cannot hold; unsigned dtypes wrap negative ones around."""
     if own is not None and own.category == INTEGRAL and array.size and array.dtype.kind in "iufO":
         limits = np.iinfo(own.numpy)
         if array.max() > limits.max or array.min() < (limits.min or -limits.max):
@@ -167,7 +167,8 @@ def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def show(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
-    """Has `inspect` show for `front` what `outer` takes, which hands on to `inner` what it does not know by name."""
+    """Sets the signature of `front`: the parameters of `outer`, and those of `inner`, to which `outer` passes the
+    rest."""
     own = inspect.signature(outer, eval_str=True)
     known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
     names = {*without, *[each.name for each in known]}
@@ -176,10 +177,10 @@ def show(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *w
 
 
 def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
-    """A public function that makes a leaf, of one that gives an array and its dtype; `make` takes `dtype` too.
+    """Makes a public function that returns a leaf from `make`, which returns an array and its dtype.
 
-    The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
-    without effect, `layout`, `pin_memory` and `memory_format`.
+    The function also takes `out`, `device`, `requires_grad` and, accepted without effect, `layout`, `pin_memory` and
+    `memory_format`.
     """
 
     def create(
@@ -207,7 +208,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
 
 
 def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary: str) -> Callable[..., Tensor]:
-    """A function of torch's that makes a tensor of a given shape, such as `ones(2, 3, dtype=...)`."""
+    """torch's function that makes a tensor of a given shape, such as `ones(2, 3, dtype=...)`."""
 
     def make(*size: int | Sequence[int], dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
@@ -236,7 +237,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
             return made
 
-        if random:  # which `create` itself makes per example
+        if random:  # `create` itself draws per example
             return filled(input.shape)
         return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
 
@@ -349,7 +350,7 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     start, end, step = (_number(given[each]) for each in ("start", "end", "step"))
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
     length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
-    if own.category <= INTEGRAL:  # of which torch has the integer parts, but for how many there are
+    if own.category <= INTEGRAL:  # torch truncates the bounds, but not to compute the count
         start, end, step = (fitted(each, int64) if math.isfinite(each) else each for each in (start, end, step))
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -377,7 +378,8 @@ def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
 
 
 def _evenly(start: Any, end: Any, steps: int, own: Dtype, between: Any = np.float64) -> Any:
-    """From both ends towards the middle, as torch counts: of integers by a step of type `between`."""
+    """`steps` numbers, counted from both ends towards the middle, as in torch; `between` is the step's dtype for
+    integers."""
     kind = own.numpy.type if own.differentiable and own.itemsize >= 4 else between
     if own.category == INTEGRAL:
         start, end = fitted(start, own), fitted(end, own)

@@ -1,6 +1,6 @@
-"""Tensors from and to torch, NumPy and any library with DLPack; copies and pickles.
+"""Conversion of tensors from and to torch, NumPy and any library with DLPack; copies and pickles.
 
-A value crosses without its graph, and without a copy where the device and the memory layout allow.
+A value is converted without its graph, and without a copy where the device and the memory layout allow.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
     """The value of a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it.
 
     The memory is shared, by DLPack, where JAX can read it as it is, and copied where it cannot (strided tensors, memory
-    that is not aligned). A write by torch to shared memory goes behind the back of what was recorded here: where torch
-    goes on writing, ask for a `copy`.
+    that is not aligned). A write by torch to shared memory changes recorded values unnoticed: if torch goes on writing,
+    ask for a `copy`.
 
     Raises:
         TypeError: for something else than a torch tensor.
@@ -52,9 +52,9 @@ def from_torch(tensor: Any, *, copy: bool = False) -> Tensor:
 def to_torch(self: Tensor, *, copy: bool = False) -> Any:
     """The value as a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it.
 
-    The memory is shared, by DLPack, where torch can read it; JAX's arrays never change, so torch must not write to it:
-    where it shall, ask for a `copy`. RuntimeError for a tensor whose graph would be lost (`detach` it), ImportError
-    where torch is not installed.
+    The memory is shared, by DLPack, where torch can read it. JAX's arrays never change, so torch must not write to it:
+    if it has to, ask for a `copy`. RuntimeError for a tensor whose graph would be lost (`detach` it), ImportError where
+    torch is not installed.
     """
     try:
         torch: Any = importlib.import_module("torch")
@@ -77,7 +77,7 @@ def _check_leaf(tensor: Any) -> None:
 
 
 def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
-    """A leaf over the memory of whatever has `__dlpack__`, shared where JAX can read it; see `from_torch`.
+    """A leaf with the memory of an object that has `__dlpack__`, shared where JAX can read it; see `from_torch`.
 
     Raises:
         TypeError: there is no `__dlpack__`, or a type that torch does not have.
@@ -107,7 +107,7 @@ def _dlpack(self: Tensor, **arguments: Any) -> Any:
 
 
 def _dlpack_device(self: Tensor) -> Any:
-    """Where the value is, as DLPack says it."""
+    """The value's device in DLPack's numbers."""
     value: Any = self.value
     return value.__dlpack_device__()
 
@@ -146,7 +146,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
         if self._storage is not None:
             memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
             made.place(memo[id(self._storage)], self.path)
-        made.versions.count = 1  # torch fills it by `set_`
+        made.versions.count = 1  # torch fills the copy by `set_`, which counts
         made._count_for(made._node)
         made.__class__ = type(self)
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
@@ -156,7 +156,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def attach_methods() -> None:
-    """Hangs the ways out on `Tensor`."""
+    """Adds the methods of conversion to `Tensor`."""
     for name, method in {
         "to_torch": to_torch,
         "__dlpack__": _dlpack,

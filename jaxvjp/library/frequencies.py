@@ -30,7 +30,7 @@ def _frequencies(
     own = own or get_default_dtype()
     if not own.differentiable:
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
-    with np.errstate(divide="ignore", invalid="ignore"):  # of no samples, or of such at one place
+    with np.errstate(divide="ignore", invalid="ignore"):  # n or d may be 0
         return np.array(numbers, np.float64) * (1 / np.float64(n * d)), own
 
 

@@ -1,7 +1,7 @@
 """Random numbers: torch's own, for the same seed.
 
-torch draws on the CPU from an MT19937, and so does NumPy's legacy generator, seeded in the same way; what is left is
-how torch turns 32-bit draws into floats. Numbers are drawn on the host, whichever device they then go to.
+torch draws on the CPU from an MT19937, as does NumPy's legacy generator, which is seeded in the same way; this module
+turns its 32-bit draws into floats as torch does. Numbers are drawn on the host, whichever device they then go to.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Generator:
         if own is float64:
             return self._doubles(count)
         drawn = ((self._bits32(count) & np.uint32((1 << 24) - 1)) * 2.0**-24).astype(own.numpy)
-        return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # which a narrow type may round up to
+        return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # a narrow dtype may round up to 1
 
     def between(self, count: int, own: dtype, low: float, high: float) -> Array:
         """`count` draws from `low` on, below `high`, as `uniform_` gives them."""
@@ -70,11 +70,12 @@ class Generator:
         return np.where(narrow == own.numpy.type(high), own.numpy.type(low), narrow)
 
     def doubles(self, count: int) -> Array:
-        """`count` draws from [0, 1) of 53 bits, of which torch makes most other distributions."""
+        """`count` draws from [0, 1) of 53 bits, from which torch makes most other distributions."""
         return self._doubles(count)
 
     def integers(self, count: int, low: int, high: int) -> Array:
-        """`count` draws from `low` on, below `high`: remainders of 32 bits, from a range of 2**28 on of 64."""
+        """`count` integers from `low` on, below `high`: remainders of 32-bit draws, or of 64-bit ones for a range of
+        2**28 or more."""
         span = high - low
         bits = self._bits32(count).astype(np.uint64) if span < 1 << 28 else self._bits64(count)
         return (bits % np.uint64(span)).astype(np.int64) + low
@@ -84,7 +85,7 @@ class Generator:
         return (self._bits32(count) % np.uint64(span)).astype(np.int64)
 
     def permutation(self, count: int) -> Array:
-        """The numbers below `count`, shuffled: each changes places with one of those after it."""
+        """The numbers below `count`, shuffled: each is swapped with one after it, or stays."""
         order = np.arange(count)
         for place, draw in enumerate(self._bits32(max(count - 1, 0))):
             other = place + int(draw) % (count - place)
@@ -106,12 +107,12 @@ class Generator:
         uniform = self.uniform(full if narrow else count, float32 if narrow else own)
         drawn = np.empty(count, uniform.dtype)
         drawn[:full] = _box_muller(uniform[:full], mean, std)
-        if full < count:  # torch fills the last 16 anew, from fresh draws
+        if full < count:  # torch overwrites the last 16 by fresh draws
             drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
         return drawn.astype(own.numpy)
 
     def normals_one_by_one(self, count: int) -> Array:
-        """`count` standard normal draws as torch makes them for another distribution, whatever their number."""
+        """`count` standard normal draws as torch makes them one by one for other distributions."""
         return np.array([self._one_normal() for _ in range(count)])
 
     def _one_normal(self) -> float:
@@ -128,7 +129,8 @@ class Generator:
         return np.array([self._few(rate) if rate < 10 else self._many(rate) for rate in rates.tolist()], np.float64)
 
     def _few(self, rate: float) -> int:
-        """As many uniform draws as it takes for their product to fall to `exp(-rate)`, less one; of 0 none is drawn."""
+        """A Poisson draw for a small rate: one less than the number of uniform draws whose product reaches
+        `exp(-rate)`."""
         count, product = 0, float(self._doubles(1)[0]) if rate else 0.0
         while product > math.exp(-rate):
             product *= float(self._doubles(1)[0])
@@ -136,7 +138,7 @@ class Generator:
         return count
 
     def _many(self, rate: float) -> int:
-        """By the transformed rejection of W. Hörmann (1993)."""
+        """A Poisson draw for a large rate, by the transformed rejection of W. Hörmann (1993)."""
         b = 0.931 + 2.53 * math.sqrt(rate)
         a = -0.059 + 0.02483 * b
         while True:
@@ -153,7 +155,7 @@ class Generator:
                 return count
 
     def state(self) -> Array:
-        """All that decides about the draws to come, as bytes."""
+        """The state that determines all later draws, as bytes."""
         state: Any = self._draws.get_state(legacy=False)["state"]
         key, position = state["key"], state["pos"]
         spare = math.nan if self._spare is None else self._spare
@@ -161,7 +163,7 @@ class Generator:
         return np.frombuffer(b"".join([each.tobytes() for each in parts]) + np.float64(spare).tobytes(), np.uint8)
 
     def restore(self, state: Array) -> None:
-        """Goes back to a state."""
+        """Sets the state."""
         data = np.asarray(state, np.uint8).tobytes()
         if len(data) != STATE_BYTES:
             raise RuntimeError("RNG state is wrong size")
@@ -176,7 +178,7 @@ STATE_BYTES = 624 * 4 + 24
 
 
 def _box_muller(uniform: Array, mean: float, std: float) -> Array:
-    """Normal draws of uniform ones, sixteen by sixteen: the first eight give the radii, the others the angles."""
+    """Normal draws from uniform ones, sixteen at a time: the first eight give the radii, the others the angles."""
     near, far = uniform.reshape(-1, 2, CHUNK // 2).swapaxes(0, 1)
     kind = uniform.dtype.type
     logarithm, waves = (_log32, _waves32) if uniform.dtype == np.float32 else (np.log, lambda x: (np.sin(x), np.cos(x)))
@@ -195,7 +197,7 @@ LOG = (-1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.
 LOG_REST = (-2.4999993993e-1, 3.3333331174e-1)
 LN2 = (-2.12194440e-4, 0.693359375)
 QUARTER = (-0.78515625, -2.4187564849853515625e-4, -3.77489497744594108e-8)
-"""Minus a quarter of π in three parts, so that multiples of it can be taken off without a loss."""
+"""-π/4 in three parts, so that multiples of it can be subtracted without rounding error."""
 
 
 def _fused(a: Array, b: Any, c: Any) -> Array:
@@ -204,7 +206,7 @@ def _fused(a: Array, b: Any, c: Any) -> Array:
 
 
 def _fused64(a: Array, b: float, c: float) -> Array:
-    """`a * b + c` in float64, rounded once: of the product and of the sum also what rounding leaves."""
+    """`a * b + c` in float64, rounded once: the rounding errors of product and sum are added, too."""
     product, total = a * b, a * b + c
     split = float((1 << 27) + 1)
     high, factor = a * split - (a * split - a), b * split - (b * split - b)

@@ -1,6 +1,6 @@
 """Histograms: how many points are in each cell of a grid, `histogram` and `histogramdd`.
 
-The grid of a number of cells reaches from the smallest to the largest value, which are read for it.
+If only the number of cells is given, the smallest and largest values are read, and are the outer edges.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _check_bins(input: Tensor, bins: Any, dim: int) -> None:
 
 
 def _edges(values: Any, bins: int, range: Sequence[float] | None, dim: int) -> Tensor:
-    """The edges of so many bins, equally wide; of values that are all alike, from half below to half above."""
+    """The edges of `bins` equal bins; if all values are equal, from 0.5 below them to 0.5 above."""
     if range is not None:
         low, high = range[2 * dim : 2 * dim + 2]
     elif values.numel():

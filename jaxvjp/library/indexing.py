@@ -43,16 +43,17 @@ SCALAR = (
 
 
 class Key(NamedTuple):
-    """What an index means: the view steps that its plain parts are, and the tensors that pick elements of that view.
+    """A parsed index: the view steps for its integers, slices, None and `...`; and tensors that pick elements of that
+    view.
 
-    `picks` has each tensor by the first dimension of the view that it is about; a mask is about as many as it has.
+    `picks` maps the view's dimension to the tensor that indexes it; a mask indexes as many from there as it has.
     """
 
     steps: list[Step]
     picks: dict[int, Tensor]
 
     def positions(self, ndim: int) -> tuple[tuple[Node, ...], tuple[bool, ...]]:
-        """The positions that the tensors give, and in which of the view's dimensions; masks are read for that."""
+        """The positions that the tensors give, and the view's dimensions they index; masks are read for that."""
         found: dict[int, Node] = {}
         for dim, tensor in self.picks.items():
             if _is_mask(tensor):
@@ -71,12 +72,12 @@ class Key(NamedTuple):
         return tuple(found.values()), tuple(dim in found for dim in range(ndim))
 
     def mask_of(self, shape: tuple[int, ...], own: tuple[int, ...]) -> tuple[int, Tensor] | None:
-        """The mask, by its dimension, under which a value of shape `own` is written into a view of `shape` without a
-        look at how many elements the mask picks; None where there is no such."""
+        """The single mask of the key and its dimension, if a value of shape `own` can be written to a view of `shape`
+        without reading how many elements the mask picks; else None."""
         if len(self.picks) != 1:
             return None
         ((dim, mask),) = self.picks.items()
-        written = [*shape[:dim], 1, *shape[dim + mask.ndim :]]  # the 1 is how many the mask picks
+        written = [*shape[:dim], 1, *shape[dim + mask.ndim :]]  # 1 stands for the number of picked elements
         fits = len(own) <= len(written) and all(a in (1, b) for a, b in zip(own[::-1], written[::-1], strict=False))
         return (dim, mask) if _is_mask(mask) and (fits or math.prod(own) == 1) else None
 
@@ -88,7 +89,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     pick the elements. Underneath: `jax.lax` slices, or a gather.
     """
     steps: tuple[Step, ...]
-    if type(key) is int:  # as in a loop over many, none of which need be remembered
+    if type(key) is int:  # the usual case in a loop; not remembered, as there are many
         shape = shown(self).aval.shape
         if shape and -shape[0] <= key < shape[0]:
             step = _steps(shape, FIRST)[0].anew()
@@ -105,7 +106,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             positions, pattern = parsed.positions(plain.ndim)
             return wrap(record(index, (plain.node, *on_device(positions, plain.node.device)), (pattern,)))
     if isinstance(key, slice) and all(step.operation is alias for step in steps):
-        return cut(self, slice_, 0, 0, self.shape[0])  # all of it, but a slice to torch nevertheless
+        return cut(self, slice_, 0, 0, self.shape[0])  # the whole tensor, but torch records a slice
     return taken(self, steps)
 
 
@@ -121,7 +122,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     ValueError for an integer that takes more than 64 bits, RuntimeError for another number that the tensor cannot hold.
     """
     if key is False:
-        return  # to torch not even a write of nothing
+        return  # torch counts no write for an empty selection
     own = self.dtype
     if not isinstance(value, Tensor):
         if not isinstance(value, (*NUMBERS, np.integer)):
@@ -131,13 +132,13 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         if own is not bool_ and own.numpy not in SHORT:
             value = fitted(value, own)
     parsed = _parse(self.shape, key)
-    whole = all(step.operation is alias for step in parsed.steps)  # which torch writes without taking a view
+    whole = all(step.operation is alias for step in parsed.steps)  # torch writes these without taking a view
     part = self if whole else view(self, *parsed.steps)
     if not parsed.picks:
         apply_in_place(assigned, part, (value,))
         return
     if isinstance(value, Tensor):
-        sizes = tuple(dropwhile(lambda size: size == 1, value.shape))  # torch does without those that lead
+        sizes = tuple(dropwhile(lambda size: size == 1, value.shape))  # torch drops leading dimensions of size 1
         value = value if len(sizes) == value.ndim else value.reshape(sizes)
     _put(part, parsed, value)
 
@@ -162,7 +163,7 @@ def index_put_method(
 
 def _put(part: Tensor, key: Key, value: Any, accumulate: bool = False) -> None:
     operation, operands, static = _putting(part, key, value, accumulate)
-    if isinstance(value, Tensor) and value.numel() != 1:  # a single number torch reads before it writes
+    if isinstance(value, Tensor) and value.numel() != 1:  # torch reads a single number before it writes
         part.check_overlap(value)
     apply_in_place(operation, part, operands, static)
 
@@ -187,7 +188,7 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
     parts = _spread([_as_index(part) for part in (key if isinstance(key, tuple) else (key,))], shape)
     steps: list[Step] = []
     picks: dict[int, Tensor] = {}
-    sizes: list[int] = []  # of the view as it stands
+    sizes: list[int] = []  # of the view so far
     rest = list(shape)
     for part in parts:
         dim = len(sizes)
@@ -226,7 +227,7 @@ def _is_mask(tensor: Tensor) -> bool:
 
 
 def _marks(parts: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The parts of a key that has integers, slices of them, None and `...` only, with three numbers for a slice."""
+    """The parts of a key of only integers, slices, None and `...`, each slice as three numbers; None for other keys."""
     marks: list[Any] = []
     for part in parts:
         kind = type(part)
@@ -251,7 +252,7 @@ FIRST = (0,)
 
 @lru_cache(maxsize=1024)
 def _steps(shape: tuple[int, ...], marks: tuple[Any, ...]) -> tuple[Step, ...]:
-    """The steps for such a key, found out once."""
+    """The view steps of such a key, cached."""
     return tuple(_parse(shape, tuple([slice(*each) if type(each) is tuple else each for each in marks])).steps)
 
 
@@ -279,7 +280,7 @@ def _as_index(part: Any) -> Any:
 
 
 def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
-    """The parts with `...` written out as as many whole dimensions as it stands for."""
+    """The parts, with `...` replaced by a full slice for each dimension that it stands for."""
     consumed = 0
     for part in parts:
         if isinstance(part, Tensor) and _is_mask(part):
@@ -311,7 +312,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
 
 
 def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
-    """IndexError where a tensor in a key does not fit a view of `sizes` from `dim` on."""
+    """IndexError if positions or a mask in a key do not fit a view of `sizes` from `dim` on."""
     if not _is_mask(tensor):
         inspect(tensor.node, partial(_check_positions, size=sizes[dim], dim=dim))
         return
@@ -337,6 +338,6 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
 
 
 def attach_methods() -> None:
-    """Hangs indexing and iteration on `Tensor`."""
+    """Adds indexing and iteration to `Tensor`."""
     for name, method in {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate}.items():
         setattr(Tensor, name, method)

@@ -1,4 +1,4 @@
-"""torch's linear algebra that is no row by itself: `einsum` as it is called, `lstsq`, `stft`."""
+"""torch's linear algebra that is more than one row: `einsum`'s forms of call, `lstsq`, `stft`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ public("function")(products.set_float32_matmul_precision)
 public("function")(products.get_float32_matmul_precision)
 
 LETTERS = ascii_uppercase + ascii_lowercase
-"""What the subscripts 0 to 51 of `einsum`'s form without an equation stand for."""
+"""The letters for the subscripts 0 to 51 in `einsum`'s form without an equation."""
 
 
 @public("function")
@@ -79,7 +79,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None)
     found = apply(lstsq_row, (A, B, rcond), (driver,))
     found = found._replace(singular_values=found.singular_values.detach())
     if found.residuals.numel() and driver != "gels" and bool((found.rank < A.shape[-1]).any()):
-        return found._replace(residuals=found.residuals.new_zeros((0,)))  # as LAPACK tells none then
+        return found._replace(residuals=found.residuals.new_zeros((0,)))  # LAPACK gives none then
     return found
 
 

@@ -22,10 +22,10 @@ def _times(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _basis(A: Tensor, q: int, niter: int) -> Tensor:
-    """`q` orthonormal columns that span nearly what A's columns do: A times random vectors, refined `niter` times.
+    """`q` orthonormal columns that nearly span A's column space: A times random vectors, refined `niter` times.
 
-    Each step is made orthonormal again, or all columns would turn to the largest singular vector (Halko et al., 2009,
-    algorithm 4.4).
+    They are orthonormalized after each step; otherwise all would converge to the largest singular vector (Halko et al.,
+    2009, algorithm 4.4).
     """
     basis = apply(linalg_qr, (_times(A, randn(A.shape[-1], q, dtype=A.dtype, device=A.device)),), ("reduced",)).Q
     for _ in range(niter):

@@ -1,9 +1,9 @@
-"""The functions of torch's `masked`: reductions and normalisations of those elements that a mask keeps.
+"""torch's `masked`: reductions and normalisations of the elements that a mask keeps.
 
-Each is the ordinary function of a tensor in which what the mask leaves out is replaced by a number that changes
-nothing: 0 for a sum, 1 for a product, infinity for the smallest. `mask` is a tensor of truth values that broadcasts to
-the input's shape, and True means kept; None keeps everything. Where nothing is kept, the result is that number, or NaN
-where there is none, as for a mean.
+Each is the ordinary function of a tensor in which masked-out elements are replaced by the neutral element: 0 for a sum,
+1 for a product, infinity for a minimum. `mask` is a tensor of truth values that broadcasts to the input's shape, and
+True means kept; None keeps everything. If nothing is kept, the result is the neutral element, or NaN if there is none,
+as for a mean.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NEUTRAL: dict[str, Callable[[Dtype], float | None]] = {
     **dict.fromkeys(["amin", "argmin"], _highest),
     "median": lambda _: nan,
 }
-"""For each function a number that changes nothing about its result, by the dtype; None where there is none."""
+"""For each function its neutral element for a dtype; None if it has none."""
 
 
 def _kept(input: Tensor, mask: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def _kept(input: Tensor, mask: Tensor) -> Tensor:
 
 
 def _filled(input: Tensor, mask: Tensor | None, name: str, order: float = 2.0) -> Tensor:
-    """The input with the neutral number of a function where the mask leaves it out."""
+    """The input with a function's neutral element where the mask is False."""
     if mask is None:
         return input
     kept = _kept(input, mask)
@@ -163,7 +163,7 @@ def _position(name: str, meaning: str) -> None:
         mask: Tensor | None = None,
     ) -> Tensor:
         found: Tensor = getattr(_filled(input, mask, name), name)(dim, bool(keepdim))
-        return found.to(dtype or input.dtype)  # torch's default, though it is a position
+        return found.to(dtype or input.dtype)  # torch's default, although it is a position
 
     _published(function, name, f"Where {meaning} of what is kept is, in all of the input or along `dim`")
 
@@ -175,7 +175,7 @@ _position("argmin", "the smallest")
 def _count_and_total(
     input: Tensor, dim: Dims, keepdim: bool, own: Dtype | None, mask: Tensor | None
 ) -> tuple[Any, Any]:
-    """How many are kept, a number where that is all, and their sum."""
+    """The number of kept elements (a Python number without a mask), and their sum."""
     dims = _dims(dim, input.ndim)
     count = (
         math.prod(input.shape[each] for each in dims if input.ndim)

@@ -1,7 +1,7 @@
-"""What torch tells of the memory that a tensor lies in, its formats, and `set_`.
+"""Addresses, storages, memory formats, and `set_`.
 
-JAX has no memory to show: an address here is a number that says which tensors share a storage, and where in it they
-begin, as torch's does.
+JAX shows no memory, so an address here is an invented number. As in torch, it tells which tensors share a storage, and
+where in it they begin.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jaxvjp.types.devices import device
 UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
 
 APART = 1 << 44
-"""How far apart the addresses of two storages are: no storage is longer."""
+"""The distance of the addresses of two storages; no storage is longer."""
 _next_address = count(APART, APART).__next__
 
 
@@ -62,7 +62,7 @@ class memory_format:  # noqa: N801 - torch's name
     """An order of dimensions in memory; counterpart of `torch.memory_format`.
 
     Attributes:
-        order: which dimension comes first there, which second, and so on; None for that in which they are.
+        order: the dimensions, from the outermost in memory to the innermost; None for their own order.
     """
 
     def __init__(self, name: str, order: tuple[int, ...] | None = None) -> None:
@@ -115,7 +115,7 @@ def copy_of(input: Tensor, *, memory_format: memory_format = preserve_format) ->
 
 
 def _dense_order(tensor: Tensor) -> tuple[int, ...] | None:
-    """In which order its dimensions lie in memory; None if in their own, or with gaps or overlaps."""
+    """The order of a tensor's dimensions in memory; None if it is their own, or there are gaps or overlaps."""
     layout = tensor._layout()
     order = tuple(sorted(range(tensor.ndim), key=lambda dim: (-layout.strides[dim], dim)))
     plain = order == tuple(range(tensor.ndim)) or layout.flags.c_contiguous
@@ -123,7 +123,7 @@ def _dense_order(tensor: Tensor) -> tuple[int, ...] | None:
 
 
 def _laid_out(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
-    """A tensor of its own, with its dimensions in another order in memory."""
+    """A copy with its dimensions in another order in memory."""
     contents = record(permute, (detached(tensor.node),), (order,))
     tensor.place(Storage(contents), (Step(permute, (_inverse(order),)),))
     return tensor
@@ -188,7 +188,7 @@ def set_(
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
         path = (Step(strided, (shape, strides, storage_offset)),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
-    self.storage.version += 1  # for views of it, that is a write
+    self.storage.version += 1  # so that views of it are computed anew
     self.move(storage, path)
     return self
 
@@ -199,7 +199,7 @@ def _nbytes(self: Tensor) -> int:
 
 
 def attach_methods() -> None:
-    """Hangs `nbytes` and what takes a memory format on `Tensor`."""
+    """Adds `nbytes`, and the methods that take a memory format, to `Tensor`."""
     for name, attribute in {
         "nbytes": property(_nbytes),
         "is_contiguous": is_contiguous,

@@ -1,4 +1,4 @@
-"""Questions about tensors and dtypes, answered by Python values: `equal`, `is_complex`, `can_cast`, `finfo`.
+"""Functions of tensors and dtypes that return Python values: `equal`, `is_complex`, `can_cast`, `finfo`.
 
 A function that reads values computes them first.
 """
@@ -191,7 +191,7 @@ public("function")(finfo)
 public("function")(iinfo)
 
 
-# What depends on values, or on how it is called.
+# Functions whose result's shape depends on values, or that have several forms of call.
 
 
 @public()

@@ -20,7 +20,7 @@ from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an arg
 
 
 def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
-    """`self` with drawn numbers written into it, in the order in which its elements are in memory."""
+    """Writes drawn numbers to `self`, in the order of its elements in memory, and returns it."""
     order = sorted(range(self.ndim), key=lambda dim: -self.stride(dim))
     drawn = drawn_leaf(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
     if order != sorted(order):
@@ -31,9 +31,9 @@ def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator:
 def _in_place(
     name: str, summary: str, scattered: Callable[..., Array] | None = None
 ) -> Callable[[Callable[..., Array]], Callable[..., Tensor]]:
-    """torch's method `name` of a function that draws so many numbers of a dtype, with the distribution's parameters.
+    """Makes torch's method `name` from a function that draws a count of numbers, given a dtype and parameters.
 
-    Of a tensor whose elements are not in a row in memory they come from `scattered`.
+    For a tensor that is not contiguous, `scattered` draws them.
     """
 
     def declare(draw: Callable[..., Array]) -> Callable[..., Tensor]:

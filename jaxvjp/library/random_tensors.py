@@ -32,7 +32,8 @@ Array = np.ndarray[Any, Any]
 
 
 def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int, ...]], Tensor]:
-    """What makes a leaf of random numbers of a shape, as `made` does; where a step is staged, at each of its calls."""
+    """`made`, which draws a leaf of random numbers of a shape; in a staged step it draws anew at each call of the
+    step."""
 
     def make(shape: tuple[int, ...]) -> Tensor:
         if staging().journal is None:
@@ -94,7 +95,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
 
 
 IN_PLACE = {"rand": "uniform_", "randn": "normal_"}
-"""The method that fills a tensor given as `out`, whose layout in memory decides about the order."""
+"""The method that fills a tensor given as `out`, in the order of its memory."""
 rand = _floats("rand", "check_uniform_bounds", Generator.uniform, "Uniform random numbers from [0, 1).")
 randn = _floats("randn", "normal_kernel_cpu", Generator.normal, "Random numbers from the standard normal distribution.")
 rand_like, randn_like = like(rand, random=True), like(randn, random=True)
@@ -212,7 +213,7 @@ def normal(
 
 
 def _constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
-    """What was drawn, as a result of tensors to which it passes no gradient but zeros."""
+    """Drawn numbers as a function of `parameters`, with gradients of zeros."""
     nodes = tuple([each.node for each in parameters])
     return wrap(record(unaffected, (drawn.node, *nodes), (name, 0)))
 
@@ -312,7 +313,7 @@ def multinomial(
 
 
 def _by_sums(source: Generator, rows: Array, count: int) -> Array:
-    """Positions of uniform draws among the running sums."""
+    """Positions with replacement: those of uniform draws in the cumulative sums of the weights."""
     sums = np.cumsum(rows, -1, dtype=np.result_type(rows.dtype, np.float32))
     sums = sums / sums[:, -1:]
     draws = source.doubles(len(rows) * count).reshape(len(rows), count)

@@ -1,8 +1,8 @@
-"""torch's functions that pick elements and are more than one op; most of them have a shape that depends on values.
+"""torch's functions that select elements; the shape of most results depends on values.
 
-Use this module to find elements (`nonzero`, `masked_select`, `quantile`), tell them apart (`unique`), and repeat them
-(`repeat_interleave`). The positions are worked out with NumPy on the values; what is picked at them is picked by an op,
-through which gradients flow.
+They find elements (`nonzero`, `masked_select`, `quantile`), distinguish them (`unique`) and repeat them
+(`repeat_interleave`). NumPy computes the positions from the values; an op, through which gradients flow, gathers the
+elements.
 """
 
 from __future__ import annotations

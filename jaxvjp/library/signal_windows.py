@@ -1,7 +1,6 @@
-"""The functions of torch's `signal.windows`: what a stretch of a signal is multiplied by, as closed formulas.
+"""torch's `signal.windows`: window functions, by which a frame of a signal is multiplied.
 
-`sym` asks for a window that reads the same from both ends; without it the window is one period, whose next height
-would be the first again, as a Fourier transform takes it.
+With `sym` a window is symmetric; without it, it is one period of a periodic function, as a Fourier transform assumes.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ UNDERNEATH = "NumPy's formula, a leaf"
 
 
 def _window(heights: Callable[..., Array]) -> Callable[..., Array]:
-    """Publishes the window of `heights`, and gives those back, with torch's checks of length and dtype."""
+    """Publishes the window whose values `heights` computes, with torch's checks of length and dtype; returns
+    `heights`."""
     name = heights.__name__
 
     @wraps(heights)
@@ -35,7 +35,7 @@ def _window(heights: Callable[..., Array]) -> Callable[..., Array]:
 
 
 CHECKED_AS = dict.fromkeys(["hamming", "hann", "general_hamming", "nuttall"], "general_cosine")
-"""The windows that torch makes by another one, whose name its errors have."""
+"""Windows that torch computes by another one, whose name is in its errors."""
 
 
 def _check(name: str, length: int, own: Dtype) -> None:
@@ -46,12 +46,12 @@ def _check(name: str, length: int, own: Dtype) -> None:
 
 
 def _places(length: int, sym: bool) -> Array:
-    """The places of the heights, from 0 to 1; that of a single one is in the middle."""
+    """The sample points of a window from 0 to 1; a single one is in the middle."""
     return np.arange(length) / (length - sym) if length != 1 else np.array([0.5])
 
 
 def _from_middle(length: int, sym: bool) -> Array:
-    """The same in steps of 1 from the middle."""
+    """The sample points in steps of 1, from the middle."""
     middle = (length - (sym or length == 1)) / 2
     places: Array = np.arange(length) - middle
     return places

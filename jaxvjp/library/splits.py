@@ -1,6 +1,6 @@
 """torch's functions that cut a tensor up along one dimension: `select`, `narrow`, `unbind`, `split` and their like.
 
-Each hands out views; the copying forms of them, copies.
+They return views; their copying forms, copies.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
-    """The view by `operation` (`slice`, or as one of several) of `length` indices of `dim` from `start` on."""
+    """The view of `length` indices of `dim` from `start` on, by `operation`: `slice`, or `split_one` and the like."""
     return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
 
 

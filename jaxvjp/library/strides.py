@@ -1,6 +1,6 @@
 """torch's functions that give a tensor any shape and strides on its storage, or change its own shape in place.
 
-Here are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
+They are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from jaxvjp.tensor.view_steps import Step, read
 
 UNDERNEATH = "ops of `jaxvjp.ops.view` on the storage's array, and `jax.vjp` of them"
 
-# Any place in the storage.
+# Any shape and strides on the storage.
 
 
 @public()
@@ -51,7 +51,7 @@ def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_
 
 
 def _restrided(tensor: Tensor, step: Step) -> Tensor:
-    """Says that `step` leads from the whole storage to a view, whatever it is a view of."""
+    """Notes that `step` leads to the view directly from the whole storage, and not from its base."""
     tensor._steps = (step,)
     tensor._path = (step,) if tensor._base is None or tensor._base.path else None
     return tensor
@@ -86,27 +86,27 @@ def as_strided_scatter(
 
 
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
-    """Makes the tensor show what `steps` show of it; views of it stay as they are."""
+    """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
     self.check_writable()
     node = self._looked_at
-    with recording(node.requires_grad and not node.is_leaf):  # its gradient has to have the new shape, too
+    with recording(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
         return _reshaped(self, read(node, steps), self.path + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
-    """The tensor itself, at another `path` of its storage, where `node` is shown."""
+    """The tensor itself, which now shows `node` at another `path` of its storage."""
     shown = self._looked_at
     leaf = shown.requires_grad and shown.is_leaf
     self.versions.written(node.where)
     if self.retains_grad:
         self.gradient_node.retains, node.retains = False, True
-    self.storage.version += 1  # views of it are views of another shape by now
+    self.storage.version += 1  # views of it have a base of another shape now
     self.place(self.storage, path)
     if self._base is not None and not self._base.path:
         self._steps, self._path = path, None
     self._show(self._as_leaf(node) if leaf else node)
     if self._base is not None and self._marked:
-        self._seen -= 1  # so that its node is made anew when it is next read
+        self._seen -= 1  # so that its node is computed anew at the next read
     return self
 
 

@@ -1,6 +1,6 @@
-"""torch's functions that show the same elements in another shape, by one view or by several.
+"""torch's functions that are one or several views: `flatten`, `movedim`, `meshgrid`.
 
-A chain of the view ops of `ops.view` each, which `tensor.view` makes: `flatten`, `movedim`, `meshgrid`.
+Each is a chain of view ops of `ops.view`, made by `tensor.view`.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ PROPERTIES = {"mT": _transposed, "mH": _conjugate_transposed, "H": _hermitian}
 
 
 def _raised(name: str, least: int, places: Callable[[int], Sequence[int]]) -> None:
-    """`atleast_2d` and its like: missing dimensions are put in at the places that `places` names for an ndim."""
+    """Publishes `atleast_2d` and its like: `places(ndim)` says where missing dimensions are inserted."""
 
     def function(*tensors: Tensor | Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]:
         given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
@@ -228,6 +228,6 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
 
 
 def attach_methods() -> None:
-    """Hangs `mT`, `mH` and `H` on `Tensor`."""
+    """Adds `mT`, `mH` and `H` to `Tensor`."""
     for name, function in PROPERTIES.items():
         setattr(Tensor, name, property(function))

@@ -1,4 +1,4 @@
-"""Windows that a frame of a signal is multiplied by, such as `hann_window`."""
+"""Window functions by which a frame of a signal is multiplied, such as `hann_window`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def _window(name: str, shape: Callable[..., Array], defaults: dict[str, float], meaning: str) -> None:
-    """Publishes the window of which `shape` gives the heights at places from 0 to 1, by torch's further arguments."""
+    """Publishes a window; `shape` computes its values at points from 0 to 1, with torch's further arguments."""
 
     def make(
         window_length: int, periodic: bool = True, *given: float, dtype: Dtype | None = None, **named: float

@@ -1,4 +1,4 @@
-"""Abstract values: what is known of an array before it is computed. Equal ones are one object (`Aval`)."""
+"""`Aval`: what is known of an array before it is computed (shape, dtype, device). Equal ones are one object."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from jaxvjp.types.dtypes import dtype
 
 
 class Aval:
-    """An abstract value: what is known of an array before it is computed. Equal ones are the same object.
+    """An abstract value: the shape, dtype and device of an array. Equal ones are the same object.
 
-    `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
-    are one program. `device` says where the array is, None for the device that JAX prefers.
+    `number` marks a Python number that is an operand and no constant: `x * 0.1` and `x * 0.2` are one program. `device`
+    is None for JAX's default device.
     """
 
     __slots__ = ("__weakref__", "device", "dtype", "number", "shape")
 
     shape: tuple[int, ...]
-    dtype: Any  # a `dtype`, which is the name of this very attribute
+    dtype: Any  # a `dtype`; that name would here be this attribute
     number: bool
     device: Any  # the `device` of `devices`, or None
 
     def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False, place: Device | None = None) -> Aval:
-        # One object per abstract value: every operation looks signatures up, and an identity is the quickest hash.
+        # One object per abstract value: every operation looks up a signature, and hashing by identity is fastest.
         key = (shape, own, number, place)
         known = _avals.get(key)
         if known is None:
@@ -39,7 +39,7 @@ class Aval:
         return known
 
     def shaped(self, shape: tuple[int, ...]) -> Aval:
-        """The same of another shape."""
+        """The same with another shape."""
         return Aval(shape, self.dtype, self.number, self.device)
 
     def on(self, place: Device | None) -> Aval:
@@ -64,12 +64,12 @@ _avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool, Device | None], 
 
 @cache
 def number_aval(own: dtype, place: Device | None = None) -> Aval:
-    """The abstract value of a Python number that meets operands of type `own`."""
+    """The abstract value of a Python number beside operands of dtype `own`."""
     return Aval((), own, True, place)
 
 
 def common_device(avals: Iterable[Aval]) -> Device | None:
-    """Where operands are, and so their result; RuntimeError where they are not all there. A number is anywhere."""
+    """The one device that the operands are on; RuntimeError if they are on several. A Python number is on any."""
     places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
     if len(places) > 1:
         raise RuntimeError(

@@ -1,10 +1,10 @@
 """The kinds of argument that an op can take: an op annotates its parameters with them.
 
-`dim: Dims = None` makes a *static* argument, a Python value that selects a program. Its kind has torch's word for it,
-for the error, and a converter to a hashable value, so every front of the op (method, function, in-place form) accepts
-what torch accepts there. Converters also tell apart what hashes alike, such as 2, 2.0 and True, so that one program
-never answers for another. A parameter without a kind is an *operand*, a tensor; the kinds at the end of the list make
-operands of other sorts. A default of None means that the argument may be left out.
+`dim: Dims = None` makes a *static* argument, a Python value that selects a program. Its kind has torch's name of the
+type, for errors, and a converter to a hashable value, so that the op's method, function and in-place form accept what
+torch accepts. Converters also distinguish values that hash alike, such as 2, 2.0 and True, as each needs a program of
+its own. A parameter without a kind is an *operand*, a tensor; the last kinds in this file make other sorts of operands.
+A default of None means that the argument may be omitted.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from jaxvjp.types.dtypes import dtype, within_64_bits
 
 
 class Kind(NamedTuple):
-    """What a parameter takes: torch's word for it, and the way to a hashable value, which raises TypeError.
+    """What a parameter accepts: torch's name of the type, and a converter to a hashable value, which raises TypeError.
 
-    For an operand there is no converter, and `role` says what it is.
+    An operand has no converter; its `role` says what it may be.
     """
 
     word: str
@@ -82,7 +82,7 @@ def type_(value: Any) -> dtype:
 
 
 def tagged(value: Any) -> Any:
-    """A number with its type beside it: 2, 2.0 and True hash alike."""
+    """A number together with its type, as 2, 2.0 and True hash alike."""
     return type(value).__name__, within_64_bits(value)
 
 
@@ -99,7 +99,7 @@ Exact = Annotated[tuple[str, Any], Kind("Number", tagged)]
 """A number that becomes part of the program, with its type: `("int", 2)`."""
 Either = Annotated[Any, Kind("Tensor", None, EITHER)]
 Scalar = Annotated[Any, Kind("Number", None, SCALAR)]
-"""A number that is given anew at each call, so that other values of it make no other program (`alpha=0.1`)."""
+"""A number that is an operand, such as `alpha=0.1`: another value needs no other program."""
 Kept = Annotated[Any, Kind("Tensor", None, KEPT)]
 Tensors = Annotated[Any, Kind("tuple of Tensors", None, TENSORS)]
 Spread = Annotated[Any, Kind("tuple of Tensors", None, SPREAD)]

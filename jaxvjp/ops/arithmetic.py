@@ -1,6 +1,6 @@
-"""Arithmetic beyond the basic operators: extremes of two, rounding, signs, sums of products.
+"""Arithmetic beyond the basic operators: maximum and minimum of two, rounding, signs, sums of products.
 
-Operands arrive promoted, as there.
+Operands arrive promoted to one dtype.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, 
 from jaxvjp.types.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
-"""torch has a signature for a number on either side."""
+"""The number of arguments of torch's three signatures: two tensors, a number on the right, a number on the left."""
 
 
 @op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn=by_number("pow", 1, 0, 2))
@@ -30,13 +30,13 @@ def float_power(input: Either, exponent: Either):
     return pow_.function(input, exponent)
 
 
-# Extremes of two. Where the operands are equal each has half of the gradient, but for `fmax` and `fmin`.
+# Maximum and minimum of two. Equal operands share the gradient in halves, except in `fmax` and `fmin`.
 
 
 def _extreme(better, input, other):
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return better(input, other)
-    # Where one is NaN neither is less, and so torch gives either the whole gradient.
+    # If one is NaN, neither is less: torch gives each the whole gradient.
     return jnp.where(jnp.isnan(input) | jnp.isnan(other), input + other, better(input, other))
 
 
@@ -81,7 +81,7 @@ def fmin(input, other):
 
 @op(promotion=FLOAT, inplace=True, saves="input, other", aliases="arctan2")
 def atan2(input, other):
-    """The angle of the point (`other`, `input`); at the origin it has no slope."""
+    """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
     input, other = ordered("atan2", input, other)
     origin = (input == 0) & (other == 0)
     constant = jax.lax.stop_gradient(jnp.arctan2(input, other))
@@ -96,7 +96,7 @@ def hypot(input, other):
     input, other = jnp.broadcast_arrays(*ordered("hypot", input, other))
     size = jax.lax.stop_gradient(jnp.maximum(jnp.abs(input), jnp.abs(other)))
     infinite = jnp.isinf(input) | jnp.isinf(other)
-    # Of sides that are scaled by a constant, so that no square, nor one in the slope, goes beyond what there is.
+    # Both sides are divided by a constant first, so that no square, also in the derivative, overflows.
     size = jnp.where((size > 0) & jnp.isfinite(size), size, 1)
     return jnp.where(infinite, jnp.inf, size * jnp.sqrt((input / size) ** 2 + (other / size) ** 2))
 
@@ -111,7 +111,7 @@ def hypot(input, other):
 def copysign(input, other: Either):
     """The magnitude of `input` with the sign of `other`."""
     input, other = ordered("copysign", input, other)
-    # Torch's slope is the quotient of the two: at infinity NaN. At 0 it is 0, for the sign of 0 is neither.
+    # torch's derivative is the quotient result / input: NaN at infinity, and 0 at 0.
     quotient = jnp.where(jnp.signbit(input) != jnp.signbit(other), -1, 1)
     quotient = jnp.where(input == 0, 0, jnp.where(jnp.isfinite(input), quotient, jnp.nan))
     return rebind.function(input * quotient, jnp.copysign(input, other))
@@ -141,11 +141,11 @@ def logaddexp2(input, other):
 
 
 def _times_log(name: str, logarithm: Any, edge: int, meaning: str, **columns: Any) -> Op:
-    """`input` times a logarithm that ends at `edge`: where `input` is 0 the product is, unless `other` is NaN."""
+    """`input` times a logarithm that is -inf at `edge`. The product is 0 where `input` is, unless `other` is NaN."""
 
     def row(input: Either, other: Either):
         input, other = jnp.broadcast_arrays(*ordered(name, input, other))
-        # The slopes are the logarithm, if there is one, and `input` over `other`, which at two zeros is NaN.
+        # The derivatives are the logarithm, if it is finite, and `input / other`, which is NaN at two zeros.
         zero = input == 0
         value = logarithm(other)
         value = rebind.function(value, jnp.where(zero & (other <= edge), 0, value))
@@ -171,15 +171,15 @@ _times_log("special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, other", rounds_once=False)
 def nextafter(input, other):
-    """The next number from `input` on in the direction of `other`."""
+    """The next representable number after `input` in the direction of `other`."""
     if integral(input) or jnp.iscomplexobj(input):
         raise not_implemented("nextafter", input)
     input, other = broadcast(input, other)
-    # The step is a constant, in which no rounding shows: it is one place of the result.
+    # The step is added as a constant, so that the derivative is exactly that of `input`.
     constant = jax.lax.stop_gradient(input)
     following = jnp.nextafter(constant, jax.lax.stop_gradient(other))
     moved = jnp.where(jnp.isfinite(constant), input + (following - constant), following)
-    return jnp.where(constant == other, constant, moved)  # whose gradient then is neither's
+    return jnp.where(constant == other, constant, moved)  # then neither has a gradient
 
 
 @op(inplace=True, differentiable=False)
@@ -233,7 +233,7 @@ def special_zeta(input: Either, other: Either):
     return jnp.where(input > 1, value, jnp.where(input == 1, jnp.inf, jnp.nan))
 
 
-# Rounding and signs: integers stay as they are, and nothing has a slope but `frac`.
+# Rounding and signs: integers stay as they are; only `frac` has a derivative other than 0.
 
 
 def _step(name: str, function: Any, meaning: str, aliases: str = "") -> Op:
@@ -260,7 +260,7 @@ _step("round", jnp.round, "The nearest integer, of two equally near the even one
 
 @op(name="round.decimals", inplace=True, grad_fn="RoundBackward1")
 def round_decimals(input, *, decimals: Index):
-    """Rounded to so many places after the point."""
+    """`input` rounded to `decimals` decimal places."""
     if integral(input):
         raise NotImplementedError(f"\"round_vml_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'")
     scale = 10 ** abs(decimals)
@@ -269,7 +269,7 @@ def round_decimals(input, *, decimals: Index):
 
 @op(inplace=True)
 def frac(input):
-    """What is left of `input` without its integer part."""
+    """`input` without its integer part."""
     if integral(input) or jnp.iscomplexobj(input):
         raise not_implemented("frac", input)
     return input - jnp.trunc(input)
@@ -311,7 +311,7 @@ def positive(input):
 
 @op(inplace=True, saves="input")
 def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, neginf: Real | None = None):
-    """Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+    """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
     if integral(input):
         return input
     limits = jnp.finfo(input.dtype)
@@ -353,7 +353,7 @@ def addcdiv(input, tensor1, tensor2, *, value: Scalar = 1):
 
 
 def _weighed(row, operands, static):
-    """A weight that is a tensor without dimensions is promoted with the others; a complex number has to fit them."""
+    """Promotes a weight that is a 0-dim tensor with the others; refuses a complex number beside real tensors."""
     input, end, weight = operands
     if isinstance(weight, complex) and not input.aval.dtype.is_complex:
         fitted(weight, input.aval.dtype)
@@ -381,7 +381,7 @@ def lerp(input, end, weight: Either):
     input, end = broadcast(input, end)
     difference = jnp.subtract(end, input)
     broadcast(difference, weight)
-    # From the nearer end, so that it is exact at both.
+    # Computed from the nearer end, so that it is exact at both.
     near = jnp.abs(weight) < 0.5
     return jnp.where(near, input, end) + jnp.where(near, weight, weight - 1) * difference
 

@@ -1,9 +1,8 @@
-"""Bessel functions and Airy's, which JAX has not: sums over a few places of an integrand.
+"""Bessel functions and Airy's, which JAX does not have: integrals by the trapezoidal rule.
 
-The trapezoidal rule is exact to the last digit, with a few dozen places, for integrands that are periodic or fall as
-fast as `exp(-u²)`, and these functions are integrals of such. Far from 0, where they oscillate, they have an expansion
-in 1 / x. Everything is computed in double precision, as sums of large numbers may be small. torch has no gradient of
-any of them, and neither have these rows.
+With a few dozen nodes that rule is exact to the last digit for integrands that are periodic or decay like `exp(-u²)`,
+as these are. Far from 0, where the functions oscillate, they are computed by an expansion in 1 / x. All is computed in
+double precision, because of cancellation. As in torch, none of them has a gradient.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from jaxvjp.ops.pointwise import not_implemented
 
 Function = Callable[[Any], Any]
 FAR = 25.0
-"""From where on 16 terms of the expansion in 1 / x are exact to the last digit."""
+"""From this x on, 16 terms of the expansion in 1 / x are exact to the last digit."""
 ANGLES = 64
 SINES = np.sin(np.pi * (np.arange(ANGLES // 2) + 0.5) / ANGLES)
-"""Of the places of the rule between 0 and π/2, whose mirror images between π/2 and π have the same."""
+"""Sines of the nodes between 0 and π/2; those between π/2 and π have the same."""
 
 
 def _neumann(angle):
-    """What an angle adds to Y, where Neumann's series is summed over the orders before it is over the angles."""
+    """The term of an angle in Y: Neumann's series, summed over the orders first."""
     orders = np.arange(1, ANGLES // 2)
     return 4 / np.pi * np.sum((-1.0) ** (orders + 1) * np.cos(2 * orders * angle) / orders)
 
@@ -94,7 +93,7 @@ def _j1(x):
 
 
 def _from_zero(function: Function, at_zero: float) -> Function:
-    """`function` above 0, what it has there at 0, and NaN below."""
+    """`function` for x > 0, `at_zero` at 0, and NaN below."""
 
     def whole(x):
         return jnp.where(x > 0, function(jnp.where(x > 0, x, 1.0)), jnp.where(x == 0, at_zero, jnp.nan))
@@ -125,7 +124,7 @@ def _scaled_k(order: int) -> Function:
             series += term * harmonic
         i0, i1 = scipy.i0(small), scipy.i1(small)
         k0 = series - (jnp.log(small / 2) + np.euler_gamma) * i0
-        near = (1 / small - i1 * k0) / i0 if order else k0  # by the Wronskian of the four
+        near = (1 / small - i1 * k0) / i0 if order else k0  # by the Wronskian of I and K
         return jnp.where(close, jnp.exp(small) * near, _falling(jnp.where(close, 2.0, x), order))
 
     return function
@@ -136,7 +135,7 @@ def _unscaled(function: Function) -> Function:
 
 
 def _airy(x):
-    """The integral of `exp(i(u³/3 + xu)) / 2π` along a line above the real one, where it falls; far below 0 by J."""
+    """The integral of `exp(i(u³/3 + xu)) / 2π` along a line above the real axis, where it decays; far below 0 by J."""
     close = x > -9
     near = jnp.where(close & jnp.isfinite(x), x, 0.0)
     above = jnp.sqrt(jnp.maximum(near, 0.36))

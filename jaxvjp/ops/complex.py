@@ -1,6 +1,6 @@
-"""Complex numbers, and the pairs of real ones that they are.
+"""Complex numbers, and their real and imaginary parts.
 
-The parts of a complex tensor are views of it, as in torch: what is written into `x.real` is in x.
+The parts of a complex tensor are views of it, as in torch: a write to `x.real` changes x.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxvjp.types.dtypes import from_numpy
 
 
 def _apart(array):
-    """A layout in which every element has room for a pair."""
+    """A layout whose strides are doubled, as every element is a pair of numbers."""
     return np.lib.stride_tricks.as_strided(array, array.shape, [2 * each for each in array.strides], writeable=False)
 
 
@@ -114,12 +114,12 @@ def _two_reals(first, second):
 
 @op(public="function")
 def complex(real, imag):
-    """Complex numbers of their real and imaginary parts."""
+    """Complex numbers from their real and imaginary parts."""
     return jax.lax.complex(*jnp.broadcast_arrays(*_two_reals(real, imag)))
 
 
 @op(public="function", saves="result")
 def polar(abs, angle):
-    """Complex numbers of their magnitudes and angles."""
+    """Complex numbers from their magnitudes and angles."""
     size, angle = _two_reals(abs, angle)
     return jax.lax.complex(size * jnp.cos(angle), size * jnp.sin(angle))

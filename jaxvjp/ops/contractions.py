@@ -1,4 +1,4 @@
-"""Products of more operands or dimensions than two: `einsum`, `cross`."""
+"""Products of more than two operands or dimensions: `einsum`, `tensordot`, `cross`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jaxvjp.ops.products import at_setting, numeric, precision, vdot
 
 
 def _contracted(value: Any) -> int | tuple[tuple[int, ...], ...]:
-    """How many dimensions `tensordot` sums over, or which of the one and of the other operand."""
+    """The `dims` of `tensordot`: how many dimensions are summed over, or which ones of each operand."""
     if not isinstance(value, Sequence):
         return index(value.item() if hasattr(value, "item") else value)
     first, second = ((each,) if isinstance(each, int) else tuple(index(dim) for dim in each) for each in value)
@@ -45,7 +45,7 @@ def tensordot(a, b, dims: Contracted = 2):
                 f"contracted dimensions need to match, but first has size {one} in dim {first} and second has size "
                 f"{two} in dim {second}"
             )
-        if one != two:  # as if the one element were repeated
+        if one != two:  # one of them is 1: its element is repeated
             a = jnp.sum(a, first, keepdims=True, dtype=a.dtype) if two == 1 else a
             b = jnp.sum(b, second, keepdims=True, dtype=b.dtype) if one == 1 else b
     if a.dtype != b.dtype:
@@ -55,7 +55,7 @@ def tensordot(a, b, dims: Contracted = 2):
 
 
 ELLIPSIS = "."
-"""One letter for the dimensions that `...` stands for."""
+"""The letter that stands for `...`."""
 
 
 def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
@@ -86,7 +86,7 @@ def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
 
 
 def _spelt_out(parts: list[str], output: str | None, ndims: list[int]) -> tuple[list[list[str]], list[str]]:
-    """Labels for each operand and the result, with labels of their own for what `...` stands for, counted from the
+    """Labels for each operand and the result; each dimension behind `...` has a label of its own, counted from the
     right."""
     longest, labelled = 0, []
     for place, (part, ndim) in enumerate(zip(parts, ndims, strict=True)):
@@ -148,7 +148,7 @@ def einsum(operands: Tensors, equation: Text = ""):
     result = jnp.einsum(*arguments, wanted, precision=precision())
     if jnp.issubdtype(first.dtype, jnp.inexact):
         return result
-    # What is summed of one operand alone torch sums up first, and integers in 64 bits.
+    # torch first sums over labels that only one operand has, integers in 64 bits.
     alone = [label for label in number if sum(label in labels for labels in labelled) == 1 and label not in output]
     return result.astype("int64") if alone else result
 

@@ -18,6 +18,5 @@ def full(fill_value, *, size: Shape):
 
 @op(public="")
 def one_hot(one, *, batch: Shape, size: Shape, offset: Index):
-    """A `batch` of arrays of shape `size`: all zeros, but for one 1 each, which walks through from the array `offset`
-    on."""
+    """A `batch` of arrays of shape `size`, all zeros but for one 1: array `offset + i` has it at flat position i."""
     return one * jnp.eye(math.prod(batch), math.prod(size), -offset, one.dtype).reshape(*batch, *size)

@@ -45,8 +45,8 @@ def logcumsumexp(input, dim: Index):
         return input
     if jnp.iscomplexobj(input):
         return _running_logarithm(input, dim)
-    # torch's slope is `exp(input - result)`: NaN for what is infinite as the result is, 0 beside it. JAX's derivative
-    # is that of the finite results; from infinity on its slope were that of what follows.
+    # torch's derivative is `exp(input - result)`: where the result is infinite it is NaN for infinite elements and 0
+    # for others. JAX's derivative is used for the finite results.
     beyond = jax.lax.cummax(jax.lax.stop_gradient(input), dim) == jnp.inf
     finite = jax.lax.cumlogsumexp(jnp.where(beyond, 0, input), dim)
     result = jnp.where(beyond, jnp.inf, finite)
@@ -56,7 +56,7 @@ def logcumsumexp(input, dim: Index):
 
 
 def _running_logarithm(input, dim):
-    """One after the other, as torch does it, for the phase may wind around more than once."""
+    """A scan, as in torch: the phase of the partial sums may wind around more than once."""
 
     def step(total, each):
         total = logaddexp(each, total)
@@ -76,8 +76,8 @@ def _neighbours(array, dim):
 
 
 def _fitting(row, operands, static):
-    """RuntimeError for shapes that do not fit; without the others where they get no gradient, not even zeros: of a
-    difference that is not taken."""
+    """RuntimeError for shapes that do not fit. For n = 0, `prepend` and `append` are dropped: they get no gradient, not
+    even zeros."""
     (input, *beside), (n, dim) = operands, static
     shape = input.aval.shape
     if not shape:
@@ -116,7 +116,7 @@ def _strips(y, x, dx, dim):
     if not y.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     later, earlier = _neighbours(y, dim)
-    both = later + earlier  # of integers in their type, as torch has it
+    both = later + earlier  # integers are added in their own dtype, as in torch
     if x is None:
         both = _fractional(both)
         return both * (dx.astype(both.dtype) / 2), dim
@@ -138,7 +138,7 @@ def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     strips, dim = _strips(y, x, dx, dim)
     if x is not None or not y.shape[dim]:
         return jnp.sum(strips, dim)
-    # All but half of the two ends: where integers overflow it shows which.
+    # The sum of all less half of the two ends, in torch's order, which shows if integers overflow.
     ends = _fractional(jax.lax.index_in_dim(y, 0, dim, False) + jax.lax.index_in_dim(y, -1, dim, False))
     return (sum_.function(y, dim).astype(ends.dtype) - ends / 2) * dx.astype(ends.dtype)
 
@@ -168,8 +168,8 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
 
     def functional(input, dim: Index | None = None, _stacklevel: Index = 3, dtype: Type | None = None):
         if name == "softmin":
-            input = -input  # before it is converted: of unsigned integers, too
-        # Without `dim` torch warns, and takes the dimension that its first versions took.
+            input = -input  # before it is converted, as in torch, even for unsigned integers
+        # Without `dim` torch warns, and chooses 0 or 1 by the number of dimensions.
         return _normalised(function, kernel, input, int(input.ndim not in (0, 1, 3)) if dim is None else dim, dtype)
 
     row.__doc__ = functional.__doc__ = meaning

@@ -1,7 +1,6 @@
-"""Matrices taken apart: Cholesky, QR, LU, singular values, eigenvalues, and determinants.
+"""Decompositions of matrices: Cholesky, QR, LU, singular values, eigenvalues; and determinants.
 
-Where torch reads one triangle of a Hermitian matrix alone, so do these; their gradients are nevertheless those of the
-whole matrix, as torch's are.
+As in torch, some read only one triangle of a Hermitian matrix, and yet have the gradient of the whole matrix.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def linalg_qr(A, mode: Text = "reduced"):
     if mode == "complete" and rows > columns:
         return tuple(jnp.linalg.qr(A, mode="complete"))
     Q, R = jnp.linalg.qr(A[..., : min(rows, columns)])
-    if columns > rows:  # Q does not depend on the columns that are left over
+    if columns > rows:  # Q depends on the first `rows` columns only
         with jax.default_matmul_precision("highest"):
             R = jnp.concatenate([R, adjoint(Q) @ A[..., rows:]], -1)
     return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
@@ -122,13 +121,14 @@ def qr(input, some: Flag = True):
 
 @op(returns=("a", "tau"))
 def geqrf(input):
-    """QR as LAPACK has it: R and, below it, the vectors of the reflections that make up Q; and their factors."""
+    """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their
+    factors."""
     vectors, tau = jnp.linalg.qr(matrices(floating(input, "geqrf"), "geqrf", "input"), mode="raw")
     return transposed(vectors), tau
 
 
 def _reflected(A, tau, other, backwards):
-    """`other` reflected at the vectors in the columns of A, at the first one last where `backwards`."""
+    """`other` reflected at the vectors in the columns of A, in order; from the last to the first if `backwards`."""
     count = tau.shape[-1]
     vectors = jnp.tril(A[..., :count], -1) + jnp.eye(A.shape[-2], count, dtype=A.dtype)
 
@@ -155,7 +155,7 @@ def _reflectors(name, A, tau):
 
 @op(saves="input, tau, result", aliases="orgqr")
 def linalg_householder_product(input, tau):
-    """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
+    """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
     _reflectors("torch.linalg.householder_product", input, tau)
     start = jnp.broadcast_to(jnp.eye(input.shape[-2], input.shape[-1], dtype=input.dtype), input.shape)
     return _reflected(input, tau, start, True)
@@ -195,7 +195,7 @@ def _pivoting(name, pivot):
     refuse=refusing("torch.linalg.lu_factor", NO_DIVISOR),
 )
 def linalg_lu_factor(A, *, pivot: Flag = True):
-    """L and U of a matrix in one, and the rows that were exchanged, counted from 1."""
+    """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
     LU, pivots, info = linalg_lu_factor_ex.function(A, pivot=pivot)
     return LU, pivots, info
 
@@ -257,7 +257,7 @@ def linalg_svd(A, full_matrices: Flag = True, *, driver: Text | None = None):
     _no_driver("torch.linalg.svd", driver)
     U, S, Vh = jnp.linalg.svd(A, full_matrices=False)
     rows, columns = A.shape[-2:]
-    if full_matrices and rows != columns:  # the vectors beside those of a singular value have no gradient, as in torch
+    if full_matrices and rows != columns:  # vectors without a singular value have no gradient, as in torch
         all_U, _, all_Vh = jnp.linalg.svd(jax.lax.stop_gradient(A), full_matrices=True)
         U = jnp.concatenate([U, all_U[..., U.shape[-1] :]], -1)
         Vh = jnp.concatenate([Vh, all_Vh[..., Vh.shape[-2] :, :]], -2)
@@ -323,10 +323,10 @@ def linalg_eigvals(A):
 @op(saves="A", aliases="matrix_exp", out=False, rounds_once=True)
 def linalg_matrix_exp(A):
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
-    if A.dtype not in SHORT:  # torch takes 16 bits here, and in no other decomposition
+    if A.dtype not in SHORT:  # torch accepts 16-bit types here, and in no other decomposition
         floating(A, "linalg.matrix_exp")
     square(A, "linalg.matrix_exp")
     if A.dtype in SHORT:
-        return A  # its type; the numbers come from float32
+        return A  # only its dtype counts; the values are computed in float32
     with jax.default_matmul_precision("highest"):
         return jax.scipy.linalg.expm(A, max_squarings=32) if A.size else A

@@ -1,4 +1,4 @@
-"""Division with a remainder, whose quotient or rest of integers is an integer."""
+"""Rounded division and its remainder; of integers both are integers."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ def integral(array):
 
 
 def ordered(name, input, other):
-    """Both operands, broadcast, once it is sure that they are no complex numbers."""
+    """Both operands, broadcast; torch's error for complex ones."""
     if jnp.iscomplexobj(input):
         raise not_implemented(name, input)
     return broadcast(input, other)
 
 
 def _divisible(name, input, other):
-    """Both operands in one shape, once it is sure that they are no masks and no complex numbers."""
+    """Both operands in one shape; torch's error for bool and complex ones."""
     if input.dtype == bool:
         raise not_implemented(name, input)
     return _alike(*ordered(name, input, other))
 
 
 def _alike(input, other):
-    """Both in one shape, made before they are divided: of a divisor that is repeated XLA takes the reciprocal first,
-    and by that 5.125 / 5.125 is less than 1."""
+    """Both in one shape, expanded before the division: XLA divides by a broadcast divisor through its reciprocal, which
+    makes 5.125 / 5.125 less than 1."""
     if input.shape == other.shape or integral(input):
         return jnp.broadcast_arrays(input, other)
     return jax.lax.optimization_barrier(jnp.broadcast_arrays(input, other))
 
 
 def _quotient(down):
-    """The quotient rounded down, or else to zero; that of integers stays an integer."""
+    """The function for the quotient rounded down, or to zero; of integers it is an integer."""
 
     def divide(input, other):
         if integral(input):
@@ -62,7 +62,8 @@ ROUNDED = {"floor": _quotient(True), "trunc": _quotient(False)}
 
 
 def _refuse_zero(row, operands, static):
-    """RuntimeError for integers over the number 0; over a tensor of integers the row that looks at its values."""
+    """RuntimeError for integers divided by the number 0. For a tensor of integers as divisor, the row that checks its
+    values."""
     dividend, divisor = operands
     tensors = [each.aval.dtype for each in operands if not isinstance(each, int | float | complex)]
     if isinstance(dividend, float) or isinstance(divisor, float) or max(each.category for each in tensors) > INTEGRAL:
@@ -75,7 +76,7 @@ def _refuse_zero(row, operands, static):
 
 
 def _refuse_zeros(divisors, shapes, **static):
-    """RuntimeError where a divisor is 0, unless nothing is divided."""
+    """RuntimeError if a divisor is 0, unless the result is empty."""
     if not np.all(divisors) and not any(0 in each for each in shapes):
         raise RuntimeError("ZeroDivisionError\nThe divisor is 0, and the tensor one of integers.")
 
@@ -95,7 +96,7 @@ def _true_division(row, operands, static):
     numbers=OPMATH,
 )
 def div_rounded(input, other: Either, *, rounding_mode: Text | None):
-    """The quotient, rounded to zero ("trunc") or down ("floor"), which has no slope anywhere."""
+    """The quotient, rounded to zero ("trunc") or down ("floor"); its derivative is 0."""
     if rounding_mode not in ROUNDED:
         raise RuntimeError(
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'"
@@ -138,15 +139,15 @@ def fmod(input, other: Either):
 
 
 def _rest(rounding, function, input, other):
-    """A remainder, with the slopes that it has because it is `input - quotient * other`."""
+    """A remainder, with the derivative of `input - quotient * other` for a constant quotient."""
     if integral(input):
         return function(input, other)
-    quotient = jnp.floor(ROUNDED[rounding](input, other))  # it is an integer, and this says that it has no slope
+    quotient = jnp.floor(ROUNDED[rounding](input, other))  # it is an integer already; `floor` makes its derivative 0
     return rebind.function(input - quotient * other, function(input, other))
 
 
 def _inspecting(row):
-    """The same of integers, whose divisors are read, for torch refuses a 0 among them."""
+    """A row like `row` that reads the divisors, integers, and raises torch's error if one is 0."""
     name = f"{row.torch_name}.integers"
     return op(name=name, public="", promotion=ARITHMETIC, inspects=("other", _refuse_zeros))(row.function)
 

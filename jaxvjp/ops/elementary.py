@@ -1,6 +1,6 @@
 """The functions of one number: exponential, trigonometric, hyperbolic, special.
 
-They are all alike: of integers they make the default floating type, and each is one line of the table below.
+Each is one line of the table below. Integers are first converted to the default floating dtype.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxvjp.ops.pointwise import not_implemented
 
 
 class Line(NamedTuple):
-    """One function: what computes it, what it is, what torch saves, its other names, the columns that are special."""
+    """One function: its implementation, its meaning, what torch saves, its aliases, and other columns of its row."""
 
     function: Any
     meaning: str
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def _on_both_sides(function):
-    """A function with a cut along the real axis: the root of -4 - 0j is -2j, but XLA takes that for -4 + 0j."""
+    """Mends a function with a branch cut on the real axis: sqrt(-4 - 0j) is -2j, but XLA reads it as -4 + 0j."""
 
     def cut(input):
         if not jnp.iscomplexobj(input):
@@ -46,14 +46,14 @@ _sqrt = _on_both_sides(jnp.sqrt)
 
 
 def _rsqrt(input):
-    # `lax.rsqrt` of a complex zero is NaN, and its slope at -0 has the wrong sign.
+    # `lax.rsqrt` of a complex zero is NaN, and its derivative at -0 has the wrong sign.
     return 1 / _sqrt(input)
 
 
 def _exp2(input):
     if not jnp.iscomplexobj(input):
-        # XLA's is the exponential of a product, five digits of 2 ** 100.
-        moderate = jnp.abs(input) < 2000  # beyond it is 0 or infinite, and so is its slope
+        # XLA computes exp2 as the exponential of a product, which has five correct digits at 2 ** 100.
+        moderate = jnp.abs(input) < 2000  # beyond, it is 0 or infinite, and so is its derivative
         shown = jnp.where(moderate, input, 0)
         whole = jax.lax.stop_gradient(jnp.round(shown))
         return jnp.where(moderate, jnp.ldexp(jnp.exp2(shown - whole), whole.astype("int32")), jnp.exp2(input))
@@ -70,7 +70,7 @@ def _acosh(input):
 
 def _sinc(input):
     scaled = jnp.pi * input
-    # Near 0 by its series, for the quotient's slope is a difference of what 1 / x² makes infinite.
+    # Near 0 by its series: the derivative of the quotient is a difference of terms with 1 / x².
     near = jnp.abs(jax.lax.stop_gradient(scaled)) < 1e-2
     square = jnp.where(near, scaled, 0) ** 2
     far = jnp.where(near, 1, scaled)
@@ -88,7 +88,7 @@ def _erfcx(input):
 
 
 def _log_ndtr(input):
-    # In the far tail by erfcx, which neither vanishes nor cancels there.
+    # In the far tail by erfcx, which neither underflows nor cancels there.
     half = jnp.sqrt(0.5).astype(input.dtype)
     low = input < -1
     tail = jnp.log(_erfcx(-jnp.where(low, input, -1) * half) / 2) - jnp.where(low, input, 0) ** 2 / 2
@@ -110,7 +110,8 @@ def _tanh_jvp(primals, tangents):
 
 
 def _entr(input):
-    # The logarithm's slope also where the value is none of it; at 0 that of a root, which is infinite, too.
+    # The value is replaced at 0 and infinity; the derivative stays that of the logarithm, and at 0 that of a root,
+    # infinite.
     zero, infinite = input == 0, jnp.isposinf(input)
     logarithm = jnp.where(infinite, jnp.inf, jnp.log(jnp.where(zero | infinite, 1, input)))
     start = jnp.sqrt(jnp.where(zero, input - jax.lax.stop_gradient(input), 1))
@@ -119,19 +120,21 @@ def _entr(input):
 
 
 def _i0(input):
-    # Where it overflows so does the exponential, whose slope is infinite, too; the product's is infinity less infinity.
+    # Where it overflows, by the exponential, whose derivative is infinite; the product's would be inf - inf, NaN.
     size = jnp.abs(input)
     beyond = jnp.isinf(jnp.exp(size)) & jnp.isfinite(input)
     return jnp.where(beyond, jnp.exp(size), _unscaled(scipy.i0e)(jnp.where(beyond, 0, input)))
 
 
 def _unscaled(scaled):
-    """A Bessel function of its exponentially scaled form; `jnp.abs` would have the slope 1 at 0, where it has none."""
+    """A Bessel function from its exponentially scaled form. Not by `jnp.abs`, whose derivative at 0 is 1 where 0 is
+    right."""
     return lambda x: jnp.exp(x * jax.lax.stop_gradient(jnp.sign(x))) * scaled(x)
 
 
 def _reflected(right, left):
-    """A function by one formula for positive numbers and another for negative ones, where JAX's series end."""
+    """A function by formula `right` for positive numbers and `left` for negative ones, where JAX's series do not
+    hold."""
 
     def function(input):
         negative = input < 0
@@ -141,8 +144,8 @@ def _reflected(right, left):
 
 
 def _cotangent(input):
-    # Of the distance to the next integer, so that it is precise far from 0; a pole is one. Not by the tangent, which
-    # is huge between the poles: what its slopes are rounded by there is as large as the curvature.
+    # By the distance to the nearest integer (a pole), so that it is precise far from 0. Not by the tangent, which is
+    # huge between the poles: rounding its derivatives costs as much as the second derivative is.
     angle = jnp.pi * (input - jax.lax.stop_gradient(jnp.round(input)))
     return jnp.pi * jnp.cos(angle) / jnp.sin(angle)
 
@@ -150,7 +153,7 @@ def _cotangent(input):
 def _digamma(input):
     values = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
     pole = (input <= 0) & (input == jnp.round(input))
-    # Infinite on either side of 0, and of no sign at the other poles; the slope is infinite at all.
+    # Signed infinity at 0, NaN at the other poles; the derivative is infinite at all of them.
     distance = jnp.where(pole, jnp.where(input == 0, input, input - jax.lax.stop_gradient(input)), 1)
     at_pole = jnp.where(input == 0, 0, jnp.nan) - 1 / distance
     return jnp.where(pole, at_pole, values(jnp.where(pole, 0.5, input)))
@@ -164,7 +167,7 @@ def _lgamma(input):
             - scipy.gammaln(1 - x)
         ),
     )
-    # Next to 0 it falls off as the logarithm does; at minus infinity it has no sign left to swing with.
+    # Near 0 it behaves as minus the logarithm; at minus infinity it has no limit.
     near = jnp.abs(input) < 1e-20
     logarithm = -jnp.log(jnp.where(near & (input < 0), -input, jnp.where(near, input, 1)))
     end = jnp.isneginf(input)
@@ -173,9 +176,9 @@ def _lgamma(input):
 
 
 def _ndtri(input):
-    # At the ends the logarithms', for its slope there is infinite, too.
+    # At the ends 0 and 1 by logarithms, whose derivative there is infinite, too.
     lowest, highest = input == 0, input == 1
-    low = jnp.log(jnp.where(lowest, input - jax.lax.stop_gradient(input), 1))  # of -0, too, from above
+    low = jnp.log(jnp.where(lowest, input - jax.lax.stop_gradient(input), 1))  # from above, also at -0
     high = -jnp.log1p(-jnp.where(highest, input, 0))
     inner = scipy.ndtri(jnp.where(lowest | highest, 0.5, input))
     return jnp.where(lowest, low, jnp.where(highest, high, inner))
@@ -236,11 +239,11 @@ def _real_only(name: str, function: Any) -> Any:
 
 
 VECTORIZED = frozenset(["erf", "erfc", "erfinv", "lgamma"])
-"""Those whose kernels torch calls by the library of vectors that has them, `erf_vml_cpu`."""
+"""Functions that torch's errors call by the name of a vector library's kernel: `erf_vml_cpu`."""
 PRECISE = frozenset(["erfcx", "ndtri", "log_ndtr"])
-"""Those that torch has for no numbers of 16 bits."""
+"""Functions that torch does not have for 16-bit types."""
 REAL_ONLY = frozenset(["erf", "erfc", "erfinv", "lgamma", "digamma", "i0"])
-"""Those that torch has for no complex numbers, as it has none of `special`."""
+"""Functions that torch does not have for complex numbers; nor has it any of `special`."""
 
 
 def _declared(name: str, line: Line) -> Op:
@@ -275,7 +278,7 @@ for _name, _factor, _meaning in (
 
 @op(promotion=FLOAT, inplace=True, saves="input", aliases="special.logit")
 def logit(input, eps: Real | None = None):
-    """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+    """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
     if jnp.iscomplexobj(input):
         raise not_implemented("logit", input)
     if eps is not None:
@@ -283,7 +286,7 @@ def logit(input, eps: Real | None = None):
         low, high = constant < eps, constant > 1 - eps
         input = jnp.where(low, eps, jnp.where(high, 1 - eps, input)).astype(input.dtype)
     outside = jnp.where((input < 0) | (input > 1), jnp.nan, 0).astype(input.dtype)
-    return jnp.log(input + outside) - jnp.log1p(-input)  # the slope there is NaN too
+    return jnp.log(input + outside) - jnp.log1p(-input)  # the derivative there is NaN, too
 
 
 @op(name="polygamma", promotion=FLOAT, inplace=True, saves="input", aliases="special.polygamma")
@@ -321,10 +324,11 @@ def mvlgamma(input, p: Index):
 
 
 def logaddexp(input, other, base=None):
-    """`log(exp(input) + exp(other))`, or to `base`; the phase of complex ones, as torch's, may wind around."""
+    """`log(exp(input) + exp(other))`, also to another `base`; the phase of complex results may wind around, as in
+    torch."""
     swapped = input.real < other.real
     larger, smaller = jnp.where(swapped, other, input), jnp.where(swapped, input, other)
-    # By their difference; JAX's own slope is that of a rounded sum. Two infinities have none, and so no slope.
+    # By their difference: JAX's own derivative is that of a rounded sum. For two infinities it is 0.
     difference = smaller - larger
     if base is None:
         result = larger + jnp.log1p(jnp.exp(difference))

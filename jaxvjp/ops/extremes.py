@@ -1,7 +1,7 @@
-"""The largest and smallest elements, and where they are.
+"""The largest and smallest elements, and their positions.
 
 torch shares the gradient of an extreme evenly among equal elements (`max`, `amax`), or gives it to the one whose index
-it tells (`max(dim)`, `cummax`).
+it returns (`max(dim)`, `cummax`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jaxvjp.ops.reduction import EVENLY, shared
 
 
 def _check(name, input, dim=None):
-    """Errors for what has no extreme: nothing at all, and complex numbers, which are refused in torch's many ways."""
+    """torch's errors for an empty tensor, and for complex numbers, which each function words its own way."""
     if jnp.iscomplexobj(input):
         if name in ("amax", "amin"):
             raise not_implemented(f"{name[1:]}_values", input)
@@ -40,14 +40,14 @@ def _check(name, input, dim=None):
 
 
 def chosen(input, position, dim):
-    """The elements at `position` along `dim`, which are as many as the positions."""
+    """The elements at `position` along `dim`; the result has the shape of `position`."""
     if input.ndim == 0:
         return input
     return jnp.take_along_axis(input, position, wrap(dim, input.ndim))
 
 
 def _position(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim):
-    """Where the first extreme along `dim` is, which stays; NaN is one."""
+    """The position of the first extreme along `dim`, which is kept as a dimension; NaN counts as an extreme."""
     dim = wrap(dim, input.ndim)
 
     def plain(constant):
@@ -58,7 +58,7 @@ def _position(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim):
         places = jax.lax.broadcasted_iota("int32", input.shape, dim)
         return jnp.min(jnp.where(reached, places, input.shape[dim]), dim, keepdims=True).astype("int64")
 
-    # XLA's own way is a reduction of pairs. On a CPU two of numbers, which become vector instructions, take half of it.
+    # XLA reduces pairs of value and index. On a CPU two plain reductions, which are vectorized, take half the time.
     return jax.lax.platform_dependent(jax.lax.stop_gradient(input), cpu=by_value, default=plain)
 
 
@@ -138,7 +138,7 @@ def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
             return input, jnp.zeros((), "int64")
 
         def later(a, b):
-            # The last of equal ones; NaN, once there, stays the extreme.
+            # Of equal elements the last; NaN stays the extreme from where it occurs.
             takes = reaches(b[0], a[0]) | jnp.isnan(b[0])
             takes &= ~jnp.isnan(a[0]) | jnp.isnan(b[0])
             return jnp.where(takes, b[0], a[0]), jnp.where(takes, b[1], a[1])

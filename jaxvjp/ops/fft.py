@@ -1,7 +1,7 @@
 """Fourier transforms: torch's `fft`, declared from one table.
 
-A transform over several dimensions is one over each: of a real one the last, which is half as long, first; of one
-back to real numbers that one last.
+A transform over several dimensions is one over each. A real one begins with the last dimension, which it halves; its
+inverse ends with it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ TRANSFORMS: dict[str, tuple[str, bool, str, str, str]] = {
     "hfft": ("fft", True, REAL, "FftC2RBackward0", "Fourier's transform of a signal of which Hermite's half is given"),
     "ihfft": ("ifft", False, REAL, "ConjBackward0", "the half that determines the inverse of a real spectrum"),
 }
-"""By name: what it does to the other dimensions, whether to those first, whether one side is real, `grad_fn`'s name,
-and what it is."""
+"""By name: the transform of the other dimensions, whether they come first, whether one side is real, `grad_fn`'s name,
+and the meaning."""
 
 
 REFUSALS = {
     "rfft": ("rfft expects a real input tensor, but got {}", "rfftn expects a real-valued input tensor, but got {}"),
     "ihfft": ("ihfft expects a real input tensor, but got {}", "Only supports floating-point dtypes, but found: {}"),
 }
-"""What torch says of complex numbers to the transforms of real ones: to that over one dimension, and over several."""
+"""torch's errors for complex input of the transforms of real numbers: over one dimension, and over several."""
 
 
 def _dimension(dim, ndim):
@@ -75,7 +75,7 @@ def _one(name: str) -> Callable[..., Any]:
 
 
 def _places(input, s, dim):
-    """The lengths and the dimensions that a transform over several dimensions goes over."""
+    """The dimensions of a transform over several, and the length of each."""
     if dim is None:
         dims = tuple(range(input.ndim)) if s is None else tuple(range(input.ndim - len(s), input.ndim))
         if s is not None and len(s) > input.ndim:
@@ -148,5 +148,5 @@ def fft_fftshift(input, dim: Dims = None):
 
 @op(grad_fn="RollBackward0", out=False)
 def fft_ifftshift(input, dim: Dims = None):
-    """What `fftshift` did undone."""
+    """The inverse of `fftshift`."""
     return jnp.fft.ifftshift(input, axes(dim, input.ndim))

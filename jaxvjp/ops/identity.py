@@ -1,6 +1,6 @@
 """Ops that change no number: they say where gradients start, stop, or are taken out of a tuple.
 
-What is recorded uses them (`core.record`); the user meets `clone` and `detach`.
+`core` records them; of these the user calls only `clone` and `detach`.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def outcome(input):
 
 @op(public="")
 def entered(input):
-    """The value with which a transform enters the user's function, once that has returned."""
+    """A transform's argument as the user's function got it; recorded when the function has returned."""
     return input
 
 
 @op(public="")
 def left(input):
-    """A result with which a transform is left: gradients end here, tangents go on."""
+    """A result as it leaves a transform: gradients stop here, tangents pass."""
     return input
 
 
@@ -86,22 +86,22 @@ def _rebind(gradient_of, value):
 
 @_rebind.defjvp
 def _rebind_jvp(primals, tangents):
-    return _rebind(*primals), tangents[0]  # whose own derivative, where it is used, is again the first's
+    return _rebind(*primals), tangents[0]  # `_rebind` again, so that second derivatives are those of the first operand
 
 
 @op(public="", grad_fn="AliasBackward0")
 def rebind(gradient_of, value):
     """The value of one array with the gradient of another: what `y.data[0] = 5` makes of a computed `y`.
 
-    Its rule is written by hand, for `value + (old - stop_gradient(old))`, which says the same, is NaN where `old` is
-    infinite. By it an op can show a value and have the slope of a formula that does not give that value everywhere.
+    Its rule is written by hand because the equivalent `value + (old - stop_gradient(old))` is NaN where `old` is
+    infinite. Ops also use it to return one value with the derivative of another formula.
     """
     return _rebind(gradient_of, value)
 
 
 @op(public="", grad_fn=lambda static, avals: backward_name(*static))
 def unaffected(value, *operands, name: str, variant: int):
-    """A value to which `operands` pass no gradient but zeros: what `x.eq_(3)` leaves in x."""
+    """A value whose gradient for `operands` is zeros and not None, as after `x.eq_(3)`."""
     return value
 
 

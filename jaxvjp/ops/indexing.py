@@ -1,7 +1,7 @@
 """Gathering: reading an array at positions that tensors give.
 
-Positions arrive checked, so JAX need not: `promise_in_bounds`. That is the business of the column `inspects`, which
-looks at their values before the op is recorded. Writing at positions is in `scattering`.
+Positions are checked before the op is recorded, by the functions in the rows' column `inspects`, so JAX is told
+`promise_in_bounds`. Writing at positions is in `scattering`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jaxvjp.ops.op import op
 from jaxvjp.types.dtypes import from_numpy
 
 Pattern = Annotated[tuple[bool, ...], Kind("tuple of bools", tuple)]
-"""For each dimension whether positions are given for it; the others are taken whole."""
+"""For each dimension whether it is indexed by positions; the others are taken whole."""
 
 
 def integral(index):
-    """Whether an array may serve as positions."""
+    """Whether the dtype of an array may be that of positions."""
     return index.dtype in (jnp.int32, jnp.int64)
 
 
@@ -40,14 +40,14 @@ def key_of(shape, positions, pattern):
 
 
 def grid_of(index, dim):
-    """The key for positions along one dimension that keep their place in all others, as `gather` has them."""
+    """The key for `array.at` that `gather` needs: positions along one dimension, own coordinates in all others."""
     key = list(jnp.indices(index.shape, index.dtype, sparse=True))
     key[dim] = index
     return tuple(key)
 
 
 def strip_of(index, dim):
-    """The key for one position after another along one dimension, as `index_select` has them."""
+    """The key for `array.at` that `index_select` needs: a list of positions along one dimension."""
     return (slice(None),) * dim + (index,)
 
 
@@ -64,7 +64,7 @@ def index(input, *positions, pattern: Pattern):
 def refuse_outside(
     values: Any, size: int, error: Callable[[int], Exception], lowest: int = 0, allowed: int | None = None
 ) -> None:
-    """Raises `error(position)` for the first position that is not in a dimension of `size`, nor `allowed`."""
+    """Raises `error(position)` for the first position that is out of range for `size` and is not `allowed`."""
     if not values.size or (values.min() >= lowest and values.max() < size):
         return
     outside = (values < lowest) | (values >= size)
@@ -128,9 +128,9 @@ def _inside_flat(values, shapes, *, dim):
 
 @op(grad_fn="GatherBackward0", saves="indices", inspects=("indices", _inside_flat))
 def take_along_dim(input, indices, dim: Index | None = None):
-    """As `gather`, with shapes that broadcast but for `dim`; without `dim` flat.
+    """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor.
 
-    Positions along `dim` start anew at its end, as in torch: -1 and 5 are both the last of three.
+    Positions count modulo the size, as in torch: -1 and 5 are both the last of three.
     """
     if not indices.dtype == jnp.int64:
         raise RuntimeError(
@@ -165,7 +165,7 @@ def index_select(input, dim: Index, index):
 
 
 def inside_all(values, shapes, **_):
-    """The check of `take` and `put`, which see a flat tensor and count backwards too."""
+    """The check of `take` and `put`: positions in the flattened tensor, negative ones from its end."""
     size = math.prod(shapes[0])
     told = "out of range: tried to access index {} on a tensor of {} elements."
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)

@@ -13,7 +13,7 @@ from jaxvjp.ops.op import ARITHMETIC, op
 
 
 def _refuse_out(result, out):
-    """TypeError where `out` is of a type that cannot hold the arrays'."""
+    """TypeError if `out` has a dtype that cannot hold the result."""
     if result.category > out.category:
         raise TypeError(f"torch.cat(): input types can't be cast to the desired output type {out.legacy}")
 
@@ -39,7 +39,7 @@ def stack(tensors: Tensors, dim: Index = 0):
 def _joined(tensors, dim):
     """The arrays one after another along `dim`; RuntimeError where their other sizes differ.
 
-    As torch has it, one without elements and with one dimension may stand among any others.
+    As in torch, an array of shape (0,) may be among any others.
     """
     for number, each in enumerate(tensors):
         if not each.ndim:
@@ -72,7 +72,7 @@ def cat(tensors: Tensors, dim: Index = 0):
 
 @op(grad_fn="CatBackward0", **JOINING)
 def hstack(tensors: Tensors):
-    """Arrays one after another along their second dimension; vectors along their one."""
+    """Arrays one after another along their second dimension; vectors along their only one."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     raised = [jnp.atleast_1d(each) for each in tensors]
@@ -81,7 +81,7 @@ def hstack(tensors: Tensors):
 
 @op(grad_fn="CatBackward0", aliases="function.row_stack", **JOINING)
 def vstack(tensors: Tensors):
-    """Arrays, at least rows, one below another."""
+    """Arrays one after another along their first dimension; vectors as rows."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return _joined([jnp.atleast_2d(each) for each in tensors], 0)
@@ -153,7 +153,7 @@ def combinations(input, r: Index = 2, with_replacement: Flag = False):
 
 @op(public="function")
 def _chunk_cat(tensors: Tensors, dim: Index, num_chunks: Index):
-    """Each tensor cut along `dim` into chunks, the last of them filled up with zeros, and chunks beside chunks."""
+    """Each tensor cut along `dim` into chunks, the last one padded with zeros; chunk i of all tensors side by side."""
     if not tensors:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
     if num_chunks < 1:

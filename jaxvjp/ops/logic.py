@@ -1,6 +1,6 @@
-"""Questions about elements: comparisons, truth values, bits.
+"""Comparisons, logical and bitwise operations, predicates, `where`.
 
-The answers are truth values, through which no gradient flows; `where` chooses by them.
+No gradient flows through their results, except through `where`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def ne(input, other: Either):
 
 
 def _ordered(name, input, other):
-    """Both operands, once it is sure that numbers of their type have an order."""
+    """Both operands; torch's error for complex numbers, which have no order."""
     if jnp.iscomplexobj(input):
         raise NotImplementedError(
             f"\"{name}_cpu\" not implemented for '{from_numpy(input.dtype).legacy}'\n"
@@ -63,7 +63,7 @@ def ge(input, other: Either):
 
 
 def _logical(name: str, function: Any, meaning: str, symbol: str = "") -> Op:
-    """Of two truth values, which numbers are as far as they are not 0."""
+    """An op of two truth values; a number counts as true if it is not 0."""
 
     def row(input, other):
         return function(*broadcast(input, other))
@@ -78,7 +78,7 @@ _logical("logical_xor", jnp.logical_xor, "Whether just one of the two is true.")
 
 
 def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, masks: bool = True) -> Op:
-    """Of the bits of two integers; of truth values too."""
+    """An op of the bits of two integers, or of two truth values."""
 
     def row(input: Either, other: Either):
         category = from_numpy(input.dtype).category
@@ -92,7 +92,7 @@ def _bitwise(name: str, kernel: str, function: Any, meaning: str, symbol: str, m
 
 
 def _left(input, other):
-    # A shift by more than there are bits, or back, leaves nothing.
+    # A shift by as many bits as there are, or by a negative number, gives 0.
     inside = (other >= 0) & (other < input.dtype.itemsize * 8)
     return jnp.where(inside, jnp.left_shift(input, jnp.where(inside, other, 0)), 0)
 
@@ -111,7 +111,7 @@ _bitwise("bitwise_right_shift", "rshift", _right, "The bits, moved down by `othe
 
 @op(inplace=True, differentiable=False)
 def bitwise_not(input):
-    """The other bits; of a truth value the other one."""
+    """Every bit inverted; the negation of a truth value."""
     if from_numpy(input.dtype).category > INTEGRAL:
         raise not_implemented("bitwise_not", input)
     return jnp.bitwise_not(input)
@@ -127,7 +127,7 @@ op(name="bitwise_not.operator", public="", operator="invert", rewrite=_invertibl
 
 
 def _question(name: str, function: Any, meaning: str, **columns: Any) -> Op:
-    """Of each element alone."""
+    """A predicate of each element."""
 
     def row(input):
         return function(input)
@@ -189,7 +189,7 @@ def isclose(input, other, rtol: Real = 1e-5, atol: Real = 1e-8, equal_nan: Flag 
 
 
 def _fitting(row, operands, static):
-    """Refuses a number that a tensor of integers cannot hold, which here is not cut."""
+    """RuntimeError for a number that a tensor of integers cannot hold; torch does not wrap it around here."""
     for one, two in (operands[1:], operands[:0:-1]):
         if type(one) is int and not isinstance(two, int | float | complex) and two.aval.dtype.category == INTEGRAL:
             fitted(one, two.aval.dtype)

@@ -1,7 +1,7 @@
-"""What every op on matrices asks of its operands, in torch's words.
+"""Checks of the operands of ops on matrices, with torch's errors.
 
-Use this module to demand a matrix (`matrices`), a square one (`square`) of floating or complex numbers
-(`floating`), of one type with another (`same_type`), and take transposes of whole batches (`transposed`, `adjoint`).
+They ask for a matrix (`matrices`), a square one (`square`), floating or complex numbers (`floating`), or one dtype
+(`same_type`). `transposed` and `adjoint` take transposes of whole batches.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 
 class LinAlgError(RuntimeError):
-    """A matrix whose numbers do not allow what was asked: it is singular, or not positive definite.
+    """The values of a matrix allow no result: it is singular, say, or not positive definite.
 
-    Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX gives NaN there, which is read.
+    Counterpart of `torch.linalg.LinAlgError`. Underneath: JAX raises nothing and gives NaN; a check of the values
+    raises.
     """
 
 
 def legacy(array):
-    """The name that torch's messages have for an array's type: `Float`."""
+    """torch's old name of an array's dtype, as in its messages: `Float`."""
     return from_numpy(array.dtype).legacy
 
 
 def ctype(array):
-    """The name that C++ has for an array's type: `float`."""
+    """The C++ name of an array's dtype: `float`."""
     return CTYPES.get(array.dtype.name, array.dtype.name)
 
 
 def floating(array, name):
-    """`array`, once it is sure that its numbers are floating or complex, and not half ones; else RuntimeError."""
+    """`array` unchanged; RuntimeError unless its dtype is floating or complex, and not of 16 bits."""
     if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {legacy(array)}\n"
@@ -46,7 +47,7 @@ def floating(array, name):
 
 
 def matrices(array, name, operand="A"):
-    """`array`, once it is sure that it is a matrix or a batch of them; else RuntimeError."""
+    """`array` unchanged; RuntimeError unless it is a matrix or a batch of them."""
     if array.ndim < 2:
         raise RuntimeError(
             f"{name}: The input tensor {operand} must have at least 2 dimensions.\nIts shape is {list(array.shape)}."
@@ -55,7 +56,7 @@ def matrices(array, name, operand="A"):
 
 
 def square(array, name, operand="A"):
-    """`array`, once it is sure that its matrices are square; else RuntimeError."""
+    """`array` unchanged; RuntimeError unless its matrices are square."""
     matrices(array, name, operand)
     if array.shape[-1] != array.shape[-2]:
         raise RuntimeError(
@@ -66,7 +67,7 @@ def square(array, name, operand="A"):
 
 
 def same_type(first, second, name, operands="A and B"):
-    """RuntimeError where the two operands have not one type, as linear algebra does not promote."""
+    """RuntimeError unless the two operands have one dtype: linear algebra does not promote."""
     if first.dtype != second.dtype:
         one, two = operands.split(" and ")
         raise RuntimeError(
@@ -76,17 +77,17 @@ def same_type(first, second, name, operands="A and B"):
 
 
 def transposed(array):
-    """Every matrix turned over."""
+    """Every matrix transposed."""
     return jnp.swapaxes(array, -1, -2)
 
 
 def adjoint(array):
-    """Every matrix turned over and conjugated."""
+    """Every matrix transposed and conjugated."""
     return jnp.conj(transposed(array))
 
 
 def stacked(first, second, leading=2):
-    """Two arrays with the batch dimensions, all but the last `leading`, of both."""
+    """Two arrays with their batch dimensions, all but the last `leading`, broadcast together."""
     batch = jnp.broadcast_shapes(first.shape[:-leading], second.shape[:-leading])
     return tuple(jnp.broadcast_to(each, (*batch, *each.shape[-leading:])) for each in (first, second))
 

@@ -53,13 +53,14 @@ def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
         first, second = second, first
     elif order not in (math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {order} not supported.")
-    shown = first if keepdim or first < second else first - 1  # for torch drops the other one before
+    shown = first if keepdim or first < second else first - 1  # torch has dropped the other one before
     found = _extreme(jnp.sum(magnitude(array), (second,), keepdims=True), order, first, shown, True)
     return found if keepdim else found.squeeze(dims)
 
 
 def _extreme(values, order, dim, shown, keepdims=False):
-    """The largest along `dim`, 0 of none, or of a negative order the smallest; errors name the dimension `shown`."""
+    """The largest along `dim` (0 if there is none), or the smallest for a negative order; errors name dimension
+    `shown`."""
     if values.shape[dim]:
         return shared(values, jnp.max if order > 0 else jnp.min, (dim,), keepdims)
     if order < 0:
@@ -184,10 +185,10 @@ def cdist(x1, x2, p: Real = 2.0, compute_mode: Text | None = None):
 
 
 def distance(difference, p):
-    """The norm of order `p` over the last dimension, with the edges that torch's kernels for distances have.
+    """The norm of order `p` over the last dimension, with the edge cases of torch's kernels for distances.
 
-    NaN makes a distance of order 0 NaN, and the slope of one of order 1 at it. What is 0 has no slope for an order
-    below 1, whatever is beside it. For order infinity the gradient goes to each of the equally large entries in full.
+    A NaN makes a distance of order 0 NaN, and the derivative of order 1 at it. For orders below 1 the derivative at an
+    entry of 0 is 0. For order infinity each of the equally large entries gets the whole gradient.
     """
     constant = jax.lax.stop_gradient(difference)
     if p == 0:

@@ -1,12 +1,11 @@
 """What an op is: a pure JAX function and one row about it.
 
-Use this module to declare an op (`@op(...)` over a function of arrays), look one up (`REGISTRY`), and ask what it
-would return for given shapes and dtypes (`abstract`) without computing anything.
+`@op(...)` over a function of arrays declares an op; `REGISTRY` has all of them; `abstract` tells the shapes and dtypes
+of an op's results without computing anything.
 
-A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in
-torch's order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a
-program, such as `dim`; the others are the *operands*, arrays (one that is given by name alone is annotated too, as
-`Kept`)::
+A row is declared by decorating the function, whose Python signature is torch's: the same names and defaults, in torch's
+order. A parameter that is annotated with a kind (`ops.arguments`) is *static*, a Python value that selects a program,
+such as `dim`; the others are the *operands*, arrays (a keyword-only operand is annotated, too, as `Kept`)::
 
     @op(promotion=FLOAT, saves="input", inplace=True)
     def log(input):
@@ -42,12 +41,12 @@ from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, 
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
-"""How operands of mixed types meet: not at all; by `result_type`; so, and integers become the default floating type;
-so, and then all become double precision; by `result_type`, for an op whose own result is boolean."""
+"""How operands of mixed dtypes are promoted: not at all; to their `result_type`; so, but integers to the default
+floating dtype; so, and then to double precision; to their `result_type`, for an op whose result is bool."""
 
 WRAPPED, OPMATH, CHECKED = "wrapped", "opmath", "checked"
-"""What becomes of a Python number beside operands of 16 bits: it is rounded to 16 bits, as the tensor would be that
-torch wraps it in; it stays in float32, which torch's kernels compute in; it is refused where it does not fit."""
+"""What a Python number beside 16-bit operands becomes: WRAPPED, it is rounded to 16 bits, as in a tensor; OPMATH, it
+stays in float32, in which torch's kernels compute; CHECKED, a number that does not fit is an error."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -60,9 +59,8 @@ class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
-        kind: what it takes, and for a static one its converter to a hashable value; None for a
-            caller inside jaxvjp.
-        role: what an operand may be, "" for a static.
+        kind: what it accepts, with the converter of a static one; None for a parameter that only jaxvjp passes.
+        role: what an operand may be; "" for a static.
         default: REQUIRED where there is none.
         positional: False for one that can only be given by name.
         annotation: the type that the op's function declares it to have.
@@ -77,7 +75,7 @@ class Parameter(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Something kept for the backward pass: an operand's name or "result", and the operand whose gradient needs it."""
+    """What is kept for the backward pass: an operand's name or "result"; and the operand whose gradient needs it."""
 
     name: str
     needed_for: str | None = None
@@ -91,43 +89,43 @@ class Op:
             `max`, as torch overloads it: a call goes to the first of them, in the order of declaration, that it fits.
         aliases: its other names, as text: `"absolute special.foo"`. A bare one is both a method and a function.
         public: where torch has it, as text: "method", "function", "nn.functional", "linalg", "fft", "special"; by
-            default a method and a function, or in a namespace that its name begins with (`linalg_norm`) a function.
+            default a method and a function, or for a name like `linalg_norm` a function in that namespace.
         promotion: KEEP, ARITHMETIC, FLOAT, DOUBLE or COMPARE.
         saves: what torch keeps for the backward pass, operands or "result", as text: `"input"`; `"other for input,
             input for other"` where it depends on which gradient is wanted. An op that saves nothing can be
-            differentiated again after its graph was freed; what it saves must not be changed in place before.
+            differentiated again after its graph was freed; what an op saves must not be written in place before the
+            backward.
         grad_fn: the name that torch prints, or a function from (statics, avals) to it.
-        arities: how many arguments, `out` included, each of torch's signatures takes at least and at most, where those
-            are not one per row; its words for a call that fits none depend on it.
+        arities: the least and largest number of arguments, `out` included, of each of torch's signatures, if they are
+            not one per row; torch's error for a call that fits none depends on it.
         returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
             it is a plain tuple.
         out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
-        refuse_out: a function of the types of the result and of `out`, which raises where the latter does not fit, for
-            an op of which torch has words of its own for that.
-        apart: whether what is given as `out` has to be of the result's dtype, and in memory of its own.
+        refuse_out: for an op with its own words in torch: a function of the dtypes of the result and of `out` that
+            raises if the latter does not fit.
+        apart: whether `out` must have the result's dtype, and memory of its own.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
         inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
         layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
-        several: for a view, whether torch hands out several at once, which then refuse in-place changes.
-        refuse: for an op whose numbers may not allow it (a singular matrix), a function that raises torch's error. The
-            last result, one more than `returns` names, is no result but what the function is asked about: its value,
-            read at once, as torch does on any device, in a staged step in every call; inside `vmap` it is not called.
+        several: for a view, whether torch returns several at once (`unbind`), which then refuse in-place changes.
+        refuse: for an op that some values do not allow (a singular matrix), a function that raises torch's error. It is
+            called with an extra last result of the op, which is read at once, as in torch; in a staged step at every
+            call; inside `vmap` it is not called.
         inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
-            `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be;
-            a staged step has them looked at in every call; inside `vmap` nothing is checked.
+            `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be; a
+            staged step checks them in every call; inside `vmap` nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
         differentiable: False for an op through which no gradient flows (comparisons, `detach`).
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
-            where operands are promoted. Not for what only moves numbers, nor for what depends on the type itself.
-        numbers: WRAPPED, OPMATH or CHECKED, as torch's kernel of the op has it. SCALAR ones, such as `alpha`, are never
-            wrapped, but checked; a tensor without dimensions that stands where a number may is to OPMATH one, too.
+            for ops that promote. Not for ops that only move elements, nor for those that depend on the dtype itself.
+        numbers: WRAPPED, OPMATH or CHECKED, as in torch's kernel. SCALAR parameters such as `alpha` are always checked;
+            for OPMATH a 0-dim tensor in the place of a number counts as one, too.
 
-    What follows from the function's signature is read when it is first asked for: of the several hundred rows a
-    program uses a few. `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and
-    traceable.
+    The function's signature is inspected at the first use of the row: of several hundred rows a program uses a few.
+    `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and traceable.
     """
 
     def __init__(
@@ -223,14 +221,14 @@ class Op:
     def structured(self) -> bool:
         """Whether operands may be left out or come as sequences.
 
-        The static values then end with the *form*: per operand None where it is left out, () for one array, n for a
-        sequence of n; and `inputs` has but what is there.
+        The static values then end with the *form*: for each operand None if it is left out, () for one array, n for a
+        sequence of n. `inputs` has only those that are there.
         """
         return any(each.default is None or each.role in (TENSORS, SPREAD) for each in self._taking)
 
     @cached_property
     def by_name(self) -> bool:
-        """Whether `call` hands over by name not only statics but operands, for those are not the first parameters."""
+        """Whether `call` has to pass operands by name, too, as they are not the first parameters."""
         leading = [each for each in self.parameters[: len(self._taking)] if each.positional]
         return self.structured or leading != self._taking
 
@@ -265,7 +263,7 @@ class Op:
         if self.rounds_once and any(each.dtype in SHORT for each in operands):
             numbers = Op.numbers_among(self, static, len(operands))
             return rounded_once(lambda *wide: Op._call(self, static, wide), operands, numbers)
-        return Op._call(self, static, operands)  # of this class, also where `self` only plays a row
+        return Op._call(self, static, operands)  # not `self._call`: `self` may be a stand-in for a row
 
     def _call(self, static: tuple[Any, ...], operands: Any) -> Any:
         if not self.by_name:
@@ -281,7 +279,7 @@ class Op:
         return self.function(**dict(by_name))
 
     def flattened(self, operands: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The operands of a structured op that are there, one by one, and their form."""
+        """The operands of a structured op, flattened and without the missing ones; and their form."""
         flat: list[Any] = []
         form: list[Any] = []
         for each in operands:
@@ -296,7 +294,7 @@ class Op:
         return tuple(flat), tuple(form)
 
     def places(self, name: str, static: tuple[Any, ...], count: int) -> range:
-        """Where among the `count` inputs of a node the operand `name` is."""
+        """The positions of the operand `name` among the `count` inputs of a node."""
         if "*" + name in self.operands:
             return range(self.operands.index("*" + name), count)
         position = self.operands.index(name)
@@ -326,19 +324,19 @@ class Op:
 
 
 def rounded_once(function: Callable[..., Any], operands: Sequence[Any], numbers: Sequence[bool] = ()) -> Any:
-    """`function` of operands of which some have 16 bits, computed in float32; the results' types are its own.
+    """`function` of operands of which some have 16 bits, computed in float32; results are rounded to its own dtypes.
 
-    `numbers` says which of them may be numbers in float32, which make no result wider.
+    `numbers` says which of them are numbers in float32; these do not widen the result.
     """
     types = counted_as(operands, numbers or [False] * len(operands))
     structs = [jax.ShapeDtypeStruct(each.shape, own) for each, own in zip(operands, types, strict=True)]
-    own = jax.eval_shape(function, *structs)  # first, for its errors name the types
+    own = jax.eval_shape(function, *structs)  # first, as its errors name the dtypes
     results = function(*[each.astype("float32") if each.dtype in SHORT else each for each in operands])
     return jax.tree.map(lambda each, like: each.astype(like.dtype), results, own)
 
 
 def counted_as(operands: Sequence[Any], numbers: Sequence[bool]) -> list[Any]:
-    """The types of operands as they count for the result's: beside 16 bits, that of the others for `numbers`."""
+    """The operands' dtypes as they count in promotion: beside 16-bit ones, `numbers` count as those."""
     short = next((each.dtype for each in operands if each.dtype in SHORT), None)
     wide = [short and number and not each.shape for each, number in zip(operands, numbers, strict=True)]
     return [short if number else each.dtype for each, number in zip(operands, wide, strict=True)]
@@ -387,7 +385,7 @@ def backward_name(name: str, variant: int = 0) -> str:
 
 
 def by_number(name: str, tensors: int, other: int, input: int | None = None) -> Callable[..., str]:
-    """The name of the node of an op that torch has several of: for tensors alone, a number last, a number first.
+    """`grad_fn`'s name of an op with several in torch: for tensors only, for a number last, for a number first.
 
     For `by_number("pow", 1, 0, 2)` that is PowBackward1 for `x ** y`, PowBackward0 for `x ** 2`, PowBackward2 for
     `2 ** x`.
@@ -403,8 +401,8 @@ def by_number(name: str, tensors: int, other: int, input: int | None = None) -> 
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
-    It costs JAX 200 µs: `graph.signature_of` remembers it. 64-bit types are enabled for its duration, for torch's
-    integers are 64 bits wide.
+    JAX takes 200 µs for it, so `graph.signature_of` remembers the result. 64-bit types are enabled meanwhile, as
+    torch's integers have 64 bits.
     """
     place = common_device(avals)
     with jax.enable_x64(True):

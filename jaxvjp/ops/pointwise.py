@@ -1,6 +1,6 @@
 """Ops that work element by element.
 
-Operands arrive already promoted to one dtype; what is left to check here is whether their shapes broadcast.
+Operands arrive promoted to one dtype; here it is checked whether their shapes broadcast.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, 
 from jaxvjp.types.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 
 EITHER_OTHER = ((2, 3), (2, 3))
-"""torch has one signature for a tensor as `other` and one for a number."""
+"""The number of arguments of torch's two signatures: for a tensor as `other`, and for a number."""
 
 
 def not_implemented(name, array, device="_cpu"):
@@ -26,7 +26,7 @@ def not_implemented(name, array, device="_cpu"):
 
 
 def broadcast(input, other):
-    """Both operands, once it is sure that their shapes agree; RuntimeError in torch's words where they do not."""
+    """Both operands unchanged; torch's RuntimeError if their shapes do not broadcast."""
     a, b = input.shape, other.shape
     for dim in range(1, min(len(a), len(b)) + 1):
         if a[-dim] != b[-dim] and 1 not in (a[-dim], b[-dim]):
@@ -47,7 +47,7 @@ def add(input: Either, other: Either):
 
 
 def refuse_masks(row, operands, static):
-    """Raises where torch subtracts no mask, which has to be seen before the operands are promoted."""
+    """torch's error for subtracting bool tensors, which must be checked before the operands are promoted."""
     numbers = (int, float, complex)
     masks = [type(each) is bool if isinstance(each, numbers) else each.aval.dtype is bool_ for each in operands]
     if all(masks):
@@ -106,7 +106,7 @@ def mul(input: Either, other: Either):
     numbers=OPMATH,
 )
 def div(input: Either, other: Either):
-    """`input / other`, of integers too a floating result."""
+    """`input / other`; of integers, too, the result is floating."""
     input, other = broadcast(input, other)
     return jnp.divide(input, other)
 
@@ -121,8 +121,8 @@ def div(input: Either, other: Either):
     numbers=OPMATH,
 )
 def rdiv(input, other: Either):
-    """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
-    if input.dtype in SHORT:  # where the reciprocal is rounded, too
+    """`other / input`, for a number on the left of the sign; computed by the reciprocal, as in torch."""
+    if input.dtype in SHORT:  # the reciprocal is rounded to 16 bits, too
         once = rounded_once(jnp.reciprocal, (input,))
         return rounded_once(jnp.multiply, (once, other), numbers=(False, True))
     return jnp.multiply(1 / input, other)
@@ -154,9 +154,9 @@ def power(input, *, exponent: Exact):
 
 
 FIXED_EXPONENTS = frozenset([0.5, -0.5, *range(-8, 9)]) - {1}
-"""Exacts that become part of the program; a loop that varies others does not compile at each step.
+"""Exponents that are constants of the program; others are operands, so that a loop over them compiles once.
 
-Not 1: JAX makes x of `x ** 1`, whose derivative is a constant, and torch's second derivative is zeros and not None.
+Not 1: JAX turns `x ** 1` into x, whose second derivative would be None, and torch's is zeros.
 """
 
 
@@ -186,9 +186,9 @@ def _power(input, exponent):
 
 @partial(_power.defjvp, symbolic_zeros=True)
 def _power_jvp(primals, tangents):
-    """JAX's own rule gives 0 times infinity, NaN, where the base is 0: for x ** 0, whose derivative is 0, and for the
-    exponent of a negative power, whose derivative is infinite. Selecting the branches outside the power hides NaN from
-    the first derivative and brings it back in the second, so the rule itself has to know the two cases."""
+    """JAX's own rule gives 0 * inf, NaN, at base 0: for x ** 0, whose derivative is 0, and for the derivative of a
+    negative power by its exponent, which is infinite. A `where` outside the power would keep NaN from the first
+    derivative but not from the second, so the rule itself treats the two cases."""
     input, exponent = primals
     result = _power(input, exponent)
     tangent = jnp.zeros_like(result)
@@ -202,7 +202,7 @@ def _power_jvp(primals, tangents):
 
 
 def _integer_power(input, exponent):
-    """By squaring, modulo what the type holds; of a negative exponent the integer part of the fraction."""
+    """By repeated squaring, with the dtype's overflow; for a negative exponent the integer part of the fraction."""
     result = jnp.ones_like(input)
     reciprocal = jnp.where(input == 1, 1, jnp.where(input == -1, 1 - 2 * (exponent & 1), 0)).astype(input.dtype)
 
@@ -236,7 +236,7 @@ def pow_(input: Either, exponent: Either):
 
 @op(inplace=True, saves="result", aliases="nn.functional.relu")
 def relu(input):
-    """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+    """The positive part; its derivative is 0 at 0, and 1 at NaN."""
     if input.dtype == bool:
         raise RuntimeError("Boolean inputs not supported for relu")
     if jnp.iscomplexobj(input):
@@ -252,7 +252,7 @@ def abs_(input):
     if jnp.iscomplexobj(input):
         zero = input == 0
         result = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, input)))
-        infinite = jnp.isinf(input.real) | jnp.isinf(input.imag)  # also where the other part is NaN
+        infinite = jnp.isinf(input.real) | jnp.isinf(input.imag)  # even if the other part is NaN
         return rebind.function(result, jnp.where(infinite, jnp.inf, result))
     if not jnp.issubdtype(input.dtype, jnp.floating):
         return jnp.abs(input)
@@ -261,7 +261,7 @@ def abs_(input):
 
 
 def _storable(row, operands, static):
-    """Refuses a number that the tensor cannot hold, which has to be seen before it becomes an operand."""
+    """torch's error for a number that the tensor cannot hold, checked before the number is converted."""
     if isinstance(operands[-1], int | float | complex):
         fitted(operands[-1], operands[0].aval.dtype)
     return row, operands, static
@@ -287,7 +287,7 @@ def masked_fill(input, mask, value: Either):
 
 
 def _bounded(within, input, bound):
-    # Which of the two it is counts as a constant, as in torch: the gradient has no derivative through the comparison.
+    # The choice is a constant, as in torch: no derivative goes through the comparison.
     constant, limit = jax.lax.stop_gradient(input), jax.lax.stop_gradient(bound)
     undefined = jnp.isnan(constant) | jnp.isnan(limit)
     nan = jnp.where(jnp.isnan(constant), constant, limit)
@@ -332,7 +332,8 @@ clamp_min.grad_fn = clamp_max.grad_fn = _clamp_name
     numbers=CHECKED,
 )
 def clamp(input, min: Either = None, max: Either = None):
-    """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+    """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the
+    gradient."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if max is None:
@@ -350,7 +351,7 @@ def clamp(input, min: Either = None, max: Either = None):
 
 @op(grad_fn="ToCopyBackward0", public="")
 def cast(input, *, dtype: Type):
-    """The same numbers in another dtype; complex to real keeps the real part, a float to an integer is cut off."""
+    """The same numbers in another dtype; complex to real keeps the real part, float to integer truncates."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
         input = jnp.real(input)
     return input.astype(dtype.numpy)
@@ -358,13 +359,13 @@ def cast(input, *, dtype: Type):
 
 @op(inplace=True, public="", grad_fn="ZeroBackward0")
 def zero(input):
-    """Zeros in the place of `input`."""
+    """Zeros in place of `input`."""
     return jnp.zeros_like(input)
 
 
 @op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable)
 def fill(input, value: Either):
-    """One number in the place of all of `input`."""
+    """One number in place of all elements of `input`."""
     if value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
@@ -372,17 +373,17 @@ def fill(input, value: Either):
 
 @op(inplace=True, public="", grad_fn="CopyBackwards")
 def copy(input, src: Either):
-    """`src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`: `x.copy_(src)`."""
+    """`src`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(src)`."""
     input, src = broadcast(input, src)
-    shape = jnp.broadcast_shapes(input.shape, src.shape)  # the caller refuses one that is not input's
+    shape = jnp.broadcast_shapes(input.shape, src.shape)  # the caller raises if that is not input's shape
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
 @op(public="", grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
 def assigned(input, src: Either):
-    """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
+    """As `copy`, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)
-    while own and own[0] == 1:  # torch does without those that lead
+    while own and own[0] == 1:  # torch drops leading dimensions of size 1
         del own[0]
     if len(own) > len(sizes):
         raise RuntimeError(

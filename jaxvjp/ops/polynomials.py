@@ -1,7 +1,7 @@
 """Orthogonal polynomials, by their recurrences.
 
-The order may be a tensor: the recurrence goes on to the largest order, and each element keeps the value at its own.
-torch has no gradient of these, and neither have these rows.
+The order may be a tensor: the recurrence runs up to the largest order, and each element keeps the value at its own. As
+in torch, they have no gradient.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from jaxvjp.ops.pointwise import broadcast, not_implemented
 
 
 class Family(NamedTuple):
-    """Polynomials of which the first is 1.
+    """A family of orthogonal polynomials; that of order 0 is 1.
 
     Attributes:
         second: the polynomial of order 1.
-        step: of the order k, x, and the polynomials of order k and k - 1, that of order k + 1.
-        shifted: whether it is asked for `2x - 1` in the place of x.
-        bounded: whether torch gives NaN for orders of which the values are too large for the dtype.
+        step: gives the polynomial of order k + 1 from k, x, and those of order k and k - 1.
+        shifted: whether they are evaluated at `2x - 1` in place of x.
+        bounded: whether torch gives NaN for orders whose values overflow the dtype.
     """
 
     meaning: str

@@ -1,7 +1,7 @@
 """Products of vectors and matrices.
 
-float32 products keep float32's precision on every device, as torch's do by default; use this module to allow less
-(`set_float32_matmul_precision`).
+float32 products keep float32's precision on every device, as torch's do by default; `set_float32_matmul_precision`
+allows less.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ PRECISIONS = {
     "high": jax.lax.Precision.HIGH,
     "medium": jax.lax.Precision.DEFAULT,
 }
-"""torch's words for JAX's: float32 as such; TensorFloat32 or three passes of bfloat16; the device's fastest."""
+"""JAX's precision for each word of torch: float32 itself; TensorFloat32 or three passes of bfloat16; the device's
+fastest."""
 
 _asked: ContextVar[jax.lax.Precision] = ContextVar("_asked", default=PRECISIONS["highest"])
 _setting = "highest"
@@ -61,7 +62,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def at_setting(row: Op, operands: Any, static: Any) -> Any:
-    """For a row's column `rewrite`: the row as it stands, or where less precision is allowed its less precise twin."""
+    """For a row's column `rewrite`: the row itself, or the twin of less precision if the setting allows that."""
     return (row if _setting == "highest" else _relaxed(row, _setting)), operands, static
 
 
@@ -81,17 +82,17 @@ def _relaxed(row: Op, setting: str) -> Op:
 
 
 def precision():
-    """The `precision=` that the row which is being traced has to hand to JAX."""
+    """The `precision=` of JAX for the row that is being traced."""
     return _asked.get()
 
 
 def product(input, other):
-    """`jnp.matmul`, as precise as the row that is being traced wants it."""
+    """`jnp.matmul` with the precision of the row that is being traced."""
     return jnp.matmul(input, other, precision=precision())
 
 
 def numeric(array, kernel):
-    """NotImplementedError for truth values, which torch multiplies by no matrix."""
+    """NotImplementedError for bool matrices, which torch does not multiply."""
     if array.dtype == bool:
         raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'\nConvert it first: `x.int()`.")
 
@@ -231,7 +232,7 @@ def matmul(input, other):
 
 
 def _flat(array):
-    """The matrix that torch sees where it multiplies batches: all leading dimensions folded into the rows."""
+    """All leading dimensions folded into the rows, as torch does before it multiplies batches."""
     if array.ndim == 1:
         return f"1x{array.shape[0]}"
     return f"{array.size // max(array.shape[-1], 1)}x{array.shape[-1]}"
@@ -266,12 +267,13 @@ def inner(input, other):
 
 
 def _added(input, term, beta, alpha):
-    """`beta * input + alpha * term`, of the type of `term`. With a `beta` of 0 `input` does not count, not even NaN."""
+    """`beta * input + alpha * term`, in the dtype of `term`. With a `beta` of 0 `input` is ignored, even if it is
+    NaN."""
     if jnp.iscomplexobj(beta * alpha) and not jnp.iscomplexobj(term):
         raise RuntimeError(f"value cannot be converted to type {ctype(term)} without overflow")
     if not jnp.issubdtype(term.dtype, jnp.inexact):
-        beta, alpha = beta.astype(term.dtype), alpha.astype(term.dtype)  # as C has it: 0.6 is then 0
-    wide = "float32" if term.dtype in SHORT else term.dtype  # for the gradient of what is expanded is a long sum
+        beta, alpha = beta.astype(term.dtype), alpha.astype(term.dtype)  # truncated, as in C: 0.6 is then 0
+    wide = "float32" if term.dtype in SHORT else term.dtype  # as the gradient of what is expanded is a long sum
     kept = jnp.where(beta == 0, 0, beta * assigned.function(term.astype(wide), input.astype(wide)))
     return (kept + alpha * term.astype(wide)).astype(term.dtype)
 

@@ -1,6 +1,6 @@
-"""Ops that put the elements of an array elsewhere: turned, moved round, repeated, padded, or part of it replaced.
+"""Ops that rearrange the elements of an array: flip, roll, repeat, pad, or replace a part.
 
-Unlike views (`view`) what they make has a storage of its own.
+Unlike those of views (`view`), their results have a storage of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jaxvjp.ops.arguments import Index, Scalar, Shape, axes, wrap
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.view import diagonal, put_diagonal
 
-# Turned and moved round.
+# Flipped and rolled.
 
 
 @op(out=False)
@@ -39,7 +39,8 @@ def flipud(input):
 
 @op(out=False)
 def roll(input, shifts: Shape, dims: Shape = ()):
-    """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
+    """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened
+    tensor."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
@@ -76,7 +77,7 @@ def _refuse_negative(shape, repeats):
 
 @op(public="method", out=False)
 def repeat(input, repeats: Shape):
-    """The whole of it `repeats` times along each dimension; more sizes than dimensions make new ones in front."""
+    """The whole tensor `repeats` times along each dimension; more repeats than dimensions add dimensions in front."""
     if len(repeats) < input.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     if min(repeats, default=0) < 0:
@@ -86,7 +87,7 @@ def repeat(input, repeats: Shape):
 
 @op(grad_fn="RepeatBackward0", out=False)
 def tile(input, dims: Shape):
-    """The whole of it `dims` times along each dimension, 1 being put in front of too few numbers."""
+    """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
     if min(dims, default=0) < 0:
         _refuse_negative(input.shape, dims)
     return jnp.tile(input, dims)
@@ -94,7 +95,7 @@ def tile(input, dims: Shape):
 
 @op(name="repeat_interleave", grad_fn="ViewBackward0", public="")
 def repeat_interleave_evenly(input, repeats: Index, dim: Index | None = None, *, output_size: Index | None = None):
-    """Each element `repeats` times, next to one another along `dim`; flat without it."""
+    """Each element `repeats` times in a row along `dim`; without `dim`, of the flattened tensor."""
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     if dim is None:
@@ -140,7 +141,7 @@ def triu(input, diagonal: Index = 0):
 
 @op(out=False)
 def diag_embed(input, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):
-    """Zeros in which the last dimension has become the diagonal of two."""
+    """Matrices of zeros whose diagonals are the vectors of the last dimension."""
     first, second = wrap(dim1, input.ndim + 1), wrap(dim2, input.ndim + 1)
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -210,7 +211,7 @@ def slice_scatter(input, src, dim: Index = 0, start: Index | None = None, end: I
 
 @op(public="function", grad_fn="SliceBackward0_copy")
 def slice_copy(input, dim: Index = 0, start: Index | None = None, end: Index | None = None, step: Index = 1):
-    """What `x[start:end:step]` shows of one dimension, with a storage of its own."""
+    """A copy of `x[start:end:step]` of one dimension."""
     return input[(slice(None),) * wrap(dim, input.ndim) + (slice(start, end, step),)]
 
 
@@ -223,9 +224,10 @@ def diagonal_scatter(input, src, offset: Index = 0, dim1: Index = 0, dim2: Index
 
 @op(public="function", out=False)
 def constant_pad_nd(input, pad: Shape, value: Scalar = 0):
-    """`input` with a number before and after it: `pad` has the two widths of the last dimension, then of others.
+    """`input` padded with a number: `pad` has the widths before and after the last dimension, then of the one before,
+    and so on.
 
-    A negative width cuts off.
+    A negative width crops.
     """
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")

@@ -1,4 +1,4 @@
-"""Ops that fold dimensions away."""
+"""Reductions: sums, means, products, variances, norms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def mean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None =
     reduced = axes(dim, input.ndim)
     if input.size:
         return jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim)
-    # 0 / 0, but with the derivative of a sum of nothing, where the mean's would be divided by 0.
+    # The value is 0 / 0, but the derivative that of an empty sum; the mean's own would be divided by 0.
     undefined = jax.lax.stop_gradient(jnp.mean(input, reduced, dtype=result.numpy, keepdims=keepdim))
     return undefined + jnp.sum(input, reduced, dtype=result.numpy, keepdims=keepdim)
 
@@ -59,10 +59,10 @@ def prod(input, dim: Index | None = None, keepdim: Flag = False, *, dtype: Type 
 
 
 def product(fold: Callable[..., Any], input, along, **kept: bool):
-    """`fold` of the factors along `along`, `jnp.prod` or `jnp.cumprod`, with torch's slope.
+    """`fold` of the factors along `along`, `jnp.prod` or `jnp.cumprod`, with torch's derivative.
 
-    Without a 0 among the factors that is the product divided by the factor: NaN for an infinite one, infinite where the
-    product is too large. With a 0 it is the product of the others, which is JAX's.
+    Without a 0 among the factors that is product / factor: NaN for an infinite factor, infinite if the product
+    overflows. With a 0 it is JAX's, the product of the other factors.
     """
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return fold(input, along, dtype=input.dtype, **kept)
@@ -72,7 +72,7 @@ def product(fold: Callable[..., Any], input, along, **kept: bool):
     constant = jax.lax.stop_gradient(input)
     vanishes = jnp.any(constant == 0, along, keepdims=True)
     shown, divisor = (jnp.where(vanishes, 1, each) for each in (input, constant))
-    # All are 1, that of an infinite factor by a way whose slope is 0: times an infinite product NaN.
+    # All are 1. For an infinite factor by a formula with derivative 0: times an infinite product, NaN.
     quotients = jnp.where(jnp.isinf(divisor), 1 + 1 / shown, shown / divisor)
     scaled = jax.lax.stop_gradient(result) * fold(quotients, along, **kept)
     others = fold(jnp.where(vanishes, input, 1), along, **kept)
@@ -81,7 +81,7 @@ def product(fold: Callable[..., Any], input, along, **kept: bool):
 
 @op(saves="input", rounds_once=True)
 def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
-    """The sum of what is not NaN."""
+    """The sum of the elements that are not NaN."""
     if jnp.iscomplexobj(input):
         raise RuntimeError("nansum on CPU does not support complex inputs")
     return sum_.function(jnp.where(jnp.isnan(jax.lax.stop_gradient(input)), 0, input), dim, keepdim, dtype=dtype)
@@ -89,7 +89,7 @@ def nansum(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None
 
 @op(grad_fn="DivBackward0", saves="input", rounds_once=True)
 def nanmean(input, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
-    """The mean of what is not NaN."""
+    """The mean of the elements that are not NaN."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         raise RuntimeError(
             "nanmean(): expected input to have floating point or complex dtype but got "
@@ -127,7 +127,7 @@ def logsumexp(input, dim: Dims, keepdim: Flag = False):
     return scipy.logsumexp(input, axes(dim, input.ndim), keepdims=keepdim)
 
 
-# Variances. torch has three ways to say how many degrees of freedom there are.
+# Variances. torch has three ways to give the correction.
 
 
 def _variance(name, input, dim, correction, keepdim):
@@ -137,15 +137,15 @@ def _variance(name, input, dim, correction, keepdim):
         raise RuntimeError(f"{who} only support floating point and complex dtypes")
     reduced = axes(dim, input.ndim)
     mean = jnp.mean(input, reduced, keepdims=True)
-    # The distances add up to 0, and so the slope is the same where the mean is a constant, as torch has it: beside an
-    # infinite number it is infinite, and would be NaN. The curvature is that of this 0, squared.
+    # The distances add up to 0, so the derivative is the same if the mean is a constant, as in torch; otherwise it
+    # would be NaN beside an infinite number. `offset`, which is 0, gives the second derivative.
     distance = input - jax.lax.stop_gradient(mean)
     nothing = rebind.function(mean, jnp.zeros_like(mean))
     count = math.prod(input.shape[each] for each in reduced)
     total = jnp.sum(_squared(distance), reduced, keepdims=True)
     if count != correction:
         total = total - count * _squared(nothing)
-    # Of fewer numbers than `correction` torch's slope is that of a quotient by what is left of them, less than 0.
+    # If there are fewer numbers than `correction`, torch's derivative is that of a division by the negative difference.
     variance = total / (count - correction) if count > correction else total / jnp.zeros_like(total)
     if count < correction:
         variance = rebind.function(total / (count - correction), variance)
@@ -157,7 +157,7 @@ def _squared(input):
 
 
 def root(squares):
-    """The square root, whose slope at 0 is 0, as torch has it for norms and deviations."""
+    """The square root, with the derivative 0 at 0, as torch's norms and deviations have it."""
     zero = squares == 0
     return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, squares)))
 
@@ -202,7 +202,7 @@ _declare_spread(
 
 
 def magnitude(input):
-    """The magnitude, whose slope at 0 is 0."""
+    """The magnitude, with the derivative 0 at 0."""
     return root(_squared(input)) if jnp.iscomplexobj(input) else abs_.function(input)
 
 
@@ -214,14 +214,15 @@ def _length(squares):
 
 @_length.defjvp
 def _length_jvp(primals, tangents):
-    """JAX's own slope at 0 is 0 times infinity, NaN. Where something else is selected there for the root, as in `root`,
-    the slope is 0, but so is the curvature, and torch's is NaN: that of `input / norm`. So the slope is selected."""
+    """JAX's own derivative at 0 is 0 * inf, NaN. Selecting another value for the root, as `root` does, makes the
+    derivative 0 but the second derivative, too, and torch's is NaN, that of `input / norm`. So the derivative is
+    selected here."""
     length = _length(*primals)
     return length, tangents[0] * jnp.where(length == 0, 0, 0.5 / length)
 
 
 def _refuse_nothing(input, order, dim):
-    """RuntimeError where there is no number at all for an order whose norm of nothing is none."""
+    """RuntimeError for an empty tensor and an order without a norm of it: below 0, and infinity."""
     words = f"linalg.vector_norm cannot compute the {order:g} norm on"
     if dim is None or dim == ():
         raise RuntimeError(f"{words} an empty tensor because the operation does not have an identity")
@@ -234,7 +235,7 @@ def _refuse_nothing(input, order, dim):
 
 
 def vector_norm(input, order, dim, keepdims=False):
-    """The norm of `order` over `dim` (all dimensions for None); where it is 0 so is its gradient, as in torch."""
+    """The norm of `order` over `dim` (all dimensions for None); a norm of 0 has the gradient 0, as in torch."""
     reduced = axes(dim, input.ndim)
     if not input.size and (order < 0 or order == math.inf):
         _refuse_nothing(input, order, dim)
@@ -247,8 +248,8 @@ def vector_norm(input, order, dim, keepdims=False):
         return jnp.sum(size, reduced, keepdims=keepdims)
     if math.isinf(order):
         return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims, NOWHERE)
-    # At 0 the power's slope may be infinite; that of the magnitude, which stands for it, is 0: times an infinite one of
-    # the whole norm it is NaN, as in torch.
+    # At 0 the power's derivative may be infinite, so the magnitude stands for it, with derivative 0. Times an infinite
+    # derivative of the whole norm that is NaN, as in torch.
     zero = size == 0
     start = size + (0.0 if order > 0 else jnp.inf)
     powers = jnp.where(zero, start, jnp.where(zero, 1, size) ** order)
@@ -259,11 +260,11 @@ def vector_norm(input, order, dim, keepdims=False):
 
 
 EVERYWHERE, EVENLY, NOWHERE = "everywhere", "evenly", "nowhere"
-"""Where the extreme is NaN: all elements have the gradient NaN, or those that are NaN share it, or all have 0."""
+"""The gradient if the extreme is NaN: NaN for all elements, shared among those that are NaN, or 0 for all."""
 
 
 def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
-    """The extreme over `reduced`, whose gradient the elements that attain it share evenly, as in torch."""
+    """The extreme over `reduced`; the elements equal to it share its gradient evenly, as in torch."""
     constant = jax.lax.stop_gradient(input)
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return extreme(input, reduced, keepdims=keepdims)
@@ -273,11 +274,12 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
         attaining |= jnp.isnan(constant) & jnp.isnan(largest)
     count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
     if of_nan == NOWHERE:
-        count = jnp.maximum(count, 1)  # without which it is 0 / 0 that makes NaN everywhere
+        count = jnp.maximum(count, 1)  # otherwise 0 / 0 makes NaN everywhere
     if of_nan == EVENLY:
         part = jnp.where(attaining, input / count, 0)
     else:
-        # Where the gradient is infinite or NaN, the others' is NaN; and so it is of all where none attains it.
+        # If the gradient is infinite or NaN, that of the other elements is NaN; and all are NaN if no element is the
+        # extreme.
         part = input / jnp.where(attaining, count, jnp.inf * count)
     result = rebind.function(jnp.sum(part, reduced, keepdims=True), largest)
     return result if keepdims else result.squeeze(reduced)
@@ -324,7 +326,7 @@ def dist(input, other, p: Fixed = 2):
 
 @op(inplace=True, saves="input", rounds_once=True)
 def renorm(input, p: Fixed, dim: Index, maxnorm: Fixed):
-    """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
+    """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
     if p <= 0:
         raise RuntimeError("renorm: non-positive norm not supported")
     if maxnorm < 0:
@@ -334,7 +336,7 @@ def renorm(input, p: Fixed, dim: Index, maxnorm: Fixed):
     dim = wrap(dim, input.ndim)
     others = tuple(each for each in range(input.ndim) if each != dim)
     larger = vector_norm(jax.lax.stop_gradient(input), p, others, True) > maxnorm
-    size = vector_norm(jnp.where(larger, input, 0), p, others, True)  # of the rest, which may hold NaN, no slope
+    size = vector_norm(jnp.where(larger, input, 0), p, others, True)  # no gradient for the rest, which may hold NaN
     return input * jnp.where(larger, maxnorm / (size + 1e-7), 1).astype(input.dtype)
 
 
@@ -345,7 +347,7 @@ def expandable(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 
 @op(public="", grad_fn="SumBackward1", rounds_once=True)
 def sum_to(input, *, size: Shape):
-    """`input` summed over what expanding `size` to its shape would repeat: the way back from a broadcast."""
+    """`input` summed over the dimensions that broadcast `size` to its shape: the transpose of a broadcast."""
     leading = input.ndim - len(size)
     repeated = tuple(dim + leading for dim, each in enumerate(size) if each == 1 != input.shape[dim + leading])
     folded = (*range(leading), *repeated)

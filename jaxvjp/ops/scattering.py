@@ -1,6 +1,6 @@
-"""Scattering: an array with others written, or added, at positions that tensors give.
+"""Scattering: an array with values written, or added, at positions that tensors give.
 
-Where several elements go to one position and are not added up, one of them wins, and the gradient goes to it.
+If several values go to one position and are not added up, one of them is kept, and has the gradient.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ IN_BOUNDS = "promise_in_bounds"
 
 
 def _added(place, values):
-    """`values` added at a place, `array.at[...]`: of truth values, which JAX does not add, whether one of them is."""
+    """`values` added at `place`, an `array.at[...]`; bool values, which JAX does not add, are combined by "or"."""
     add = place.max if values.dtype == bool else place.add
     return add(values, mode=IN_BOUNDS)
 
@@ -58,9 +58,9 @@ def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
 
 @op(name="index_put.masked", saves="mask", public="")
 def masked_put(input, values: Either, mask, *, dim: Index):
-    """`input` with `values` wherever `mask`, which is about its dimensions from `dim` on, is true.
+    """`input` with `values` where `mask`, over its dimensions from `dim` on, is true.
 
-    That is `index_put` at the positions where it is true, for values that do not depend on how many those are.
+    It is `index_put` at those positions, for values whose shape does not depend on their number.
     """
     after = input.ndim - dim - mask.ndim
     mask = mask.reshape(*mask.shape, *[1] * after)
@@ -85,7 +85,7 @@ def _check_type(input, values):
         )
 
 
-# Along one dimension, every element with a position of its own.
+# Along one dimension, with a position for each element.
 
 
 def _part(name, input, dim, index, src):
@@ -116,7 +116,7 @@ def _scattered(input, dim, index, src, add=False):
 
 
 REDUCES = {"add": "sum", "multiply": "prod"}
-"""The words of `scatter(..., reduce=...)` for those of `scatter_reduce`."""
+"""From the words of `scatter(..., reduce=...)` to those of `scatter_reduce`."""
 
 
 def _scattered_by(input, dim, index, src, reduce):
@@ -159,7 +159,7 @@ def scatter_add(input, dim: Index, index, src):
 
 
 def _extreme(method):
-    """The largest (or smallest) of what meets at a position; those that attain it share the gradient evenly."""
+    """The largest (or smallest) of the values for a position; those equal to it share the gradient evenly."""
 
     def reduced(input, key, src, own, dim):
         constant, added = jax.lax.stop_gradient(input), jax.lax.stop_gradient(src)
@@ -179,7 +179,7 @@ def _extreme(method):
 
 
 def _limit(dtype, method):
-    """What any number of a type is larger than (for "max"), or smaller."""
+    """The smallest number of a dtype (for "max"), or the largest."""
     sign = -1 if method == "max" else 1
     if jnp.issubdtype(dtype, jnp.inexact):
         return sign * jnp.inf
@@ -203,10 +203,10 @@ def _mean(input, key, src, own, dim):
 
 
 def _product(input, key, src, own, dim):
-    """The product of what meets at a position.
+    """The product of the values for a position.
 
-    JAX has no derivative of a scattering product. So what goes to one position is brought together by a sort, and
-    multiplied up by a scan that starts anew with each position; its derivative is right at zeros as well.
+    JAX has no derivative of a scattered product. So the values are sorted by position and multiplied by a scan that
+    starts anew at each position; its derivative is right at zeros as well.
     """
     order = jnp.argsort(key[dim], dim, stable=True)
     position, factors = (jnp.take_along_axis(each, order, dim) for each in (key[dim], src))
@@ -221,7 +221,7 @@ def _product(input, key, src, own, dim):
     starts, ends = jnp.concatenate([edge, changes], dim), jnp.concatenate([changes, edge], dim)
     _, products = jax.lax.associative_scan(multiplied, (starts, factors), axis=dim)
     places = [*key]
-    places[dim] = jnp.where(ends, position, input.shape[dim])  # those that end nothing fall out of bounds
+    places[dim] = jnp.where(ends, position, input.shape[dim])  # write only each position's last
     factor = jnp.ones_like(input).at[tuple(places)].set(products, mode="drop")
     return factor * (input if own is None else jnp.where(own, input, jnp.ones_like(input)))
 
@@ -251,7 +251,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
     return _reduced(input, dim, index, src, reduce, include_self)
 
 
-# Along one dimension, whole slices at a position.
+# Along one dimension, with a position for each slice.
 
 
 @op(inplace=True, saves="index", inspects=("index", inside_dim))
@@ -278,7 +278,7 @@ def index_copy(input, dim: Index, index, source):
 
 
 def _slices(name, input, dim, index, source):
-    """The dimension, counted from the front, once it is sure that the slices fit; each op has its own words."""
+    """The dimension, counted from the front; the error of op `name` if the slices do not fit."""
     dim = wrap(dim, input.ndim)
     copies = name == "index_copy_"
     own, other = from_numpy(input.dtype).legacy, from_numpy(source.dtype).legacy
@@ -321,7 +321,7 @@ def _slices(name, input, dim, index, source):
 
 
 def _either_side(values, shapes, *, dim, **_):
-    """The check of `index_fill`, which counts backwards too."""
+    """The check of `index_fill`, which allows negative positions."""
     size, dim = size_along(shapes, dim)
     told = "index {} is out of bounds for dimension {} with size {}"
     refuse_outside(values, size, lambda position: IndexError(told.format(position, dim, size)), -size)

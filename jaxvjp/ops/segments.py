@@ -1,4 +1,4 @@
-"""Reductions over stretches of a dimension, and counts of points in cells."""
+"""Reductions over segments of a dimension, and histograms of points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEUTRAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.i
 
 
 def _fitting(lengths, shapes, *, reduce, axis, unsafe, initial):
-    """RuntimeError where lengths are negative or do not make up the whole dimension."""
+    """RuntimeError if a length is negative, or they do not add up to the dimension."""
     if unsafe:
         return
     if lengths.size and lengths.min() < 0:
@@ -45,11 +45,10 @@ def segment_reduce(
     unsafe: Flag = False,
     initial: Real | None = None,
 ):
-    """The "sum", "mean", "max", "min" or "prod" of each stretch of dimension `axis`.
+    """The "sum", "mean", "max", "min" or "prod" of each segment of dimension `axis`.
 
-    The stretches follow each other and have these `lengths`, or begin and end at `offsets`, which may differ between
-    the entries of the dimensions before. Each reduction starts from `initial`, and is NaN or infinite for an empty
-    stretch where there is none.
+    Consecutive segments have these `lengths`, or begin and end at `offsets`; either may differ along the dimensions
+    before `axis`. Each reduction starts from `initial`; without it, that of an empty segment is NaN or infinite.
     """
     kind = reduce.removeprefix("a") if reduce in ("amax", "amin") else reduce
     if kind not in NEUTRAL:
@@ -91,7 +90,7 @@ def segment_reduce(
 
 
 def _first_above(edges, values):
-    """How many edges C++'s binary search, which counts on their being sorted, takes to be at or below each value."""
+    """How many edges are at or below each value, by the binary search of C++, also if the edges are not sorted."""
     first = jnp.zeros(values.shape, jnp.int64)
     left = jnp.full(values.shape, edges.size, jnp.int64)
     for _ in range(edges.size.bit_length()):
@@ -105,9 +104,9 @@ def _first_above(edges, values):
 
 @op(public="", differentiable=False)
 def points_in_cells(input, edges: Tensors, weight=None, *, density: Flag = False):
-    """How many points (*, dimensions), or what weight of them, are in each cell between the edges of each dimension.
+    """The number of points (*, dimensions), or their total weight, in each cell between the edges of each dimension.
 
-    The last edge belongs to the last cell. With `density`: over the whole and over the size of the cell.
+    The last edge belongs to the last cell. With `density` it is divided by the total and by the size of the cell.
     """
     shape = tuple(each.size - 1 for each in edges)
     points = input.reshape(-1, len(edges))

@@ -1,7 +1,7 @@
 """Linear equations: inverses, solutions, pseudo-inverses.
 
-Whether a matrix is singular shows in its numbers: such an op reads them, and raises, before it returns. Those that end
-in `_ex` do not unless asked to.
+Ops that need a regular matrix read its values and raise before they return; those that end in `_ex` do so only if asked
+to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ UNSOLVED = "The solver failed because the input matrix is singular."
 
 
 def singular(A):
-    """For each square matrix 0, or the number, counted from 1, of the first zero on the diagonal of its U."""
+    """For each square matrix the position, counted from 1, of the first zero on the diagonal of its U; 0 if none."""
     factors, _, _ = lu(jax.lax.stop_gradient(A))
     zero = jnp.diagonal(factors, axis1=-2, axis2=-1) == 0
     if not A.shape[-1]:
@@ -40,7 +40,7 @@ def linalg_inv(A):
 
 @op(saves="result", returns=("inverse", "info"), refuse=refusing("linalg.inv_ex", SINGULAR))
 def linalg_inv_ex(A, *, check_errors: Flag = False):
-    """The inverse of a square matrix, and 0, or the number of the zero that shows it to be singular."""
+    """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
     inverse, info = linalg_inv.function(A)
     return (inverse, info, info) if check_errors else (inverse, info)
 
@@ -58,7 +58,7 @@ def linalg_matrix_power(input, n: Index):
 
 
 def _fitting(A, B, left, name):
-    """RuntimeError where the rows (or, from the right, the columns) of B are not as many as those of A."""
+    """RuntimeError unless B has as many rows (or, if A is on the right, columns) as A."""
     if A.shape[-1] != B.shape[-2 if left else -1]:
         raise RuntimeError(
             f"{name}: Incompatible shapes of A and B for the equation {'AX' if left else 'XA'} = B "
@@ -142,7 +142,7 @@ def cholesky_solve(input, L, upper: Flag = False):
     _older_fitting(input, L, "cholesky_solve")
     L, B = stacked(adjoint(L) if upper else L, input)
     factor = jax.lax.stop_gradient(L)
-    # torch's derivative is that of a full L, whose upper triangle is 0.
+    # torch's derivative is with respect to all of L, of which only one triangle is used.
     full = jnp.tril(factor) + (L - factor)
 
     def solved(_, right):
@@ -163,7 +163,7 @@ def cholesky_inverse(L, upper: Flag = False):
 
 
 def rows_of(pivots, count):
-    """The permutation of `count` rows that LAPACK's pivots, counted from 1 as torch does, amount to."""
+    """The permutation of `count` rows that LAPACK's pivots, counted from 1, make."""
     return lu_pivots_to_permutation(pivots - 1, count)
 
 
@@ -208,9 +208,9 @@ def lu_solve(input, LU_data, LU_pivots):
 
 
 def tolerance(A, atol, rtol):
-    """The singular value, for each matrix, below which one counts as zero, as a share of the largest.
+    """For each matrix the bound, relative to the largest singular value, below which one counts as zero.
 
-    Without `atol` and `rtol` the latter is the rounding error of the type times the longer side of the matrix.
+    Without `atol` and `rtol`, `rtol` is the rounding error of the dtype times the longer side of the matrix.
     """
     largest = max(A.shape[-2:])
     if rtol is None:
@@ -237,7 +237,7 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.zeros(transposed(A).shape, A.dtype)
     real = jnp.finfo(A.dtype).dtype
     rtol = jnp.broadcast_to(tolerance(A, atol, rtol).astype(real), A.shape[:-2])
-    if hermitian:  # the lower triangle determines the matrix, but the gradient is that of the whole matrix
+    if hermitian:  # only the lower triangle is read, but the whole matrix has a gradient
         A = A + jax.lax.stop_gradient(jnp.tril(A) + adjoint(jnp.tril(A, -1)) - A)
     with jax.default_matmul_precision("highest"):
         return jnp.linalg.pinv(A, rtol=rtol)
@@ -245,13 +245,13 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
 
 @op(saves="A, result")
 def linalg_pinv(A, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
-    """Moore and Penrose's inverse: of singular values up to `atol`, or `rtol` times the largest, none."""
+    """The Moore-Penrose inverse; singular values up to `atol`, or `rtol` times the largest, count as 0."""
     return _pseudo_inverse(A, atol, rtol, hermitian)
 
 
 @op(name="linalg_pinv.rcond", saves="A, result", arities=())
 def linalg_pinv_rcond(A, rcond: Either, hermitian: Flag = False):
-    """Moore and Penrose's inverse: of singular values up to `rcond` times the largest, none."""
+    """The Moore-Penrose inverse; singular values up to `rcond` times the largest count as 0."""
     return _pseudo_inverse(A, None, rcond, hermitian)
 
 
@@ -263,7 +263,7 @@ def pinverse(input, rcond: Either = 1e-15):
 
 @op(grad_fn="ReshapeAliasBackward0", refuse=refusing("linalg.inv", SINGULAR))
 def linalg_tensorinv(A, ind: Index = 2):
-    """The tensor whose `tensordot` with A, over A's first `ind` dimensions, changes nothing."""
+    """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     one, two = A.shape[:ind], A.shape[ind:]
@@ -297,7 +297,7 @@ DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @op(name="linalg_lstsq", public="", saves="input, B", returns=("solution", "residuals", "rank", "singular_values"))
 def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy"):
-    """The X for which `input @ X` comes closest to B, of several the shortest."""
+    """The least-squares solution X of `input @ X = B`; of several, the one of least norm."""
     name = "torch.linalg.lstsq"
     for each, said in ((input, "input"), (B, "other")):
         if each.ndim < (2 if each is input else 1):

@@ -1,7 +1,7 @@
-"""Ops that put elements in order, or find their place in one: sorting, selection by rank, searching.
+"""Sorting, selection by rank (median, quantile, top k), and searching.
 
-All of them find positions first, through which no gradient flows, and then gather: so the gradient of an element goes
-to where it came from, and JAX's derivative is torch's. NaN is the largest number.
+All of them first find positions, through which no gradient flows, and then gather: so an element's gradient goes to
+where it came from, as in torch. NaN counts as the largest number.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def _comparable(name, input):
 
 
 def _order(input, dim, descending=False):
-    """The positions along `dim` in the order of their elements; equal ones keep theirs."""
+    """The positions along `dim` that sort the elements; stable."""
 
     def plain(constant):
         if not descending:
             return jnp.argsort(constant, dim, stable=True).astype("int64")
-        # Backwards: of the turned array, so that equal elements keep their order, and NaN comes first.
+        # Descending: sort the reversed array, so that equal elements keep their order and NaN comes first.
         turned = jnp.argsort(jnp.flip(constant, dim), dim, stable=True).astype("int64")
         return jnp.flip(input.shape[dim] - 1 - turned, dim)
 
@@ -36,18 +36,18 @@ def _order(input, dim, descending=False):
 
     if input.dtype.itemsize > 4:
         return plain(lax.stop_gradient(input))
-    # A CPU sorts integers in a sixth of the time of anything else: here an element's rank with its place below it.
+    # On a CPU integers are sorted in a sixth of the time: pack an element's rank (high bits) and position (low bits).
     return lax.platform_dependent(lax.stop_gradient(input), cpu=packed, default=plain)
 
 
 def _ranks(constant):
-    """Integers of 32 bits in the order of elements that have no more: NaN is the largest, zeros are equal."""
+    """Integers of 32 bits in the same order as the elements, of at most 32 bits: NaN is largest, 0.0 equals -0.0."""
     if not jnp.issubdtype(constant.dtype, jnp.floating):
         return constant.astype("int32")
     wide = constant.astype("float32")
     wide = jnp.where(jnp.isnan(wide), jnp.float32(jnp.nan), jnp.where(wide == 0, 0, wide))
     bits = lax.bitcast_convert_type(wide, "int32")
-    return bits ^ (bits >> 31 & 0x7FFF_FFFF)  # negative floats count down
+    return bits ^ (bits >> 31 & 0x7FFF_FFFF)  # the bits of negative floats are in descending order
 
 
 def _first(input, k, dim, largest):
@@ -59,7 +59,7 @@ def _first(input, k, dim, largest):
     def selected(input):
         ranks = jnp.moveaxis(_ranks(lax.stop_gradient(input)), dim, -1)
         ranks = ranks if largest else ~ranks
-        # XLA selects among floats only; those that have these ranks are in the same order.
+        # XLA selects among floats only: take the floats in the order of these ranks.
         floats = lax.bitcast_convert_type(ranks ^ (ranks >> 31 & 0x7FFF_FFFF), "float32")
         return jnp.moveaxis(lax.top_k(floats, k)[1], -1, dim).astype("int64")
 
@@ -96,7 +96,7 @@ def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = Fal
 
 @op(arities=())
 def argsort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = False):
-    """Where the elements along `dim`, put in order, were."""
+    """The positions along `dim` that sort the elements."""
     return sort.function(input, dim, descending)[1]
 
 
@@ -126,7 +126,7 @@ def _kept(results, dim, keepdim):
 
 
 def _ranked(input, rank, dim, keepdim):
-    """The element of the given rank along `dim` (an array, if it varies), and where it was."""
+    """The element of the given rank along `dim`, and its position; `rank` is an array if it varies."""
     if not input.ndim:
         return input, jnp.zeros((), jnp.int64)
     order = _order(input, dim)
@@ -151,7 +151,7 @@ def _nonempty(name, input, dim):
 
 
 def _share(input, value):
-    """An element of the tensor whose gradient all that equal it share evenly, as torch has it for all dimensions."""
+    """An element of the tensor; all elements equal to it share its gradient evenly, as in torch for all dimensions."""
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return value
     constant, value = lax.stop_gradient(input), lax.stop_gradient(value)
@@ -161,12 +161,12 @@ def _share(input, value):
 
 
 def _middle(input, dim, ignore_nan):
-    """The rank of the median along `dim`: the lower one of two; where there is a NaN that, unless it is ignored."""
+    """The rank of the median along `dim`: the lower of two; that of a NaN, if there is one and it is not ignored."""
     undefined = jnp.sum(jnp.isnan(input), dim, keepdims=True) if jnp.issubdtype(input.dtype, jnp.inexact) else 0
     size = input.shape[dim]
     if ignore_nan:
         return jnp.maximum(size - undefined - 1, 0) // 2
-    # The first NaN, as torch finds it, is the first after all numbers.
+    # The first NaN, which torch returns, comes right after the numbers.
     return jnp.where(undefined > 0, size - undefined, (size - 1) // 2)
 
 
@@ -217,7 +217,7 @@ def mode(input, dim: Index = -1, keepdim: Flag = False):
     values, order = jnp.moveaxis(values, dim, -1), jnp.moveaxis(order, dim, -1)
     size = values.shape[-1]
     first = jnp.vectorize(lambda row: jnp.searchsorted(row, row, side="left"), signature="(n)->(n)")(values)
-    # How many equal ones stand before each; NaN equals nothing.
+    # How many equal elements are before each; NaN equals nothing.
     run = jnp.where(values == values, jnp.arange(size) - first, 0)
     ends = jnp.argmax(run, -1, keepdims=True)
     position = jnp.moveaxis(jnp.take_along_axis(order, ends, -1), -1, dim)
@@ -255,7 +255,7 @@ def _quantile(name, input, q, dim, keepdim, interpolation, ignore_nan):
     if ignore_nan:
         rank = q.reshape(-1) * jnp.maximum(size - undefined - 1, 0).astype(q.dtype)
     else:
-        # Where there is a NaN, which stands last, that is the answer to every question.
+        # If there is a NaN, which is last, every quantile is NaN.
         rank = jnp.where(undefined > 0, size - 1, q.reshape(-1) * (size - 1))
     answers = _between(values, rank.astype(q.dtype), interpolation)
     return jnp.moveaxis(answers, -1, 0).reshape((*q.shape, *shape))
@@ -276,23 +276,23 @@ def _between(values, rank, interpolation):
     above = jnp.ceil(lax.stop_gradient(rank)).astype(jnp.int64)
     weight = jnp.full_like(rank, 0.5) if interpolation == "midpoint" else rank - below.astype(rank.dtype)
     upper = _at(values, above, -1)
-    # From the nearer one, as torch's `lerp`: beside an infinite one it makes a difference.
+    # From the nearer one, as torch's `lerp`: it matters if the other is infinite.
     return jnp.where(weight < 0.5, lower + weight * (upper - lower), upper - (1 - weight) * (upper - lower))
 
 
 @op(grad_fn="SqueezeBackward4", saves="input", public="")
 def quantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
-    """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all."""
+    """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
 
 
 @op(grad_fn="SqueezeBackward4", saves="input", public="")
 def nanquantile(input, q: Either, dim: Index | None = None, keepdim: Flag = False, *, interpolation: Text = "linear"):
-    """The elements at the ranks `q`, NaN left out, along `dim` or of all."""
+    """The quantiles `q` of the elements that are not NaN, along `dim` or of all."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
 
 
-# Places in an order.
+# Searching.
 
 
 def _places(sorted_sequence, input, right, out_int32):
@@ -301,7 +301,7 @@ def _places(sorted_sequence, input, right, out_int32):
         lambda sequence, values: jnp.searchsorted(sequence, values, side=side), signature="(n),(m)->(m)"
     )(sorted_sequence, jnp.atleast_1d(input))
     if jnp.issubdtype(input.dtype, jnp.inexact):
-        found = jnp.where(jnp.isnan(jnp.atleast_1d(input)), sorted_sequence.shape[-1], found)  # behind all, even NaN
+        found = jnp.where(jnp.isnan(jnp.atleast_1d(input)), sorted_sequence.shape[-1], found)  # after all, even NaN
     return found.reshape(input.shape).astype(jnp.int32 if out_int32 else jnp.int64)
 
 
@@ -315,7 +315,7 @@ def searchsorted(
     side: Text | None = None,
     sorter: Kept = None,
 ):
-    """Where each element would go in a sorted sequence: before those equal to it, or behind them (`right`)."""
+    """Where each element would be inserted in a sorted sequence: before equal ones, or after them (`right`)."""
     if side not in (None, "left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -349,7 +349,7 @@ def searchsorted(
 
 @op(public="function", differentiable=False, arities=())
 def bucketize(input: Either, boundaries, *, out_int32: Flag = False, right: Flag = False):
-    """Between which boundaries each element is; one that equals a boundary belongs below it, or above (`right`)."""
+    """The bucket between boundaries of each element; one equal to a boundary is below it, or above (`right`)."""
     if boundaries.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return _places(boundaries, input, right, out_int32)

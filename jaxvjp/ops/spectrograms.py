@@ -1,4 +1,4 @@
-"""Spectra of short stretches of a signal, and the signal from them: `stft`, `istft`."""
+"""The short-time Fourier transform and its inverse: `stft`, `istft`."""
 
 from __future__ import annotations
 

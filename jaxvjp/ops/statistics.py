@@ -100,7 +100,7 @@ def frexp(input):
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     _, exponent = jnp.frexp(jax.lax.stop_gradient(input))
-    half = exponent // 2  # in two steps, for a power of two may be beyond what there is
+    half = exponent // 2  # in two steps, as the power of two itself may overflow
     mantissa = input * jnp.exp2((-half).astype(input.dtype)) * jnp.exp2((half - exponent).astype(input.dtype))
     return jnp.where(jnp.isfinite(jax.lax.stop_gradient(input)), mantissa, input), exponent.astype("int32")
 
@@ -122,7 +122,7 @@ def _slope(values, dim, where, edge_order):
     before, after = step[:-1], step[1:]
     both = before + after
     if even:
-        inner = (values[2:] - values[:-2]) / both  # without the value between them, which may be none
+        inner = (values[2:] - values[:-2]) / both  # without the middle value, which may be NaN
     else:
         inner = (
             values[:-2] * (-after / (before * both))

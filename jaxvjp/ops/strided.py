@@ -1,4 +1,4 @@
-"""Views that see the memory of an array otherwise: as windows, by any strides, as numbers of another type.
+"""Views that reinterpret memory: as sliding windows, by any strides, as another dtype.
 
 At its end are the copying forms of all views.
 """
@@ -30,7 +30,7 @@ from jaxvjp.types.dtypes import bool_, from_numpy
 
 
 def _windows(shape, dimension, size, step):
-    """The dimension that is cut into windows, and how many windows there are."""
+    """The dimension that is cut into windows, and the number of windows."""
     dim = wrap(dimension, len(shape))
     length = shape[dim] if shape else 1
     if size < 0:
@@ -67,7 +67,7 @@ def _windows_layout(array, *, dimension, size, step):
 
 @op(write=_put_windows, layout=_windows_layout, public="method")
 def unfold(input, dimension: Index, size: Index, step: Index):
-    """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
+    """Windows of `size` indices of one dimension, `step` apart; the elements of a window are a new last dimension."""
     dim, positions = _window_positions(input.shape, dimension, size, step)
     if not input.ndim:
         return input.reshape(1)[:size]
@@ -75,7 +75,7 @@ def unfold(input, dimension: Index, size: Index, step: Index):
 
 
 def _memory_positions(storage, size, stride, storage_offset):
-    """Where in a storage the elements of a strided tensor are; torch's errors where it is too small."""
+    """The positions in a storage of a strided tensor's elements; torch's error if the storage is too small."""
     if len(size) != len(stride):
         raise RuntimeError(
             f"mismatch in length of strides and shape\nThere are {len(size)} sizes and {len(stride)} strides."
@@ -112,7 +112,7 @@ def _strided_layout(array, *, size, stride, storage_offset):
 
 @op(write=_put_strided, layout=_strided_layout, public="", grad_fn="AsStridedBackward0")
 def strided(input, *, size: Shape, stride: Shape, storage_offset: Index):
-    """What `as_strided` reads of a tensor that is a whole storage."""
+    """`as_strided` of a tensor that is a whole storage."""
     return input.reshape(-1)[_memory_positions(input, size, stride, storage_offset)]
 
 
@@ -140,7 +140,7 @@ def view_dtype(input, dtype: Type):
 
 
 WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex])
-"""The views that torch makes of some layouts only."""
+"""Views that torch can take only of tensors with certain strides."""
 
 
 def _copy_name(row):
@@ -162,5 +162,5 @@ for _row in (
     view_as_real,
     view_as_complex,
 ):
-    # `torch.permute_copy`: what the view shows, with storage of its own.
+    # For example `torch.permute_copy`: a copy of the view.
     op(name=f"{_row.name}_copy", public="function", grad_fn=_copy_name(_row))(_row.function)

@@ -1,8 +1,8 @@
-"""Ops that show part of an array, or the whole of it in another shape.
+"""Views: part of an array, or all of it in another shape.
 
-In torch each of these shares its memory with what it shows. Here a view is a pair: how to read it (the op's function)
-and how to write it back (`write`: the base with the shown part replaced); `tensor` composes the pairs. `layout` is the
-same view of a NumPy array, whose strides tell where torch can make one at all.
+In torch a view shares memory with its base. Here it is a pair of functions: one reads it (the op's function), one
+writes it back (`write` returns the base with that part replaced); `tensor` composes the pairs. `layout` takes the same
+view of a NumPy array, whose strides tell whether torch could take it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from jaxvjp.types.dtypes import from_numpy
 
 @op(saves="residuals", public="", grad_fn="CopySlices")
 def put(base, new, *operands, operation: Op, static: Any):
-    """`base` with what the view `operation` shows of it replaced by `new`."""
+    """`base` with the part that the view `operation` reads replaced by `new`."""
     write: Any = operation.write
     return write(base, new, *operands, **dict(zip(operation.static_names, static, strict=True)))
 
 
 placed = op(name="placed", public="", grad_fn="AliasBackward0")(put.function)
-"""`put` to read what lies beside a tensor in its memory: nothing was written, and it may be differentiated again."""
+"""`put` where nothing is written: it puts a tensor in its storage, to read the elements around it."""
 
 
 @op(saves="residuals", public="", grad_fn="CopySlices")
 def put_at(base, new, elements, positions):
-    """`base` with some `elements` of `new` at some `positions`, both counted through: a part of what was expanded."""
+    """`base` with some `elements` of `new` at some `positions`, both flat indices; for writes to part of an expanded
+    view."""
     return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
 
 
@@ -41,18 +42,18 @@ def _put_selected(base, new, index, *, dim):
 
 
 def _one_index(array, index, *, dim):
-    return array[(slice(None),) * dim + (index, ...)]  # with the dots a view also where nothing but a number is left
+    return array[(slice(None),) * dim + (index, ...)]  # NumPy gives a view of a single element only with the dots
 
 
 @op(write=_put_selected, layout=_one_index, public="")
 def select(input, index, *, dim: Index):
-    """One index of one dimension, which goes away: what `x[3]` reads."""
+    """One index of one dimension, which is removed: `x[3]`."""
     return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False, allow_negative_indices=False)
 
 
 @op(write=_put_selected, layout=_one_index, several=True, public="", grad_fn="UnbindBackward0")
 def unbind_one(input, index, *, dim: Index):
-    """What `select` reads, as `unbind` and iteration over a tensor hand it out."""
+    """As `select`, for `unbind` and iteration over a tensor."""
     return select.function(input, index, dim=dim)
 
 
@@ -68,7 +69,7 @@ def _range(array, start, *, dim, length, step):
 
 @op(write=_put_slice, layout=_range, public="")
 def slice_(input, start, *, dim: Index, length: Index, step: Index):
-    """`length` indices of one dimension, from `start` on by `step`: what `x[2:8:3]` reads."""
+    """`length` indices of one dimension, from `start` on by `step`: `x[2:8:3]`."""
     if step == 1:
         return jax.lax.dynamic_slice_in_dim(input, start, length, dim, allow_negative_indices=False)
     return jnp.take(input, start + step * jnp.arange(length), dim)
@@ -76,13 +77,13 @@ def slice_(input, start, *, dim: Index, length: Index, step: Index):
 
 @op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitBackward0")
 def split_one(input, start, *, dim: Index, length: Index, step: Index):
-    """What `slice` reads, as `split` and `chunk` hand it out."""
+    """As `slice`, for `split` and `chunk`."""
     return slice_.function(input, start, dim=dim, length=length, step=step)
 
 
 @op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitWithSizesBackward0")
 def split_with_sizes_one(input, start, *, dim: Index, length: Index, step: Index):
-    """What `slice` reads, as `split_with_sizes` hands it out."""
+    """As `slice`, for `split_with_sizes`."""
     return slice_.function(input, start, dim=dim, length=length, step=step)
 
 
@@ -92,13 +93,13 @@ def _put_reshaped(base, new, **_):
 
 @op(write=_put_reshaped, layout=lambda array: array, public="")
 def alias(input):
-    """All of it: what `x[...]` reads."""
+    """The whole tensor: `x[...]`."""
     return input
 
 
 @op(write=_put_reshaped, layout=lambda array, *, several: array, public="")
 def function_view(input, *, several):
-    """All of it: the last step to what a custom Function returned as a view, which marks it as that.
+    """The whole tensor: a last view step, which marks a view that a custom Function returned.
 
     `several` says whether the Function had other outputs.
     """
@@ -107,7 +108,7 @@ def function_view(input, *, several):
 
 @op(write=_put_reshaped, layout=lambda array, *, dim: np.expand_dims(array, wrap(dim, array.ndim + 1)))
 def unsqueeze(input, dim: Index):
-    """A dimension of size 1 more, at `dim`."""
+    """The tensor with a new dimension of size 1 at `dim`."""
     return jnp.expand_dims(input, wrap(dim, input.ndim + 1))
 
 
@@ -127,7 +128,7 @@ def _squeeze_name(static, avals):
     grad_fn=_squeeze_name,
 )
 def squeeze(input, dim: Dims = None):
-    """Without the dimensions of size 1, or without those among `dim` that are."""
+    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
     return jnp.squeeze(input, _single(input, dim))
 
 
@@ -165,7 +166,7 @@ def view(input, size: Shape):
 
 @op(public="", grad_fn="UnsafeViewBackward0")
 def reshaped_copy(input, *, size: Shape):
-    """The same elements in another shape that no view of them has."""
+    """The same elements in another shape, where torch has to copy."""
     return jnp.reshape(input, _resolved(size, input.size))
 
 
@@ -220,8 +221,8 @@ def _diagonal_indices(shape, offset, dim1, dim2):
 def put_diagonal(base, new, *, offset, dim1, dim2):
     dim1, dim2 = wrap(dim1, base.ndim), wrap(dim2, base.ndim)
     key = _diagonal_indices(base.shape, offset, dim1, dim2)
-    # NumPy puts two index arrays that stand apart first, torch puts the diagonal last; where they stand together
-    # the diagonal takes their place.
+    # NumPy puts the dimension of two index arrays first if they are apart, in their place if they are adjacent; torch
+    # puts the diagonal last.
     place = min(dim1, dim2) if abs(dim1 - dim2) == 1 else 0
     return base.at[key].set(jnp.moveaxis(new, -1, place))
 
@@ -285,7 +286,7 @@ def transpose(input, dim0: Index, dim1: Index):
 
 @op(write=lambda base, new: new.T, layout=lambda array: array.T)
 def t(input):
-    """A matrix turned over; a vector stays as it is."""
+    """The transpose of a matrix; a vector unchanged."""
     if input.ndim > 2:
         raise RuntimeError(
             f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D\n"

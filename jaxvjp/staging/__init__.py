@@ -4,8 +4,9 @@
 it records becomes one program, and every later call is that program with no recording at all.
 
 What the step reads (its arguments, and tensors from outside such as parameters and their `grad`) are the program's
-leaves; what it returns and what it leaves changed are its outputs, which are put back into the same tensors after each
-call. By hand a JAX user writes it `state, result = jax.jit(step)(state, *arguments)`; here the state is found out.
+inputs; what it returns and the new contents of tensors that it wrote are its outputs, which are put back into the same
+tensors after each call. In JAX one writes `state, result = jax.jit(step)(state, *arguments)` and lists the state; here
+the state is found by running the step.
 """
 
 from __future__ import annotations
@@ -36,20 +37,22 @@ from jaxvjp.types.dtypes import dtype, get_default_dtype
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
 PATHS = 4
-"""Warm paths that are tried one after the other, of calls that look alike."""
+"""At most this many warm paths are tried, one after the other, for calls with the same `_look`."""
 VARIANTS = 64
-"""Programs that one staged function remembers at the most: for other shapes, numbers, states. Then it begins anew."""
+"""At most this many programs are kept by one staged function (one for each shape, number, state); then all are
+dropped."""
 
 
 class Staged:
-    """A function with its programs. Call it as the function; what it was made of is `__wrapped__`, and where that is an
-    object, such as a model, its attributes are had, and set, through this one.
+    """A staged function and the programs recorded from it. It is called as the function is. `__wrapped__` is the
+    function itself; where that is an object such as a model, attributes are read and set on it.
 
     Attributes:
-        _variants: for each signature of the arguments its programs, the last first; None where none can be.
-        _warm: flat functions that stand for those of the programs that are hot, by what the calls look like.
-        _hot: the one of them that fitted last.
-        _left: whether the last run of the Python has left a tensor behind.
+        _variants: for each signature of the arguments its programs, the last first; None where the function cannot be
+            staged.
+        _warm: for each `_look` of a call the warm paths (see `warm`) of the programs that are called often.
+        _hot: the warm path that the last call took.
+        _left: whether the last run as Python left a tensor behind, for example in a list.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
@@ -59,7 +62,7 @@ class Staged:
         self._forget()
 
     def _forget(self) -> None:
-        """Begins anew: nothing is remembered."""
+        """Drops all programs."""
         self._variants: dict[Any, list[Variant] | None] = {}
         self._warm: dict[Any, list[Callable[..., Any]]] = {}
         self._hot: Callable[..., Any] = cold
@@ -121,13 +124,13 @@ class Staged:
         return self._stage(key, arguments, given, named)
 
     def _keep(self, warm: Callable[..., Any], variant: Variant, look: Any) -> None:
-        """Takes up the warm path of a variant, instead of its last one if that did not fit any more."""
+        """Adds the warm path of a variant, in place of the one that the variant had before."""
         others = [each for each in self._warm.get(look, ()) if each is not variant.warm]
         self._warm[look] = [warm, *others][:PATHS]
         self._hot = variant.warm = warm
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
-        """Runs the function itself, and remembers what it recorded as one more program."""
+        """Runs the function as Python, and keeps what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
         staging().journal = journal = Journal(self._fullgraph)
         try:
@@ -145,7 +148,7 @@ class Staged:
                 journal.inspect()
         except BaseException:
             staging().journal = None
-            if journal.refused is None or self._fullgraph:  # else it ran as it is, and what it wrote is written
+            if journal.refused is None or self._fullgraph:  # a refused step ran as plain Python: its writes stay
                 journal.undo()
             raise
         if sum(len(each or ()) for each in self._variants.values()) >= VARIANTS:
@@ -157,11 +160,11 @@ class Staged:
         return result
 
     def _leaves_behind(self, journal: Journal, result: Any) -> bool:
-        """Whether the step has made a tensor for later steps. One that does so at its first call only, such as an
-        optimiser, is staged when it has what it needs; one that does it again cannot be."""
+        """Whether the step made a tensor that outlives it. At the first call that is allowed: an optimiser makes its
+        state there, and the next call is staged. A step that does it a second time is refused."""
         results = tensors_of(result)
         behind = journal.left_behind({*results, *[each._grad for each in journal.grads if each._grad is not None]})
-        if behind and self._left and threads() == 1:  # else it may be another thread that made them
+        if behind and self._left and threads() == 1:  # with more threads, another may have made them
             journal.refuse(
                 "leaves a tensor behind that it made, which only a run of its Python would make anew: return it, or "
                 "write into one that was there before (`h.copy_(...)`)",
@@ -174,12 +177,12 @@ class Staged:
 OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
-"""Types whose values, where they are equal, mean the same to a step."""
+"""Types whose equal values are interchangeable: a program recorded for one `True` or `3` is right for another."""
 SHOWN = frozenset([*VALUES, float])
 
 
 def _look(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What a call looks like at a glance: its numbers and texts, and the types of what else it is given."""
+    """A quick key of a call: its numbers and texts, and the types of its other arguments."""
     shown = [each if type(each) in SHOWN else type(each) for each in given]
     if named:
         shown += [(name, each if type(each) in SHOWN else type(each)) for name, each in named.items()]
@@ -187,34 +190,35 @@ def _look(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
 
 
 def _signature(value: Any) -> Any:
-    """What tells arguments apart that are no tensors and need programs of their own: a type and value, or an object."""
+    """The key of an argument that is no tensor: its type and value, or its identity. Another key needs another
+    program."""
     if type(value) in (float, complex):
-        return type(value), repr(value)  # zeros of either sign are equal, and what is no number is not
+        return type(value), repr(value)  # by `==`, 0.0 is -0.0 and nan is not nan
     return (type(value), value) if type(value) in VALUES else Same(value)
 
 
 def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -> Any:
-    """A function that computes with tensors, as one compiled program with no recording in its later calls.
+    """A function that computes with tensors, compiled into one program; its later calls record nothing.
 
     The function may do what a training step does: compute, call `backward`, read and set `.grad`, write parameters in
-    place under `no_grad`, draw random numbers. It may also leave that to others: a result that requires a gradient, say
-    of a model, can be differentiated like any other. It runs as Python the first time, and again for arguments of other
-    shapes, dtypes or numbers; each time a program is remembered, which reads and writes the same tensors.
+    place under `no_grad`, draw random numbers. Its result may require a gradient, as that of a model does, and be
+    differentiated outside. It runs as Python the first time, and again for arguments of other shapes, dtypes or
+    numbers; each run gives one program, which reads and writes the same tensors.
 
-    Whatever else Python does in it (prints, appends) happens in those runs alone, as with `jax.jit`.
+    Other effects of its Python (prints, appends) happen in those runs only, as with `jax.jit`.
 
-    A step is replayed only while everything that the functions which ran could reach by the names in their code is as
-    it was before: numbers and texts by their value, anything else by identity, and what can change in itself by its
-    contents. What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that
-    is not ours) is refused: an UnstageableError with the line. Another number means another run; another tensor is just
-    used.
+    A program is replayed only while everything that the step's code names is as it was: numbers and texts are compared
+    by value, other objects by identity, and mutable ones (lists, dicts, attributes) by their contents as well. What
+    cannot be compared (an iterator, an open file, a queue, the clock, a source of random numbers that is not ours)
+    raises UnstageableError with the line. After a change of a number the step runs as Python again; another tensor in
+    the same place is simply used.
 
-    Arrays that it overwrites are donated, where they are large and nobody else holds them.
+    Large arrays that it overwrites are donated if nothing else refers to them.
 
     Args:
-        function: what to stage, also an object that can be called; without it, a decorator is returned.
-        fullgraph: whether what cannot be staged (it reads a value, takes from an iterator, leaves tensors behind that
-            it made) is an UnstageableError that names the line, and has changed nothing; else it runs as it is.
+        function: what to stage: a function or a callable object. Without it, a decorator is returned.
+        fullgraph: if True, a step that cannot be staged (it reads a value, advances an iterator, keeps tensors that it
+            made) raises UnstageableError with the line, and changes nothing; if False, it runs as plain Python.
 
     Counterpart of `torch.compile`, where `fullgraph` is False by default; so is it for `jaxvjp.compile`. Underneath:
     `jax.jit` of the step as a function of its arguments and of the state that it reads.
@@ -234,13 +238,13 @@ def compile(
     options: Any = None,
     disable: bool = False,
 ) -> Any:
-    """`jit` with torch's name and default: what cannot be staged runs as it is. Counterpart of `torch.compile`.
+    """`jit` with torch's name and default: what cannot be staged runs as plain Python. Counterpart of `torch.compile`.
 
     Args:
         model: what to stage; without it, a decorator is returned.
         fullgraph: as for `jit`.
-        dynamic, backend, mode, options: accepted and without effect. XLA compiles, and for each shape anew.
-        disable: gives back the model itself.
+        dynamic, backend, mode, options: accepted and without effect. XLA compiles for each shape anew.
+        disable: if True, the model itself is returned.
     """
     if model is None:
         return functools.partial(compile, fullgraph=fullgraph, disable=disable)

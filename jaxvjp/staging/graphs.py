@@ -1,6 +1,6 @@
 """Staged functions whose results can be differentiated: `Graph`.
 
-A staged function whose result requires a gradient is recorded as one node, or a few where it is long. A backward pass
+A staged function whose result requires a gradient is recorded as one node, or as a few if it is long. A backward pass
 outside takes `jax.vjp` of it, as of any other node: `loss = compiled(x); loss.backward()`.
 """
 
@@ -27,10 +27,10 @@ class Call(NamedTuple):
     """One node of a staged function.
 
     Attributes:
-        program: what it computes.
-        reads: what it is computed from: Python numbers, nodes that are always the same, and what stands for others.
-        edges: the places among those to which a gradient flows.
-        gives: what stands for its results, and whether a gradient flows through each.
+        program: the program that the node runs.
+        reads: its operands: Python numbers, nodes that are the same at each call, and keys of nodes that are not.
+        edges: positions in `reads` to which a gradient flows.
+        gives: a key for each result, and whether a gradient flows through it.
     """
 
     program: Program
@@ -39,7 +39,7 @@ class Call(NamedTuple):
     gives: tuple[tuple[Node, bool], ...]
 
     def record(self, today: dict[Any, Node]) -> None:
-        """Records it on the nodes of `today`, to which it adds its results."""
+        """Records the call; `today` maps keys to the nodes of this call, and gets the results as well."""
         inputs = tuple([today.get(each, each) for each in self.reads])
         avals = tuple([each.aval for each, _ in self.gives])
         node = Node(compiled_function, (self.program,), inputs, avals, requires_grad=bool(self.edges))
@@ -51,15 +51,16 @@ class Call(NamedTuple):
 
 
 class Graph:
-    """What a function recorded, as few nodes instead of many.
+    """What a function recorded, folded into a few nodes.
 
-    Each result that a gradient flows through comes from a node of its own, which reads other results where it was
-    computed from them: so a tensor on which it does not depend gets None from it, and not zeros. What was computed
-    without a gradient is cut off inside.
+    Each result that requires a gradient comes from a node of its own, which reads other results if it was computed from
+    them. So a tensor on which a result does not depend gets None as its gradient, as in torch, and not zeros. What was
+    computed under `no_grad` stays without a gradient.
     """
 
     def __init__(self, outputs: Sequence[Node], inside: Iterable[Node], sources: Mapping[Any, Any]) -> None:
-        """Of what was recorded from the nodes of `sources`: `inside` is all that led to `outputs`, in their order."""
+        """Folds `inside`, the nodes recorded from those of `sources` on the way to `outputs`, in the order of
+        recording."""
         stands: dict[Any, Node] = {}
         for node in inside:
             if node in sources:
@@ -77,7 +78,7 @@ class Graph:
         self._add([*tracked[-1:], *[each for each in self.outputs if not each.requires_grad]])
 
     def _add(self, wanted: list[Node]) -> None:
-        """Adds what gives the `wanted`: one node, or of a long function one per piece that is compiled."""
+        """Adds calls that compute the `wanted`: one, or for a long function one for each piece compiled apart."""
         known = {each for call in self.calls for each, _ in call.gives}.difference(wanted)
         edges = reachable(wanted, lambda node: () if node in known else gradient_edges(node))
         differentiable = {each for each in edges if each in known or each in self.sources}
@@ -93,7 +94,7 @@ class Graph:
             differentiable.update([each for each, tracked in gives if tracked])
 
     def record(self, node_of: Callable[[Any], Node]) -> list[Node]:
-        """A node for each output, recorded on the node that each source is now."""
+        """A node for each output, recorded with `node_of(source)` as the operand for each source."""
         today = {stand: node_of(source) for stand, source in self.sources.items()}
         for each in self.calls:
             each.record(today)

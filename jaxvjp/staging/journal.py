@@ -1,6 +1,7 @@
 """What a step does while it is staged, to tensors that were there before it: `Journal`.
 
-A `Journal` notes the writes of a step, can undo them, and refuses a step that cannot be staged.
+A `Journal` notes what a step writes to tensors that it did not make, can undo that, and refuses a step that cannot be
+staged.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ ADVICE = (
 
 
 class UnstageableError(RuntimeError):
-    """A step did what a compiled program cannot."""
+    """A step did what a compiled program cannot do, for example `if loss > 1`."""
 
 
 class uncollected:  # noqa: N801 - reads as a word: `with uncollected():`
-    """A block without garbage collections, so that what is made in it is among the youngest objects."""
+    """A block without garbage collections: objects made in it stay in the youngest generation, where they are found."""
 
     def __enter__(self) -> None:
         self.enabled = gc.isenabled()
@@ -47,25 +48,25 @@ def _collections() -> int:
 
 
 PLACE = ("_storage", "_path", "_base_tensor", "_steps", "_unrecorded")
-"""What says of a tensor where its contents are, and what it is a view of."""
+"""Attributes of a tensor that say which storage holds its contents, and of what it is a view."""
 
 
 class Journal:
-    """What a step does, while it is staged, to tensors that were there before it.
+    """Notes what a step changes while it is staged, so that it can be undone, or repeated by a program.
 
     Attributes:
-        start: when it began, in the order of recording; what is older comes from outside.
-        nodes: for each tensor that shows another node by now, the one before.
-        places: for each tensor that has been given other `data`, what it had of `PLACE` before.
-        grads: for each tensor that has another `grad` by now, the one before.
+        start: the step's first number in the order of recording; nodes with lower numbers come from outside.
+        nodes: for each tensor whose `_node` was replaced, the node before.
+        places: for each tensor whose `data` was set, the attributes of `PLACE` before.
+        grads: for each tensor whose `grad` was replaced, the `grad` before.
         contents: for each storage that was written, the node of its contents before.
-        counts: for each count of writes that went on, where it stood before.
-        draws: leaves of random numbers, each with what draws it again.
-        drawing: whether that is going on.
+        counts: for each write counter (`_version`) that rose, its value before.
+        draws: leaves of random numbers, each with the function that draws it again.
+        drawing: whether random numbers are being drawn right now.
         asked: tensors whose `grad` was read.
-        values: for roots of a backward pass, nodes that give their values from the same program.
-        inspections: nodes with what looks at their values at every call, and raises where those are wrong.
-        refused: why it cannot be staged, once that is known.
+        values: for roots of a backward pass, the nodes of the backward program that have the same values.
+        inspections: nodes, each with a check of its value that runs at every call and raises torch's error.
+        refused: why the step cannot be staged; None while it can.
     """
 
     def __init__(self, strict: bool) -> None:
@@ -85,29 +86,29 @@ class Journal:
         self.refused: UnstageableError | None = None
 
     def shows(self, tensor: Tensor) -> None:
-        """`tensor` is about to show another node."""
+        """Notes that the `_node` of `tensor` is about to be replaced."""
         self.nodes.setdefault(tensor, tensor._node)
 
     def moves(self, tensor: Tensor) -> None:
-        """`tensor` is about to be given other `data`."""
+        """Notes that the `data` of `tensor` is about to be set."""
         self.places.setdefault(tensor, [getattr(tensor, each) for each in PLACE])
 
     def writes(self, tensor: Tensor) -> None:
-        """The storage of `tensor` is about to be written."""
+        """Notes that the storage of `tensor` is about to be written."""
         storage, versions = tensor.storage, tensor.versions
         self.contents.setdefault(storage, storage.contents)
         self.counts.setdefault(versions, versions.count)
 
     def takes(self, tensor: Tensor) -> None:
-        """`tensor` is about to get another `grad`."""
+        """Notes that the `grad` of `tensor` is about to be replaced."""
         self.grads.setdefault(tensor, tensor._grad)
 
     def asks(self, tensor: Tensor) -> None:
-        """The `grad` of `tensor` is read."""
+        """Notes that the `grad` of `tensor` is read."""
         self.asked.add(tensor)
 
     def walks(self, operations: Iterable[Node]) -> None:
-        """A backward pass has gone through `operations`."""
+        """Notes that a backward pass has gone through `operations`."""
         outside = next(filter(self.older, operations), None)
         if outside is not None:
             self.refuse(
@@ -115,7 +116,7 @@ class Journal:
             )
 
     def drawn(self, draw: Callable[[], Tensor]) -> Tensor:
-        """A leaf of random numbers, which each later call draws anew."""
+        """Draws random numbers as a leaf, and notes `draw` for later calls."""
         self.drawing = True
         try:
             made = draw()
@@ -125,7 +126,7 @@ class Journal:
         return made
 
     def before(self, tensor: Tensor) -> Node:
-        """The node that a tensor from outside showed when the step began."""
+        """The `_node` that a tensor from outside had when the step began."""
         return self.nodes.get(tensor, tensor._node)
 
     def grad_before(self, tensor: Tensor) -> Tensor | None:
@@ -138,14 +139,14 @@ class Journal:
 
     def left_behind(self, known: set[Tensor]) -> list[Tensor]:
         """The tensors made in the step that outlive it, besides those `known`: as an attribute, say, or in a list."""
-        # What is noted of tensors made in the step would hold them.
+        # Notes about tensors made in the step would keep them alive.
         self.nodes = {each: node for each, node in self.nodes.items() if self.older(node)}
         self.places = {each: place for each, place in self.places.items() if each in self.nodes}
         self.grads = {each: grad for each, grad in self.grads.items() if self.older(self.before(each))}
         self.asked = {each for each in self.asked if self.older(self.before(each))}
         if _collections() == self.collections and not self._made(gc.get_objects(generation=0), known):
             return []
-        gc.collect()  # it may be garbage
+        gc.collect()  # what only a cycle holds does not outlive the step
         return self._made(gc.get_objects(), known)
 
     def _made(self, objects: list[Any], known: set[Tensor]) -> list[Tensor]:
@@ -155,12 +156,12 @@ class Journal:
             if issubclass(type(each), Tensor)
             and getattr(each, "_node", None) is not None  # another thread is making it
             and not self.older(self.before(each))
-            and each._node.tensor is each  # and not one that only shows what is another's
+            and each._node.tensor is each  # and not another handle of some tensor, such as a view's base
             and each not in known
         ]
 
     def refuse(self, what: str, where: Where = None) -> None:
-        """Ends the staging because the step `what`: by an error if that was asked for, else it just goes on."""
+        """Ends the staging because the step `what` ("reads a value"): by an error under `fullgraph`, else silently."""
         staging().journal = None
         line = located(user_line(sys._getframe(1)) if where is None else where)
         told = "" if line is None else f"\nThat is {line}"
@@ -170,7 +171,7 @@ class Journal:
         self.inspect()
 
     def inspect(self) -> None:
-        """Has the values looked at that this call came to."""
+        """Runs the noted checks on the values of this call."""
         for node, check in self.inspections:
             evaluate([node])
             check(np.asarray(node.value))

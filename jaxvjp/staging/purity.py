@@ -1,7 +1,6 @@
-"""What may change, and what gives the same for the same: tables of types and modules, and what is asked of them.
+"""Which objects can be compared later, and which functions are pure: tables of types and modules.
 
-An example: `math.sqrt` gives the same for the same number, `time.time` does not (`impure`); a dict can be compared by
-what it holds, a lock by nothing (`opaque`).
+`math.sqrt` is pure; `time.time` is `impure`. A dict can be compared by its contents; a lock cannot: it is `opaque`.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from jaxvjp.types.dtypes import dtype
 
 MISSING: Any = object()
 PLAIN = frozenset([int, float, bool, complex, str, bytes, type(None), dtype, device])
-"""Types whose values say all there is to know."""
+"""Immutable types that are compared by value."""
 NEVER_CHANGE: tuple[Any, ...] = (
     *(*PLAIN, range, slice, CodeType, type(...), type(NotImplemented), types.GenericAlias, types.UnionType),
     *(re.Pattern, Decimal, date, datetime, time, timedelta, timezone, np.generic, np.dtype, np.ufunc, jax.Array),
 )
 MEMORY = (np.ndarray, bytearray, array, memoryview)
-"""Whose bytes are compared, if they are few."""
+"""Types that are compared by their bytes, if those are few."""
 CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
     list: lambda each: [*list.__iter__(each)],
     tuple: lambda each: [*tuple.__iter__(each)],
@@ -48,7 +47,7 @@ CONTENTS: dict[type, Callable[[Any], list[Any]]] = {
     types.MappingProxyType: lambda each: [*each, *each.values()],
     ContextVar: lambda each: [each.get(MISSING)],
 }
-"""What a container holds, read past what a class of the user's makes of that."""
+"""For each builtin container, the function that reads its contents without calling a subclass's overrides."""
 BOUND = (FunctionType, MethodType, types.BuiltinFunctionType, partial, property, staticmethod, classmethod)
 IN_C = (
     types.MethodDescriptorType,
@@ -61,7 +60,7 @@ READABLE = (
     *(*CONTENTS, *MEMORY, *NEVER_CHANGE, *BOUND, *IN_C, *SLOTS),
     *(type, type(vars(Sized)["_abc_impl"]), ModuleType, defaultdict, BaseException, Exception, Tensor),
 )
-"""Classes with contents in C, that we know."""
+"""Classes with state kept in C that need not, or can, be compared."""
 PURE = frozenset(
     [
         *("builtins", "math", "cmath", "_operator", "operator", "itertools", "_functools", "functools", "_collections"),
@@ -69,13 +68,13 @@ PURE = frozenset(
         *("datetime", "numpy", "jax", "jaxlib", "jaxvjp"),
     ]
 )
-"""Modules whose functions in C give the same for the same: of others we do not know what they read."""
+"""Modules whose C functions are pure; C functions of other modules may read anything."""
 IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "today"])
-"""Functions of those that do not."""
+"""Functions in those modules that are not pure."""
 OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
-"""Packages whose functions are no part of the user's program, whoever calls them."""
+"""Packages whose functions are never part of the user's program."""
 LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
-"""Packages whose functions are part of it where the user's call them."""
+"""Packages whose functions are part of the user's program where its functions call them."""
 
 
 def told(value: Any) -> str:
@@ -84,7 +83,7 @@ def told(value: Any) -> str:
 
 
 def package_of(value: Any) -> str:
-    """The package that a module, function or class is of, or an object's class; "" for one that is the user's."""
+    """The package of a module, function or class, or of an object's class; "" if that is the user's own."""
     if issubclass(type(value), FunctionType) or type(value).__name__ == "cython_function_or_method":
         variables = value.__globals__
     elif issubclass(type(value), ModuleType):
@@ -107,7 +106,7 @@ def ours(value: Any) -> bool:
 
 
 def foreign(value: Any) -> bool:
-    """Whether nobody changes it by names that are computed: a module of a library, a tensor, an object of ours."""
+    """Whether code that computes names (`getattr(value, name)`) leaves it alone: a library's module, a tensor, ours."""
     package = package_of(value)
     return (
         issubclass(type(value), Tensor)
@@ -130,7 +129,7 @@ def impure(value: Any) -> bool:
 
 
 def opaque(value: Any) -> bool:
-    """Whether it has contents in C that cannot be compared: more than what we know, its slots and its dictionary."""
+    """Whether it has state in C that cannot be compared, beside its slots and its dictionary."""
     kind = type(value)
     if issubclass(type(value), NEVER_CHANGE) or (callable(value) and kind.__module__ == "numpy"):
         return False

@@ -1,6 +1,6 @@
-"""What a staged step gives back, and what it leaves changed: what that is at each call.
+"""What a staged step returns and writes, in a form that each call can repeat.
 
-`Returned` says how a leaf of a step's result is made at a call; `rewritten` gives a tensor other contents.
+`Returned` makes one leaf of the step's result at a call; `Write` and `rewritten` give a tensor new contents.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 
 Result = Callable[[int, Where], Node]
-"""Gives a new node for a result of a program, as if made by a line."""
+"""A function that makes a new node for output number so-and-so of a program, made (as errors say) at a user's line."""
 
 
 class Write(NamedTuple):
-    """That the storage of the tensor at `place` has a program's result `output` after the step, by so many counted
-    writes (`times`)."""
+    """After the step, the storage of the tensor at `place` has the program's `output`; its `_version` rose by
+    `times`."""
 
     place: int
     output: int
@@ -30,14 +30,14 @@ class Write(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The step that made a tensor, whose graph has been walked back by now: it says only what it was."""
+    """Stands for the `grad_fn` of a tensor whose graph `backward` has freed: it has only a name."""
 
     operation: Op | None
     static: tuple[Any, ...]
     avals: tuple[Aval, ...]
 
     def made(self, tensor: Tensor) -> Tensor:
-        """`tensor`, as made by such a step."""
+        """`tensor`, with this as its `grad_fn`."""
         node = tensor._node
         node.operation, node.static, node.input_avals = self
         node.requires_grad = node.freed = node.special = True
@@ -49,12 +49,12 @@ NOTHING_PASSED = Passed([])
 
 
 class Returned(NamedTuple):
-    """What a leaf of the step's result is at each call: the tensor at a `place` outside, the `grad` of an `owner`, the
-    program's result `output`, or what it was the first time, `value`.
+    """One leaf of the step's result: the tensor at a `place` outside, the `grad` of the one at `owner`, the program's
+    result number `output`, or a constant `value`.
 
-    `alias` makes of the tensor at a place another one on its storage: a view, or what `detach()` gives.
+    `alias` makes another tensor on the storage of the one at `place`: a view, or what `detach()` gives.
 
-    `finished` is for a tensor whose graph has been walked back: it still has its `grad_fn`.
+    `finished` is the `grad_fn` of a tensor whose graph was freed.
     """
 
     value: Any = None
@@ -67,7 +67,7 @@ class Returned(NamedTuple):
     finished: Finished | None = None
 
     def made(self, result: Result, tensors: list[Tensor]) -> Any:
-        """The leaf, at a call with these tensors outside and results."""
+        """The leaf, at a call with these tensors outside and these results of the program."""
         if self.place is not None:
             tensor = tensors[self.place]
             return tensor if self.alias is None else self.alias(tensor)
@@ -82,7 +82,7 @@ class Returned(NamedTuple):
 
 
 def alias_as(like: Tensor) -> Callable[[Tensor], Tensor]:
-    """What makes of a tensor an alias of the kind that `like` is."""
+    """A function that makes an alias of a tensor in the way that `like` is one: a view or a `detach()`."""
     of = like if like._base_tensor is None else like._base_tensor
     tracked, counted, steps = of.requires_grad, of._versions is not None, like._steps
 
@@ -103,7 +103,8 @@ def unfinished(output: Node) -> bool:
 
 
 def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
-    """Gives a tensor's storage other contents, by so many writes at once: none counts, if they went past the count."""
+    """Gives a tensor's storage new contents and raises its `_version` by `count`, which is 0 for writes through
+    `data`."""
     with recording(False):
         if tensor.path:
             storage, versions = tensor.storage, tensor.versions

@@ -1,7 +1,7 @@
-"""What was found at a place, and whether it still is so: `Place`, `Seen`, and `checks`, the same as text.
+"""What a step found around it, and whether that has changed: `Place`, `Seen`, and `checks`, the comparison as code.
 
-Numbers and texts are compared by their value, anything else by identity, and what is in a container by what it holds.
-No code of the user's runs.
+Numbers and texts are compared by value, other objects by identity, containers by their contents as well. No code of the
+user's runs.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from jaxvjp.tensor.tensor import Tensor
 
 class Place(NamedTuple):
     """Where a value is found: an `item` of a container, an `attribute` of an object, the function of a `method`, or the
-    `contents` that a function (`key`) tells."""
+    `contents` that the function `key` returns for an object."""
 
     kind: str
     container: Any
     key: Any
 
     def read(self) -> Any:
-        """What is there now; MISSING if nothing is."""
+        """The value there now, or MISSING."""
         try:
             if self.kind == "contents":
                 return self.key(self.container)
@@ -37,7 +37,7 @@ class Place(NamedTuple):
             return MISSING
 
     def text(self, container: str, key: str) -> str:
-        """The expression that reads it, where `container` and `key` are called that."""
+        """The Python expression that reads it, given the names of the container and of the key."""
         if self.kind == "contents":
             return f"{key}({container})"
         if self.kind == "item":
@@ -46,14 +46,14 @@ class Place(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What was found at a place, and of a tensor what a step may ask it without reading its values."""
+    """What was found at a place; for a tensor, what a step may ask it without reading its values, such as its shape."""
 
     place: Place
     value: Any
     asked: Any = None
 
     def same(self) -> bool:
-        """Whether it still is as it was; for a tensor, whether there still is one like it."""
+        """Whether the same is there now; for a tensor, whether one with the same properties is."""
         now = self.place.read()
         return asked(now) == self.asked if issubclass(type(self.value), Tensor) else same(now, self.value)
 
@@ -63,23 +63,23 @@ def asked(tensor: Any) -> Any:
 
 
 def same(now: Any, before: Any) -> bool:
-    """Whether two values mean the same to a step. No `__eq__` of the user's is called."""
+    """Whether a step may be replayed with `now` in place of `before`. No `__eq__` of the user's is called."""
     if now is before:
         return True
     if type(now) is not type(before):
         return False
-    if type(now) is list:  # of what is in a container
+    if type(now) is list:  # the contents of a container
         return len(now) == len(before) and (all(map(is_, now, before)) or all(map(same, now, before)))
     return (type(now) in PLAIN or type(now) is Bytes) and bits(now) == bits(before)
 
 
 def bits(value: Any) -> Any:
-    """What is equal for equal numbers only: zeros of either sign are not, and what is no number is itself."""
+    """A key that is equal for identical floats only: 0.0 and -0.0 differ, and nan equals itself."""
     return repr(value) if type(value) in (float, complex) else value
 
 
 class Same:
-    """Stands for an object where it is compared: equal for the same one only."""
+    """Wraps an object so that `==` and `hash` go by identity."""
 
     __slots__ = ("value",)
 
@@ -94,7 +94,7 @@ class Same:
 
 
 class Bytes(NamedTuple):
-    """What is in memory, and how it is meant."""
+    """The bytes of an array or a buffer, with its dtype and shape."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -109,7 +109,7 @@ def bytes_of(memory: Any) -> Bytes:
 
 
 def checks(seen: list[Seen], names: dict[str, Any]) -> Iterator[str]:
-    """Expressions that are true where something is not as it is now; what they name goes into `names`."""
+    """Expressions, each true if something in `seen` has changed; the objects that they name are put into `names`."""
     for number, (place, _, asks) in enumerate(seen):
         now = place.read()
         names[f"container{number}"], names[f"key{number}"], names[f"seen{number}"] = *place[1:], now

@@ -1,15 +1,14 @@
-"""What a step reads from around it, watched while it is staged, and compared at every later call.
+"""What a step reads besides its arguments: watched while it is staged, compared at every later call.
 
-A step is replayed only while everything that the functions which ran could reach by the names in their code is as it
-was before: numbers and texts by their value, anything else by identity, and what can change in itself by its contents.
-What cannot be compared so (an iterator, an open file, a queue, the clock, a source of random numbers that is not
-ours) is refused: an UnstageableError with the line.
+A program is replayed only while everything that the names in the step's code lead to is as it was: numbers and texts
+are compared by value, other objects by identity, mutable ones by their contents as well. What cannot be compared (an
+iterator, an open file, a queue, the clock, a source of random numbers that is not ours) raises UnstageableError with
+the line.
 
-An example: `def step(x): return x * args.lr` names the variable `args` and the attribute `lr`; the dictionary of its
-module has to give the same `args` for that name, and that an equal `lr`. `with Surroundings(...)` watches which
-functions run, by Python's profiler, so a property, a hook or an `__add__` of the user's counts as well. Code that
-computes names, as by `getattr(args, name)`, names every attribute there is. A tensor that has come to be another one is
-used.
+`def step(x): return x * args.lr` names the variable `args` and the attribute `lr`: the module must still have the same
+`args`, and that an equal `lr`. `with Surroundings(...)` uses Python's profiler to see which functions run, so
+properties, hooks and operators of the user's classes count as well. Code that computes names, as in `getattr(args,
+name)`, counts as naming every attribute. A tensor that was replaced by another is not a change: the other is used.
 """
 
 from __future__ import annotations
@@ -56,15 +55,15 @@ COMPUTED = frozenset(
         *("attrgetter", "methodcaller", "format", "format_map", "AttributeError", "Exception"),
     ]
 )
-"""Names of what can find out attributes by names that the code does not show."""
+"""Functions and attributes, such as `getattr` and `__dict__`, that reach attributes whose names are not in the code."""
 MOST = 10_000
-"""Places that are looked at for one step at the most."""
+"""At most this many places are compared for one step."""
 LARGE = 1 << 16
-"""Bytes from which on memory is not compared: to see that it changed would cost more than the step."""
+"""Buffers of this many bytes or more are not compared: that would take longer than the step."""
 
 
 class Named(NamedTuple):
-    """What a piece of code reads by name."""
+    """The names that a piece of code reads."""
 
     variables: frozenset[str]
     attributes: frozenset[str]
@@ -84,10 +83,10 @@ def named_in(code: CodeType) -> Named:
 
 
 class Surroundings:
-    """What a step reads, as it was when it began; in a `with` block its functions are watched.
+    """What a step reads, as it was when the step began. In a `with` block it watches the functions that run.
 
     Attributes:
-        seen: all of it, by place.
+        seen: what was found, by place.
     """
 
     def __init__(self, function: Callable[..., Any], arguments: list[Any], journal: Journal) -> None:
@@ -120,11 +119,11 @@ class Surroundings:
                 self.seen[at] = Seen(Place("contents", place, lambda each: [each.read()]), [value])
 
     def places(self) -> dict[Tensor, Place]:
-        """For each tensor where it was found first."""
+        """For each tensor the place where it was found first."""
         return {each.value: each.place for each in reversed(self.seen) if issubclass(type(each.value), Tensor)}
 
     def _happens(self, frame: Any, event: str, function: Any) -> None:
-        """What Python's profiler tells: a function begins, or calls one in C."""
+        """Called by Python's profiler when a Python function begins, or calls a C function."""
         if event not in ("call", "c_call") or self._journal.refused is not None:
             return
         this = id(frame.f_code), id(frame.f_globals)
@@ -138,10 +137,11 @@ class Surroundings:
             self._runs(frame.f_code, frame.f_globals)
 
     def _of_program(self, frame: Any) -> bool:
-        """Whether a function that runs is part of the user's program: theirs, or a library's that theirs called.
+        """Whether a running function is part of the user's program: the user's own, or a library's that it called.
 
-        A library's function was called by compiled code of ours, which has no frame, where no name led to it, nor to
-        the object that it is a method of, nor to that one's class.
+        Compiled code of ours has no frame, so a library function that it calls seems to be called by the user's. It is
+        told apart by names: none in the user's code leads to the function, to the object whose method it is, or to its
+        class.
         """
         package, caller = package_named(frame.f_globals), frame.f_back
         while package in LIBRARIES and caller is not None and package_named(caller.f_globals) in LIBRARIES:
@@ -177,13 +177,13 @@ class Surroundings:
         codes = [each for each in self._met.values() if type(each) is CodeType]
         inside = any(code in each.co_consts for each in self._ran.values())
         if code.co_freevars and not inside and not any(each is code for each in codes):
-            for each in gc.get_referrers(code):  # of a hook, say, that nothing leads to
+            for each in gc.get_referrers(code):  # for example, of a hook, to which no name leads
                 if type(each) is FunctionType:
                     self._follow(each, code.co_name)
         self._open_all()
 
     def _see(self, place: Place, name: str) -> None:
-        """Notes what is at a place, to which `name` in the code led."""
+        """Notes what is at a place that `name` in the code led to."""
         mark = (place.kind, id(place.container), place.key if type(place.key) is str else id(place.key))
         value = MISSING if mark in self._places else place.read()
         self._places.add(mark)
@@ -192,13 +192,13 @@ class Surroundings:
         self._check(value, "names", name)
         if not issubclass(type(value), Tensor):
             self.seen.append(Seen(place, value))
-        elif self._journal.older(self._journal.before(value)):  # else the step has put it there
+        elif self._journal.older(self._journal.before(value)):  # otherwise the step itself put it there
             self.seen.append(Seen(place, value, asked(value)))
         if place.kind != "contents":
             self._follow(value, name)
 
     def _check(self, value: Any, how: str, name: str) -> None:
-        """Refuses a step that `how` ("takes") a value which cannot be compared later."""
+        """Refuses a step that `how` ("takes") a value, if the value cannot be compared at later calls."""
         what = None
         if hasattr(type(value), "__next__"):
             what = "an iterator, which gives something else at each call: hand over what comes of it"
@@ -216,7 +216,7 @@ class Surroundings:
             self._refuse(f"leads to more than {MOST} values that may change", name)
 
     def _refuse(self, what: str, name: str) -> None:
-        """Refuses the step for what a name in its code leads to, or for what its innermost function does."""
+        """Refuses the step because it `what`; the error says at which line `name` is in its code, or runs now."""
         for code in reversed(self._code) if name else ():
             for each in dis.get_instructions(code):
                 if each.argval == name:
@@ -238,7 +238,7 @@ class Surroundings:
             self._open(*self._pending.pop())
 
     def _open(self, value: Any, name: str) -> None:
-        """Looks at what a value leads to."""
+        """Notes what a value leads to: its contents, its attributes, its class, the names in its code."""
         kind = type(value)
         holds: list[Any] = []
         if issubclass(type(value), FunctionType):
@@ -276,7 +276,7 @@ class Surroundings:
                 self.seen.append(Seen(Place("contents", value, type), kind))
         holds.append(own_of(value).get("__wrapped__"))
         if issubclass(type(value), type) and kind is not type:
-            holds.append(kind)  # a class of classes of the user's
+            holds.append(kind)  # a metaclass of the user's
         for each in holds:
             self._check(each, "names", name)
             self._follow(each, name)
@@ -284,20 +284,20 @@ class Surroundings:
         self._look_up(value, self._names, name)
 
     def _look_up(self, value: Any, names: set[str], led: str) -> None:
-        """Notes what `names` are in an object, class or module. No code of the user's runs."""
+        """Notes the values of the attributes `names` of an object, class or module. No code of the user's runs."""
         is_class, own = issubclass(type(value), type), own_of(value)
         holder = value if is_class else type(value)
         classes = [] if issubclass(type(value), BOUND) else [vars(each) for each in holder.__mro__ if not ours(each)]
         if "__dict__" in names and (is_class or foreign(value)):
             names = names - {"__dict__"}
-        called = holder is not type and any(map(ours, holder.__mro__))  # a `Function` of the user's, say
+        called = holder is not type and any(map(ours, holder.__mro__))  # for example, the user's `autograd.Function`
         computed = "__dict__" in self._names and not foreign(value)
         for each in classes:
             if str(each.get("__module__", "builtins")).partition(".")[0] in LIBRARIES:
                 names = names.union([key for key in each if computed and inspect.ismemberdescriptor(each[key])])
             elif computed or called:
                 names = names.union(each)
-            else:  # `__call__`, say, which is called without being named
+            else:  # for example `__call__`, which is called without being named
                 names = names.union([key for key in each if key[:2] == "__" and type(each[key]) is FunctionType])
         reads = any(isinstance(each.get("__getattribute__"), FunctionType) for each in classes)
         if reads or any("__getattr__" in each for each in classes):
@@ -326,7 +326,7 @@ class Surroundings:
 
 
 def own_of(value: Any) -> dict[str, Any]:
-    """What an object or module has as its own, past any code of the user's."""
+    """The `__dict__` of an object or module, read without running the user's code."""
     try:
         return {} if issubclass(type(value), type) else object.__getattribute__(value, "__dict__")
     except AttributeError:

@@ -1,6 +1,6 @@
 """One program of a staged function: `Variant`.
 
-It is made of what a step recorded. `tensors` says whether it fits the arguments of a call, `run` runs it.
+It is made from what a step recorded. `tensors` tells whether it fits a call; `run` runs it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from jaxvjp.tensor.trees import flattened, unflattened
 
 
 class Outside(NamedTuple):
-    """A tensor from outside the step: where it is found at a call, and what must be as it was for the program to be
-    right (`has_grad`: None if nobody asked).
+    """A tensor from outside the step: where each call finds it, and which properties it must still have (`has_grad` is
+    None if the step does not depend on that).
 
-    It is an argument, the `grad` of another tensor outside, what is found at a place in the surroundings, or always the
-    same tensor.
+    It is an argument, the `grad` of another tensor outside (`owner`), found at a place in the surroundings, or always
+    the same tensor.
     """
 
     argument: int | None
@@ -47,32 +47,32 @@ class Outside(NamedTuple):
 
 
 class Variant:
-    """One program of a staged function: for arguments of one signature, and tensors outside in one state.
+    """One program of a staged function, for one signature of the arguments and one state of the tensors outside.
 
-    Tensors outside have places (in `outside`), outputs of the program have places of their own.
+    A "place" is an index into `outside`, an "output" one into the program's outputs.
 
     Attributes:
-        seen: what else its code led to.
-        tied: places in the surroundings where a tensor was found, which is that at a place outside.
-        first: which tensors those outside were at first.
+        seen: what its code led to besides tensors.
+        tied: pairs of a place in the surroundings and the place outside of the tensor that was found there.
+        first: the tensors outside at the first call.
         outside: the tensors that the step reads or changes.
-        aliases: for each of them the first that shares its storage.
-        table: the values of the program's nodes, as far as they are always the same.
-        reads: pairs of a place outside and the number of the node whose value it has.
-        draws: what draws the random numbers of a call.
-        drawn: pairs of a place among those and the number of the node that has such numbers.
-        writes: which storages have other contents afterwards.
-        replaced: pairs of a place outside and the output that is its `data` afterwards.
-        inspected: pairs of a place outside and what looks at the values of the tensor there.
-        inspected_draws: pairs of a place among the draws and what looks at the numbers.
-        inspected_results: pairs of an output and what looks at its values.
-        inspection, checks: where the program is not run, but recorded: gives the nodes whose values are looked at, and
-            what looks at them.
-        required: pairs of a place outside and whether it requires a gradient afterwards, where that changes.
-        grads: pairs of a place outside and the output that is its `grad` afterwards, or None.
-        returned: the leaves of the result.
-        calls, spent: how often it was run in general terms, and how many seconds that took.
-        compiled: once it is hot, what `warm` had compiled of it, with all numbers as constants.
+        aliases: for each of them the place of the first that shares its storage.
+        table: values of those nodes of the program that are constants, by number.
+        reads: pairs of a place outside and the number of the program's node that takes its value.
+        draws: functions that draw the random numbers of a call.
+        drawn: pairs of an index into `draws` and the number of the node that takes these numbers.
+        writes: storages with new contents after the step.
+        replaced: pairs of a place outside and the output that becomes its `data`.
+        inspected: pairs of a place outside and a function that checks the values of the tensor there.
+        inspected_draws: the same for the random numbers, with an index into `draws`.
+        inspected_results: the same for outputs of the program.
+        inspection, checks: the same where the program is recorded and not run: a `Graph` of the nodes to check, and the
+            checks.
+        required: pairs of a place outside and its `requires_grad` after the step, where that changes.
+        grads: for each `grad` that the step sets, the place outside, the output or None, and the line.
+        returned: the leaves of the step's result.
+        calls, spent: how often `run` was called, and how many seconds that took.
+        compiled: what `warm` compiled of it, with all numbers as constants; None before.
     """
 
     def __init__(self, journal: Journal, surroundings: Surroundings, arguments: list[Any], result: Any) -> None:
@@ -122,7 +122,7 @@ class Variant:
         evaluate([node for node in inside if journal.older(node)])
         for node in inside:
             if not journal.older(node) and node.operation is not None and node.inputs:
-                node.value = None  # if it has one, that is of a tensor outside, and another at the next call
+                node.value = None  # a value here is that of a tensor outside, which another call replaces
         self.recorded = found = survey(outputs, outputs)
         self.plan = Plan((), tuple(found.kept)) if live else rolled(plan_of(found))
         for argument, each in enumerate(arguments):
@@ -134,7 +134,7 @@ class Variant:
             grad = None if each is None else journal.grad_before(each)
             if grad is not None and journal.older(journal.before(grad)):
                 self._owners.setdefault(grad, each)
-        # Whether they had a grad, the step may have asked; and of what changed in the step, all aliases must be known.
+        # The step may have asked whether these had a grad; and all aliases of what it changed must be known.
         for each in (*graded, *journal.asked, *shown):
             if journal.older(journal.before(each)):
                 self._place(each)
@@ -197,7 +197,7 @@ class Variant:
         ]
 
     def _written(self, known: Iterable[Tensor]) -> dict[Any, Tensor]:
-        """For each storage from outside that was written a tensor that shows it, whole if there is one."""
+        """For each storage from outside that was written, a tensor on it; one that spans all of it if there is one."""
         journal = self._journal
         storages = {each for each, node in journal.contents.items() if journal.older(node)}
         written: dict[Any, Tensor] = {}
@@ -207,7 +207,7 @@ class Variant:
                 if shown is not None and shown._storage in storages and journal.older(journal.before(shown)):
                     if shown._storage not in written or (written[shown._storage].path and not shown.path):
                         written[shown._storage] = shown
-                    journal.shows(shown)  # when it is next asked
+                    journal.shows(shown)  # its node is replaced when it is next read
         for storage in storages.difference(written):
             journal.refuse("writes to what no tensor from outside shows any more", storage.contents.where)
         return written
@@ -222,7 +222,7 @@ class Variant:
         return self._journal.values.get(tensor.node, tensor.node)
 
     def _contents(self, tensor: Tensor) -> Node:
-        """The node that gives all of the storage of a tensor."""
+        """The node whose value is the whole storage of a tensor."""
         return tensor.storage.contents if tensor.path else self._node(tensor)
 
     def _place(self, tensor: Tensor) -> int:
@@ -269,7 +269,7 @@ class Variant:
         return Returned(output=output[number], aval=node.aval, where=shown.where, finished=finished)
 
     def tensors(self, arguments: list[Any]) -> list[Tensor] | None:
-        """The tensors outside at this call; None if one of them, or anything around, is not as it was."""
+        """The tensors outside at this call; None if a property of one, or anything around, has changed."""
         for each in self.seen:
             if not each.same():
                 return None
@@ -298,12 +298,12 @@ class Variant:
         return found if aliases_of(found) == self.aliases else None
 
     def varies(self, at: int, tensor: Tensor) -> bool:
-        """Whether each call may be expected to have another tensor outside at a place where now `tensor` is."""
+        """Whether the tensor outside at place `at`, now `tensor`, is expected to differ from call to call."""
         outside = self.outside[at]
         return outside.argument is not None or outside.owner is not None or self.first[at]() is not tensor
 
     def compute(self) -> None:
-        """Computes what the step recorded, of which no value is known yet; of a graph that goes on, nothing."""
+        """Computes what the step recorded, at its first call; nothing where the result can still be differentiated."""
         values = [each.value for each in self.recorded.nodes]
         self.plan.run(values)
         for number in self.plan.outputs:
@@ -314,10 +314,10 @@ class Variant:
             if node.value is not None:
                 root.value = node.value
                 root.forget()
-        del self.recorded, self._journal, self._places, self._owners, self._found  # they hold what was computed
+        del self.recorded, self._journal, self._places, self._owners, self._found  # they keep computed values alive
 
     def run(self, tensors: list[Tensor]) -> Any:
-        """Calls the program on the tensors outside, changes them as the step does, and returns its result."""
+        """Runs the program on the tensors outside, changes them as the step did, and returns the step's result."""
         self.calls += 1
         for place, check in self.inspected:
             check(np.asarray(tensors[place].value))
@@ -342,7 +342,7 @@ class Variant:
         return drawn
 
     def _computed(self, tensors: list[Tensor]) -> Result:
-        """Runs the program; gives a new node for a result of it."""
+        """Runs the program; returns a function that makes a node of a result."""
         values = self.table.copy()
         for place, number in self.reads:
             values[number] = tensors[place].value
@@ -355,7 +355,7 @@ class Variant:
         return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
 
     def _recorded(self, tensors: list[Tensor]) -> Result:
-        """Records the program as a node; gives a new node for a result of it."""
+        """Records the program as nodes; returns a function that makes a node of a result."""
         assert self.graph is not None
         drawn = self._draw()
 
@@ -385,7 +385,7 @@ def aliases_of(tensors: list[Tensor]) -> list[int]:
 
 
 def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
-    """Python that a backward pass calls for this tensor."""
+    """Hooks that a backward pass calls for this tensor."""
     after = tensor._after_accumulation
     found: list[Any] = [] if after is None else [*after.values()]
     if node.special:
@@ -396,15 +396,15 @@ def hooks_of(tensor: Tensor, node: Node) -> tuple[Any, ...]:
 
 
 def _same(after: Node, before: Node) -> bool:
-    """Whether a tensor that shows `after` has the value that it had when it showed `before`."""
+    """Whether a tensor whose `_node` was `before` and is `after` has the same value."""
     return after is before or (after.operation in (variable, detach) and after.inputs == (before,))
 
 
 def _check_graph(outputs: list[Node], inside: list[Node], journal: Journal, steps: bool) -> None:
-    """Refuses a function whose result can be differentiated, where that takes more than its program.
+    """Refuses a function whose result requires a gradient, if its program alone cannot give that gradient.
 
-    A step that calls `backward` as well, and so may be asked for the same gradient twice, is one; so is one in which a
-    gradient meets Python.
+    That is so if it also calls `backward` (the same gradient might be asked for twice), or has hooks or a Python
+    `Function`.
     """
     if steps:
         journal.refuse(

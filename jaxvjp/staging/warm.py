@@ -1,12 +1,12 @@
-"""The warm path of a staged step: a Python function written for one program of it, and compiled by `exec`.
+"""The warm path of a staged step: Python source written for one of its programs, and compiled by `exec`.
 
-`warm` makes it of a `Variant` that has been called often. It checks that nothing has changed, calls the compiled
-program, and gives the results to the tensors that they belong to. It has a line for each check and each tensor instead
-of loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step of a two-layer
+`warm` writes it for a `Variant` that has been called often. It checks that nothing has changed, calls the compiled
+program, and gives the results to their tensors. It has a line for each check and each tensor where `Variant.run` has
+loops and look-ups: a step of eleven operations takes 14 µs with it and 69 µs by `Variant.run`, a step of a two-layer
 network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
 
-Where a step overwrites large arrays that nobody else holds, they are donated: XLA writes the new contents in their
-place.
+Large arrays that the step overwrites, and that nothing else refers to, are donated: XLA writes the new contents in
+their place.
 """
 
 from __future__ import annotations
@@ -34,36 +34,36 @@ from jaxvjp.tensor.trees import flattened
 from jaxvjp.types.dtypes import get_default_dtype
 
 DONATED = {"cpu": 1 << 26}
-"""Bytes of a tensor from which on its array is donated, by the backend; on others 256 KiB, as memory is scarce there.
-On a CPU a step that wrote two arrays took 0.8 of its time without donation where they had 1 to 32 MiB, and 1.2 with
-128."""
+"""Arrays of this many bytes or more are donated, by backend; 256 KiB on accelerators, where memory is scarce. On a CPU
+a step that wrote two arrays took 0.8 of its time without donation if they had 1 to 32 MiB, and 1.2 if they had 128."""
 SEVERAL = 8
-"""Programs that are called one after the other, at the most: each is compiled anew, with its numbers as constants."""
+"""A step of more than this many dispatches gets no warm path: each dispatch is compiled anew, its numbers as
+constants."""
 
 
 def references_where(holders: int) -> int:
-    """What `sys.getrefcount` says of an object that a variable and so many other objects have, and nobody else."""
+    """What `sys.getrefcount` gives for an object that one local variable and `holders` other objects refer to."""
     held = object()
     _ = [SimpleNamespace(attribute=held) for _ in range(holders)]
     return sys.getrefcount(held)
 
 
 ARRAY_ALONE, NODE_ALONE = references_where(1), references_where(2)
-"""An array that only its node has; a node that only a tensor and its storage have."""
+"""The counts of an array that only its node refers to, and of a node that only a tensor and its storage refer to."""
 
 
 class Miss:
-    """What the function returns instead of a result when something is not as it was, and nothing has happened yet."""
+    """Returned in place of a result if something has changed; the step has then done nothing yet."""
 
 
 def cold(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    """What there is before a step is hot: it fits nothing."""
+    """The warm path of a step that has none yet: it fits no call."""
     return Miss
 
 
 class Form(NamedTuple):
-    """What a call's arguments look like: how many are given by place, the names of the others, in their order, and
-    the tree that they all are; None where none of them has parts."""
+    """The form of a call's arguments: how many are positional, the names of the others in order, and the tree of all;
+    the tree is None if none of them is a list, dict or other container."""
 
     places: int
     names: tuple[str, ...]
@@ -71,12 +71,12 @@ class Form(NamedTuple):
 
 
 def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> Callable[..., Any] | None:
-    """The function for a variant that is hot, made at a call whose tensors outside and arguments are these.
+    """The warm path of a variant, written at a call with these tensors outside and these arguments.
 
-    The arguments are the leaves of those given, which look like `structure`.
+    `arguments` are the leaves of the call's arguments, whose form is `structure`.
 
-    None where the general way has to do: there are more than a few programs, how to compile them is not chosen yet, or
-    the step does what is rare.
+    None if `Variant.run` has to do: there are too many dispatches, it is not chosen yet how to compile them, or the
+    step does something rare.
     """
     dispatches = variant.plan.dispatches
     if variant.calls < HOT or not 1 <= len(dispatches) <= SEVERAL or variant.replaced or variant.required:
@@ -95,20 +95,20 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
 
 
 def placed(value: Any) -> jax.Array:
-    """`value`, which may be NumPy's, as an array of JAX's: outside `enable_x64` its 64 bits would be taken for 32."""
+    """`value`, maybe a NumPy array, as a JAX array: outside `enable_x64` JAX would make 32 bits of its 64."""
     with jax.enable_x64(True):
         array: jax.Array = jax.device_put(value)
     return array
 
 
 def drawn(tensor: Tensor) -> Any:
-    """The numbers of a tensor that was drawn for one call, as an operand."""
+    """The value of a tensor of random numbers drawn for one call, as an operand."""
     value = tensor.value if tensor.node.value is None else tensor.node.value
     return placed(value) if value.dtype.itemsize == 8 else value
 
 
 def usual(enabled: bool, default: Any, precision: str) -> bool:
-    """Whether this thread does nothing but compute, under the modes of before."""
+    """Whether this thread has the modes of before, and is inside no transform, recording or other staged step."""
     now = doing()
     mode, transforms = now.grad_mode, now.transforming
     return not (
@@ -143,11 +143,11 @@ NAMES = {
 
 
 class _Text:
-    """The text of the function, and the namespace that it runs in.
+    """Writes the source of the function, and the namespace that it runs in.
 
-    In the text `a0` is the first argument; of the first tensor outside `t0` is the tensor, `n0` its node, `s0` its
-    storage, `g0` what becomes its grad; `x7`, `k7` and `r7` are the value of node 7: of a tensor outside, always the
-    same, or a result.
+    In the source `a0` is the first argument. `t0` is the first tensor outside, `n0` its node, `s0` its storage, `g0`
+    its new grad. The value of node 7 is `x7` if it comes from a tensor outside, `k7` if it is a constant, `r7` if it is
+    a result.
     """
 
     def __init__(self, variant: Variant, tensors: list[Tensor], arguments: list[Any], structure: Form) -> None:
@@ -174,7 +174,7 @@ class _Text:
         self._compile()
 
     def _compile(self) -> None:
-        """Has each program compiled with what is always the same, for operands like those of now."""
+        """Compiles each dispatch with its constants, for operands of the shapes and dtypes of now."""
         variant, table, dispatches = self.variant, self.variant.table, self.variant.plan.dispatches
         self.operands = {number: place for place, number in variant.reads}
         self.drawn = {number: place for place, number in variant.drawn}
@@ -188,8 +188,8 @@ class _Text:
         self.names |= {f"run{number}": run for number, run in enumerate(runs)}
 
     def _compiled(self, now: dict[int, Any]) -> tuple[list[Any], Any, list[tuple[int, int]]]:
-        """The compiled programs; that of a single one which overwrites what is donated; and which nodes, at which
-        places outside, are."""
+        """The compiled dispatches; if there is just one, a second form of it that donates; and the donated nodes with
+        their places outside."""
         overwritten = {write.place for write in self.variant.writes}
         dispatches = self.variant.plan.dispatches
         enough = DONATED.get(jax.default_backend(), 1 << 18)
@@ -199,9 +199,9 @@ class _Text:
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
             constants += [] if dispatch.turns is None else [dispatch.turns]
             run: Any = dispatch.executable.for_always(values, constants)
-            # The methods: to find them at each call takes a tenth of a microsecond.
+            # Bound methods: looking one up at each call takes a tenth of a microsecond.
             runs.append(run.__call__)
-            if len(dispatches) > 1:  # the next one's operands are like the results
+            if len(dispatches) > 1:  # the results are examples for the next one's operands
                 now.update(zip(dispatch.gives, run(*values), strict=True))
                 continue
             large = [
@@ -209,7 +209,7 @@ class _Text:
                 for at, each in enumerate(dispatch.arrays)
                 if self.operands.get(each) in overwritten and now[each].nbytes >= enough
             ]
-            # Where a check of the results may fail, what was there before has to stay.
+            # If a check of the results may fail, the arrays of before must survive.
             if large and not isinstance(run, Apart) and not self.variant.inspected_results:
                 over: Any = dispatch.executable.for_always(values, constants, tuple(large))
                 donated = [dispatch.arrays[at] for at in large]
@@ -268,7 +268,7 @@ class _Text:
         changed = bool(self.variant.writes or self.variant.grads)
         if changed:
             yield "changed()"
-        if self._as_before():  # by what was counted before: what another thread changed meanwhile was not seen
+        if self._as_before():  # the count from before the checks: a change by another thread since then was not seen
             if changed:
                 yield "if not same: thread = doing()"
                 yield "known = count + 1"
@@ -288,8 +288,8 @@ class _Text:
             yield f"return structure.unflatten([{', '.join(results)}])"
 
     def _as_before(self) -> bool:
-        """Whether after the step what is looked at of the tensors outside is as before it: nothing has to be read anew
-        from a storage that another wrote, and who has a grad, had one."""
+        """Whether the step leaves every checked property of the tensors outside as it was: no two share a storage, and
+        it neither gives a grad to one without, nor takes one away."""
         outside = self.variant.outside
         apart = self.variant.aliases == [*range(len(outside))]
         return apart and all(outside[place].has_grad is (output is not None) for place, output, _ in self.variant.grads)
@@ -383,14 +383,14 @@ class _Text:
                 if each in self.operands and each not in names:
                     names[each] = f"x{each}"
                     yield f"x{each} = n{self.operands[each]}.value"
-                    # What was an array of JAX's is one still where nothing has changed.
+                    # If nothing has changed, a value that was a JAX array still is one.
                     unless = "" if self.varies[self.operands[each]] else "not same and "
                     yield f"if {unless}type(x{each}) is not array: x{each} = t{self.operands[each]}.value"
             operands = ", ".join([names.get(each, f"k{each}") for each in dispatch.arrays])
             bound = "".join([f"r{each}, " for each in dispatch.gives]) + ("= " if dispatch.gives else "")
             names.update({each: f"r{each}" for each in dispatch.gives})
             if self.donated:
-                # Who else has got hold of an array or its node would find it gone, and so would another thread.
+                # Anyone else who refers to the array or its node would find it deleted; so might another thread.
                 alone = [
                     f"references(x{each}) == {ARRAY_ALONE} and references(n{place}) == {NODE_ALONE}"
                     for each, place in self.donated
@@ -405,7 +405,8 @@ class _Text:
                 yield f"del {', '.join([f'r{each}' for each in dispatch.last_reads])}"
 
     def _written(self, place: int, value: str, count: int) -> Iterator[str]:
-        """A node that nobody has but the tensor and its storage takes the new contents; else they get another one."""
+        """Gives the tensor its new contents: in its node if only the tensor and its storage refer to that, else in a
+        new one."""
         t, n, s = f"t{place}", f"n{place}", f"s{place}"
         yield f"{s}, c{place} = {t}._storage, {t}._versions"
         yield (
@@ -420,7 +421,7 @@ class _Text:
         yield f"else: rewritten({t}, leaf({value}, aval{place}, where=where{place}), {count}, where{place})"
 
     def _fresh(self, value: str, aval: Any, where: Any) -> str:
-        """A tensor of its own with that value."""
+        """An expression for a new tensor with that value."""
         name = f"at{len(self.names)}"
         self.names[f"aval_{name}"], self.names[name] = aval, where
         return f"holding_value({value}, aval_{name}, {name}, Tensor)"

@@ -26,8 +26,8 @@ from jaxvjp.types.devices import Placed, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, dtype
 
 FLUSH = 2039
-"""Every so many operations that no gradient flows through, the last of them is computed: `mean = 0.9 * mean + 0.1 * x`
-would else grow a graph for as long as nobody reads `mean`. It is prime, so that every line of a loop has its turn."""
+"""After this many operations without a gradient, the last one is computed. Otherwise `mean = 0.9 * mean + 0.1 * x`
+would grow a graph until somebody reads `mean`. It is prime, so that it meets every line of a loop in turn."""
 _untracked = count(1).__next__
 
 
@@ -38,7 +38,7 @@ def keep_flat(node: Node) -> None:
 
 
 def operand_node(value: Any) -> Any:
-    """The node of a tensor; a number as it is; TypeError for anything else that is no operand."""
+    """The node of a tensor; a number unchanged; TypeError for anything else."""
     if isinstance(value, Tensor):
         return value.node
     if value is None:
@@ -111,7 +111,7 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
-    """Checks the values of an operand as the row's column `inspects` says, if they can be known."""
+    """Checks the values of an operand by the function in the row's column `inspects`; inside `vmap` it does not."""
     assert operation.inspects is not None
     name, check = operation.inspects
     node = nodes[operation.operands.index(name)]
@@ -160,7 +160,7 @@ def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], sta
 
 def recorded_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """Does `apply_in_place` and returns the node of the result, before it was cast to the dtype of `target`."""
-    if operation is not assigned:  # of which torch first looks at the shapes
+    if operation is not assigned:  # torch checks the shapes of that one first
         check_writable(operation, target, operands)
     try:
         result = recorded(operation, (target, *operands), static)
@@ -217,9 +217,9 @@ def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
 
 
 def check_type(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None:
-    """RuntimeError where the type that `operation` computes in is not one that `target` can hold.
+    """RuntimeError if `target` cannot hold the type that `operation` computes in.
 
-    torch looks at that before it finds that it has no kernel for the type.
+    torch checks this before it looks for a kernel for the type.
     """
     if operation.promotion == ARITHMETIC:
         given = zip((target, *operands), operation.roles, strict=False)

@@ -1,4 +1,4 @@
-"""From a registry row to what the user calls: torch's function, method, in-place form and operators.
+"""Makes torch's function, method, in-place form and operators from a row of the registry of ops.
 
 Nothing here knows an op by name; a new row in `ops` is enough.
 """
@@ -44,7 +44,7 @@ OPERATORS = {
     ">>": "rshift",
 }
 REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
-"""Those of which a number on the left needs no row of its own."""
+"""Operators whose row also serves with a number on the left: `2 * x`."""
 OPERANDS = (Tensor, *NUMBERS)
 
 
@@ -84,7 +84,7 @@ INPLACE = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, 
 
 
 def inspected(rows: Sequence[Op], name: str, place: str) -> list[inspect.Signature]:
-    """The ways to call torch's function or method for the rows that share a name; in place, if its name ends so."""
+    """The signatures of torch's function or method for the rows that share a name; in place if the name ends in `_`."""
     found = []
     in_place = name.endswith("_")
     for each in _signatures(rows, name, "method" if in_place else place):
@@ -103,7 +103,7 @@ def inspected(rows: Sequence[Op], name: str, place: str) -> list[inspect.Signatu
 def _remembering(
     front: Callable[..., Any], rows: Sequence[Op], memory: Callable[..., Callable[..., Any]] = remembering
 ) -> Callable[..., Any]:
-    # A number of the user's that has the value of a default, `alpha=1`, must not be taken for it.
+    # A number that the user passes must not be taken for an omitted default of the same value, as in `alpha=1`.
     defaults = any(each.role == SCALAR and each.default is not REQUIRED for row in rows for each in row.parameters)
     return memory(front, by_value=defaults or any(row.rewrite is not None for row in rows))
 
@@ -176,7 +176,7 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
 
     methods = {f"__r{name}__" if reflects else f"__{name}__": remembered}
     if row.operator == "r/":
-        methods["__rdiv__"] = remembered  # Python 2's, which torch keeps
+        methods["__rdiv__"] = remembered  # from Python 2; torch still has it
     if row.operator in REFLECTED:
         methods[f"__r{name}__"] = remembering_operator(reflected, by_value)
     if row.inplace and row.promotion != COMPARE:
@@ -261,7 +261,7 @@ METHODS_ALONE = frozenset(
         "triu",
     ]
 )
-"""What is of one tensor, and yet torch has its in-place form as a method and not as a function."""
+"""Ops of one tensor whose in-place form torch has only as a method: there is no `torch.` function of that name."""
 
 
 def _as_function(name: str, rows: list[Op]) -> bool:
@@ -272,9 +272,9 @@ def _as_function(name: str, rows: list[Op]) -> bool:
 def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Gives a module, whose namespace is `module`, every function that torch has at a place, such as "linalg".
 
-    What follows from rows is made when it is first asked for: of several hundred functions a program uses a few. That
-    is what the two results do, which are to be the module's `__getattr__` and `__dir__`. The module's `__all__` says
-    what else is public there; it is taken away, so that one that has all names is made when it is asked for.
+    The two results are the module's `__getattr__` and `__dir__`. A function that follows from rows is made when it is
+    first asked for: of several hundred a program uses a few. The module's `__all__` names what else is public there; it
+    is removed, so that asking for it gives one with all names.
     """
     others = module.pop("__all__", ())
     for (where, name), function in PUBLISHED.items():
@@ -300,7 +300,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
 
 
 class Unmade:
-    """Stands on `Tensor` for a method that is made when it is first asked for."""
+    """A placeholder on `Tensor` for a method that is made at its first use."""
 
     __slots__ = ("make", "name", "rows")
 
@@ -316,7 +316,7 @@ class Unmade:
 
 
 def attach_methods() -> None:
-    """Hangs every method, in-place form and operator of the registry on `Tensor`."""
+    """Adds every method, in-place form and operator of the registry to `Tensor`."""
     for (place, name), function in PUBLISHED.items():
         if place == "method":
             setattr(Tensor, name, function)

@@ -1,7 +1,7 @@
 """A tensor in another dtype or on another device: `x.to(...)`, `x.double()`, `x.cuda()`.
 
-Each gives the tensor itself where it is so already, and else one through which gradients flow: a `cast` in the program,
-or a transfer between programs.
+Each returns the tensor itself if nothing has to change, else a new one through which gradients flow: by a `cast` in the
+program, or by a transfer between programs.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def conversion_to(name: str, target: Dtype) -> Callable[[Tensor], Tensor]:
 
 
 def attach_methods() -> None:
-    """Hangs `to`, `cpu`, `cuda` and a method for every dtype on `Tensor`."""
+    """Adds `to`, `cpu`, `cuda` and a method for every dtype to `Tensor`."""
     for method in (to, cpu, cuda):
         setattr(Tensor, method.__name__, method)
     for name, target in {**ALIASES, "bool": bool_, "bfloat16": bfloat16, "byte": uint8, "char": int8}.items():

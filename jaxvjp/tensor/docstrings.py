@@ -1,4 +1,4 @@
-"""Docstrings completed: what a signature, a row and torch's name tell is added to what is written by hand.
+"""Completes docstrings: adds to what is written by hand what follows from the signature, the row and torch's name.
 
 By hand a function has a sentence, and those of the sections Args, Returns, Raises, Counterpart and Underneath that say
 more than follows from its annotations; `jaxvjp.tensor.argument_words` says what arguments mean that many functions
@@ -124,7 +124,7 @@ def complete(function: Any, place: str, name: str, underneath: str = "", out: bo
 
 
 def complete_all(owner: Mapping[str, Any], names: Iterable[str], place: str, underneath: str = "") -> None:
-    """`complete` for each of `names` in a module or class, whose namespace is `owner`, that is code of ours."""
+    """`complete` for each of `names` in `owner`, the namespace of a module or class, that is defined in jaxvjp."""
     for name in names:
         each = owner.get(name)
         ours = callable(each) and getattr(each, "__module__", "").startswith("jaxvjp")
@@ -133,7 +133,7 @@ def complete_all(owner: Mapping[str, Any], names: Iterable[str], place: str, und
 
 
 def _types(function: Any) -> dict[str, str]:
-    """The annotations of a function's parameters and of its result, or those of what makes a class, as text."""
+    """The annotations of a function's parameters and result as text; for a class those of its constructor."""
     if isinstance(function, type):
         made: Any = function
         function = made.__init__ if inspect.isfunction(made.__init__) else made.__new__
@@ -154,7 +154,7 @@ def _arguments(types: Mapping[str, str], keys: Sequence[str]) -> list[str]:
 
 
 def _with_others(block: str, lines: Sequence[str]) -> str:
-    """A section Args written by hand, with the lines of those arguments that it does not speak of."""
+    """A handwritten section Args, completed by `lines` for the arguments that it leaves out."""
     own = re.findall(r"^    ([\w, ]+?)(?: \(.*\))?: ", block, re.MULTILINE)
     known = {name for each in own for name in each.split(", ")}
     return "\n    ".join([block.rstrip("\n"), *[each for each in lines if each.split(" ")[0] not in known]]) + "\n"

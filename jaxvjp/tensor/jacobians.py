@@ -32,8 +32,8 @@ def one_hots(nodes: Sequence[Node]) -> list[Tensor]:
 
 
 def parts(block: Node, nodes: Sequence[Node], axis: int, other: Node) -> list[Node]:
-    """The Jacobian of (or with respect to) each of `nodes` from `block`, which has one row (or column) for each of
-    their elements along `axis`, and beside it the shape of `other`."""
+    """Splits `block` into the Jacobian of (or with respect to) each of `nodes`: it has one row (or column) for each of
+    their elements along `axis`; its other dimensions are those of `other`."""
     offset, found = 0, []
     for node in nodes:
         part = record(slice_, (block, Number(offset, int32)), (axis, _size(node), 1))

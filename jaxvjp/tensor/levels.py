@@ -1,7 +1,7 @@
-"""What a transform gives to the user's function as arguments, and how it gets derivatives or batches from the results.
+"""What a transform passes to the user's function, and how it gets derivatives or batches from what that returns.
 
 There are three kinds: `Variables` (reverse mode: fresh leaves), `Duals` (forward mode: tensors with a tangent) and
-`Batch` (`vmap`: tensors that stand for one example). Each is entered with `with`, so that transforms nest like blocks.
+`Batch` (`vmap`: tensors that stand for one example). Each is a context manager, so transforms nest like blocks.
 
 A dual tensor and an example are views of the tensor they were made of: a write to one writes to the other.
 """
@@ -31,7 +31,7 @@ FORWARD = "forward mode"
 
 
 class Guard:
-    """Which tensors the function of a derivative may write: those made inside of it, and its arguments."""
+    """Which tensors a function that is being differentiated may write: those it made, and its arguments."""
 
     def __init__(self, arguments: Iterable[Tensor]) -> None:
         self.first = next_serial()
@@ -44,7 +44,7 @@ class Guard:
         transforming().guards.remove(self)
 
     def check(self, target: Tensor, operation: Op, others: int) -> None:
-        """RuntimeError where `target` was there before the function ran and is none of its arguments."""
+        """RuntimeError if `target` was made before the function ran and is none of its arguments."""
         made_inside = target.storage.contents.serial >= self.first
         if not made_inside and all(each.storage is not target.storage for each in self.arguments):
             overload = ".Tensor" if others and operation.promotion in (ARITHMETIC, FLOAT) else ""
@@ -60,12 +60,12 @@ class Guard:
 class Variables:
     """The leaves that a reverse-mode transform differentiates with respect to.
 
-    While the function runs each is a leaf; afterwards it is a step on the way to the tensor that it was made of, so
-    that an outer transform, or `backward`, sees through it.
+    While the function runs, each is a leaf; afterwards it is an identity step from the tensor that it was made from, so
+    that an outer transform, or `backward`, differentiates through it.
 
     Attributes:
-        first: its place in the order of recording: what is recorded inside comes after.
-        pulling: whether cotangents are being pulled back to these leaves, for which alone hooks of the function are.
+        first: where it began in the order of recording: nodes from inside come after.
+        pulling: whether cotangents are being pulled back to these leaves. Hooks set inside the function run only then.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Variables:
         return wrap(node)
 
     def pulled(self, pull: Callable[[], T]) -> T:
-        """What `pull` gives, which pulls cotangents back to these leaves."""
+        """Runs `pull`, which pulls cotangents back to these leaves, and returns its result."""
         self.pulling = True
         try:
             return pull()
@@ -110,7 +110,7 @@ class Variables:
             self.pulling = False
 
     def result(self, value: Tensor) -> Tensor:
-        """`value` as the transform returns it: requiring a gradient only if something outside of it does."""
+        """`value` as the transform returns it: it requires a gradient only if a tensor from outside does."""
         node = value.node
         if not node.requires_grad or leads_on(node):
             return value
@@ -120,7 +120,7 @@ class Variables:
 
 
 class DualStep(Step):
-    """The step from a tensor to its dual: it keeps the tangent, which what is written through it replaces."""
+    """The view step from a tensor to its dual. It holds the tangent; a write through it replaces that, too."""
 
     def __init__(self, level: Duals, tangent: Node) -> None:
         super().__init__(dual, ())
@@ -148,7 +148,7 @@ class DualStep(Step):
 
 
 class Duals:
-    """A level of forward mode: which nodes have which tangent; that of a function, or one that the user entered."""
+    """A level of forward mode, of `jvp` or of `dual_level`: it knows the tangent of each node."""
 
     def __init__(self, of_function: bool = True) -> None:
         self.of_function = of_function
@@ -169,7 +169,7 @@ class Duals:
         self.primals.clear()
 
     def make(self, argument: Tensor, tangent: Tensor) -> Tensor:
-        """A view of `argument` with a tangent; RuntimeError or ValueError where the two do not fit."""
+        """A view of `argument` with a tangent; RuntimeError or ValueError if the two do not fit."""
         for each, what in ((argument, "primal"), (tangent, "tangent")):
             if not each.dtype.differentiable:
                 raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
@@ -188,7 +188,7 @@ class Duals:
         return view(argument, DualStep(self, tangent.node))
 
     def edges(self, node: Node) -> Iterable[Any]:
-        """The nodes whose tangents make that of `node`."""
+        """The nodes from whose tangents that of `node` is computed."""
         aval = node.aval
         whole = type(aval) is not Aval
         if node in self.primals or (node.operation is not None and not node.operation.differentiable):
@@ -221,7 +221,7 @@ class Duals:
                     steps.append((ends, self._through(node.python, starts)))
                     starts.update(ends)
                 continue
-            # Also what the user may differentiate a tangent with respect to becomes an operand.
+            # The user may differentiate a tangent with respect to this node, so it becomes an operand, too.
             if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
                 steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
                 starts.add(node)
@@ -237,7 +237,8 @@ class Duals:
         return push
 
     def _through(self, python: PythonBackward, starts: set[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
-        """The linear function from tangents to those of the outputs of a custom Function, by its own `jvp`."""
+        """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
+        `jvp`."""
         operands = [each for each in python.operands if each is not None]
         push = pushforward(operands, set(starts), self.edges, FORWARD)
 
@@ -256,7 +257,7 @@ class Duals:
 
 
 class ExampleStep(Step):
-    """The step from a batch to one example, which stands for all of them."""
+    """The view step from a batch to one example, which stands for all of them."""
 
     def __init__(self, level: Batch, axis: int) -> None:
         super().__init__(example, ())
@@ -283,8 +284,8 @@ class Batch:
 
     Attributes:
         randomness: what a random tensor made inside is: "error", the "same" or a "different" one for each example.
-        first: its place in the order of recording: what is recorded inside comes after.
-        of_function: whether it is a transform of the user's function, or of a backward pass.
+        first: where it began in the order of recording: nodes from inside come after.
+        of_function: True for `vmap` of a user's function, False for a batched backward pass.
     """
 
     def __init__(self, size: int, randomness: str, chunk: int | None, of_function: bool = True) -> None:
@@ -322,7 +323,7 @@ class Batch:
         return self.randomness == "different"
 
     def batches(self, nodes: Sequence[Node], out_axes: Sequence[int]) -> list[Node]:
-        """For each node of one example that of the whole batch, which lies along the axis given."""
+        """For each node of one example the node of the whole batch, stacked along the given axis."""
         examples = dict(self.examples)
         inside = between(nodes, examples, inputs_of)
         for node in filter(severed, inside):
@@ -342,8 +343,8 @@ def per_example(
     differs: Callable[[Batch], bool],
     depth: int | None = None,
 ) -> Tensor:
-    """What `make` makes of a shape: a tensor of its own for each example of those `vmap`s under way that `differs`
-    picks, the same one for all examples of the others."""
+    """`make(shape)` inside `vmap`: a tensor of its own for each example of the `vmap`s that `differs` picks, and the
+    same one for all examples of the others."""
     depth = len(transforming().batches) if depth is None else depth
     if depth == 0:
         return make(shape)

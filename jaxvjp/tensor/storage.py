@@ -1,9 +1,9 @@
-"""What a tensor holds: contents, in a storage that other tensors may share, and a place in the graph of its own.
+"""What a tensor holds: contents, in a storage that other tensors may share, and a node of the graph of its own.
 
 `docs/storage.md` has the model in full.
 
-* A `Storage` is the memory: a node with the contents as they are now, and how often they changed. A write puts another
-  node there; the tensors that share it notice when they are next read. Values never change.
+* A `Storage` is the memory: a node with the present contents, and a count of changes. A write puts another node there;
+  tensors that share the storage notice when they are next read. Arrays never change.
 * A tensor has a `path`, the view steps from the whole memory to its elements; a count of writes, which it shares with
   its views and its `detach()`; and a node that its gradient arrives at. A write under `no_grad`, or by `.data`, changes
   the contents and not that node.
@@ -79,7 +79,7 @@ class Stored(Holder):
         _leaf: the `Leaf` that all nodes share that it has shown as a leaf; None until it is needed.
     """
 
-    # What a tensor of its own has, without aliases, which is what each operation makes: see UNLESS_SET.
+    # A tensor without aliases, such as each operation makes, sets none of these: see UNLESS_SET.
     _storage: Storage | None
     _seen: int
     _base_tensor: Any  # another tensor
@@ -89,11 +89,11 @@ class Stored(Holder):
     _counted: int
     _versions: Versions | None
     _leaf: Leaf | None
-    # And what the tensor keeps there that it is.
+    # What the subclass `Tensor` keeps.
     _grad: Any  # a tensor, too
     _after_accumulation: dict[int, Callable[[Any], None]] | None
 
-    def __cinit__(self) -> None:  # the compiled form's
+    def __cinit__(self) -> None:  # called instead of `__new__` where it is compiled
         self._steps = ()
 
     # The node that this tensor shows.
@@ -122,7 +122,7 @@ class Stored(Holder):
         self._count_for(node)
 
     def _count_for(self, node: Node) -> None:
-        """Notes in `node` the count of writes, if this tensor has one already."""
+        """Notes the count of writes in `node`, if this tensor counts them already."""
         versions = self._versions if self._base_tensor is None else self._base_tensor._versions
         if versions is not None:
             node.versions, node.version = versions, versions.count
@@ -164,7 +164,7 @@ class Stored(Holder):
             self._refuse("its base or another view of its base has been modified inplace")
 
     def _refuse(self, happened: str) -> None:
-        """Raises torch's error for a `_marked` view, to which this `happened`."""
+        """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
         name = self._node.gradient_name.partition("Backward")[0]
         number = self._node.output_number
         if self._unrecorded:
@@ -180,11 +180,11 @@ class Stored(Holder):
         raise RuntimeError(f"{view} {why}")
 
     def _take_anew(self, base: Stored) -> None:
-        """Takes the view again, of its base, which was written: by the base, or by another view of it."""
+        """Computes the view again from its base, which was written, maybe through another view."""
         old = self._node
         with recording(True):
             node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
-            if not node.requires_grad:  # in torch it goes on saying that it does; its gradient is added to no `grad`
+            if not node.requires_grad:  # in torch it still says that it does; its gradient is added to no `grad`
                 node = Step(alias, ()).read(reaching_nobody(node))
         node.retaken = len(self._steps)
         if made_by(old).retains:
@@ -289,12 +289,12 @@ class Stored(Holder):
         self._written(new, self._contents_with(new) if self.path else None)
 
     def _contents_with(self, new: Node) -> Node:
-        """The contents of the storage with `new` in the place of this tensor."""
+        """The contents of the storage, with `new` where this tensor's elements are."""
         with recording(False):
             return put_back(self.storage.contents, self.path, new)
 
     def whole(self, new: Node) -> Node:
-        """All of the storage, with `new` in the place of this tensor and no gradient of what is not part of it."""
+        """The same, but a gradient flows through `new` only, not through the other elements."""
         if not self.path:
             return new
         contents = detached(self.storage.contents)
@@ -399,7 +399,7 @@ class Stored(Holder):
             raise RuntimeError(OVERLAPPING)
 
     def shares_memory(self, other: Stored) -> bool:
-        """Whether writing to one may change the other."""
+        """Whether a write to one may change the other."""
         return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
 
     def _layout(self) -> Array:
@@ -407,7 +407,7 @@ class Stored(Holder):
         return self._laid_out()[1]
 
     def _laid_out(self) -> tuple[Array, Array]:
-        """Such arrays for the whole storage and for this tensor, which shows part of that memory."""
+        """`_layout` arrays for the whole storage and for this tensor, which is a view of the first."""
         path = self.path
         contents = self._node if self._storage is None or not path else self._storage.contents
         origin = array = contiguous(contents.aval.shape)
@@ -416,7 +416,8 @@ class Stored(Holder):
         return origin, array
 
     def move(self, storage: Storage, path: Steps) -> None:
-        """Shows, from now on, what is at `path` of `storage`: `x.data = ...`. Its gradient stays where it was."""
+        """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
+        did."""
         contents = storage.contents
         with recording(False):
             values = read(contents, path) if path else detached(contents)
@@ -430,7 +431,8 @@ class Stored(Holder):
         self._show(self._with_gradient(values))
 
     def place(self, storage: Storage, path: Steps) -> None:
-        """Notes that its contents are at `path` of `storage`. In another storage it is no view of its base any more."""
+        """Notes that its contents are at `path` of `storage`. If that is another storage, it is no longer a view of its
+        base."""
         if staging().journal is not None:
             staging().journal.moves(self)
         if storage is not self._storage and self._base_tensor is not None:
@@ -479,14 +481,14 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
 
 def _where_strides_allow(steps: Steps) -> bool:
-    """Whether there are layouts of a tensor of which torch cannot take such a view."""
+    """Whether torch can take such a view only of tensors with certain strides, as with `view`."""
     return any(step.operation in WHERE_STRIDES_ALLOW for step in steps)
 
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
     unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
-    if unrecorded:  # not so for examples and duals, nor inside a transform, which records what it needs
+    if unrecorded:  # False for examples and duals, and inside a transform, which records what it needs
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
     taken: Stored = holding(node, kind)

@@ -1,7 +1,7 @@
 """The class `Tensor`, with torch's attributes: shape, `requires_grad`, `grad`, `data`, hooks, reading of values.
 
-Its base class `storage.Stored` has what a tensor holds. Most methods follow from the rows of `ops`; `bindings` hangs
-them on the class.
+What a tensor holds is in its base class, `storage.Stored`. Most methods follow from the rows of `ops`; `bindings` adds
+them to the class.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ class Tensor(Methods):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            # Most methods are hung on by `library.attach_methods`; what is not found there is missing.
+            # Most methods are added by `library.attach_methods`; a name that is not found there does not exist.
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init__(self) -> None:
         raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
 
-    # What torch says about a tensor.
+    # Properties.
 
     @property
     def shape(self) -> Size:
         """The size of each dimension."""
-        return tuple.__new__(Size, self._node.aval.shape)  # which is of integers already
+        return tuple.__new__(Size, self._node.aval.shape)  # without checks: the sizes are integers already
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
@@ -160,7 +160,7 @@ class Tensor(Methods):
 
     @property
     def _looked_at(self) -> Node:
-        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
+        """`node`, for reading properties only: it raises no error for a view whose base was written under `no_grad`."""
         if self._storage is None or self._seen == self._storage.version:
             return self._node
         with recording(False):
@@ -177,7 +177,7 @@ class Tensor(Methods):
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
         node = self._looked_at
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
-            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # it says what its base says
+            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # a view's is that of its base
         return node.requires_grad
 
     @requires_grad.setter
@@ -195,12 +195,12 @@ class Tensor(Methods):
         if bool(value) != self.requires_grad:
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
-            self._leaf = self._leaf or (None if value else leaf_of(self._node))  # it is the same one if it comes back
+            self._leaf = self._leaf or (None if value else leaf_of(self._node))  # set again later, it is the same leaf
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
             self._tell_views()
 
     def _tell_views(self) -> None:
-        """Has views without a gradient of their own say that they require one where this now does, or no more."""
+        """Updates `requires_grad` of views taken under `no_grad`, which is that of this tensor."""
         if self._storage is not None:
             self._storage.version += 1
             self._seen = self._storage.version
@@ -296,7 +296,7 @@ class Tensor(Methods):
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
         node = self._looked_at
         plain = detached(node)
-        if plain is node and not counted:  # a node knows one count of writes
+        if plain is node and not counted:  # one node cannot have two counts of writes
             plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
         made = blank(plain)
         if plain is not node:
@@ -329,10 +329,11 @@ class Tensor(Methods):
     # Hooks.
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Calls `hook` with this tensor's gradient when a backward has it complete; what it returns replaces it.
+        """Calls `hook` with this tensor's gradient once it is complete in a backward; a tensor that it returns replaces
+        it.
 
-        The gradient is lazy: a hook that only computes stays in the one compiled program, one that reads it is a cut.
-        Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
+        The gradient is lazy: a hook that only computes is part of the one compiled program; one that reads values
+        splits it. Returns a handle whose `remove()` undoes it. RuntimeError where no gradient can come.
         """
         node = self.gradient_node
         if not node.requires_grad:
@@ -384,7 +385,7 @@ class Tensor(Methods):
         return value
 
     def _numbers(self) -> np.ndarray[Any, Any]:
-        """The value as a read-only NumPy array: one that NumPy computed does not go to JAX's device and back."""
+        """The value as a read-only NumPy array, without a round trip to the device if NumPy computed it."""
         return numbers_of(self._known())
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -433,7 +434,7 @@ class Tensor(Methods):
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is written in full, in torch too
+        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is printed in full, in torch too
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -463,7 +464,7 @@ class Tensor(Methods):
 
 
 def _unreadable(node: Node, sentence: str) -> None:
-    """RuntimeError with `sentence` where `node` is different for each example of a `vmap` under way."""
+    """RuntimeError with `sentence` if `node` differs from example to example of a `vmap` under way."""
     if any(batch.holds(node) for batch in transforming().batches):
         raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")
 
@@ -473,13 +474,13 @@ def _convert_first(own: dtype) -> str:
 
 
 def _called(hook: Callable[[Tensor], Any], cotangent: Node) -> Node | None:
-    """What a tensor hook makes of a cotangent: another one, or None for the same."""
+    """The result of a tensor hook for a cotangent: another cotangent, or None to keep it."""
     replaced = hook(wrap(cotangent))
     return None if replaced is None else checked_replacement(hook, replaced, cotangent)
 
 
 def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:
-    """The node of what a hook returned in the place of `cotangent`; an error in torch's words if it does not fit."""
+    """The node of `replaced`, which a hook returned in place of `cotangent`; torch's error if it does not fit."""
     if not isinstance(replaced, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
     if replaced.node.aval is cotangent.aval:
@@ -493,7 +494,7 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
 
 
 def blank(node: Node) -> Tensor:
-    """A tensor that shows `node` without claiming it: another one may be its holder."""
+    """A tensor that shows `node` but is not noted in it as its tensor: another one may be."""
     tensor: Tensor = Stored.__new__(Tensor)
     tensor._node = node
     return tensor

@@ -1,8 +1,8 @@
-"""Trees of tensors, such as arguments and results: taken apart into leaves, and put together again.
+"""Pytrees of tensors, such as arguments and results: flattened into leaves, and unflattened.
 
 JAX sorts a dict by its keys, and refuses keys that cannot be sorted; torch goes by the order of insertion, so that
-`zip(names, gradients.values())` pairs what belongs together. So JAX gets to see dicts as nodes that keep their order.
-None is a leaf, as in torch.
+`zip(names, gradients.values())` pairs each name with its gradient. So dicts are wrapped for JAX in nodes that keep
+their order. None is a leaf, as in torch.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from jaxvjp.tensor.tensor import Tensor
 
 DICTS = frozenset([dict, OrderedDict, defaultdict])
 ONE = tree_structure(0)
-"""The structure of what is no tree: of nearly all that a function returns, so that none needs to be looked for."""
+"""The structure of a single leaf, made once: nearly every function returns one tensor."""
 LEAVES = frozenset([Tensor, int, float, bool, type(None)])
 
 
 @lru_cache(maxsize=64)
 def _tuple_of(count: int) -> Any:
-    """The structure of a tuple of so many leaves."""
+    """The structure of a tuple of `count` leaves."""
     return tree_structure((0,) * count)
 
 
 @register_pytree_node_class
 class InOrder:
-    """A dict as a node of a tree, whose children are the values in their order."""
+    """A dict as a pytree node, whose children are the values in the dict's order."""
 
     __slots__ = ("_dict",)
 
@@ -38,7 +38,7 @@ class InOrder:
         self._dict = given
 
     def tree_flatten(self) -> tuple[list[Any], Any]:
-        """The values, and what else there is to a dict: its class, what it takes for missing keys, and its keys."""
+        """The values, and the rest of the dict: its class, its `default_factory`, its keys."""
         given = self._dict
         children = [each if type(each) is Tensor else in_order(each) for each in given.values()]
         return children, (type(given), getattr(given, "default_factory", None), tuple(given))
@@ -61,7 +61,7 @@ def _is_none(value: Any) -> bool:
 
 
 def in_order(tree: Any) -> Any:
-    """`tree` with its dicts as JAX is to see them."""
+    """`tree` with each dict wrapped in `InOrder`."""
     return _in_order(*tree_flatten(tree, is_leaf=_stops))
 
 
@@ -74,7 +74,7 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
     kind = type(tree)
     if kind in LEAVES:
         return [tree], ONE
-    if kind is tuple and LEAVES.issuperset(map(type, tree)):  # nearly all arguments: a tenth of `vmap(grad(f))(x)`
+    if kind is tuple and LEAVES.issuperset(map(type, tree)):  # the usual case, without JAX's overhead
         return list(tree), _tuple_of(len(tree))
     leaves, structure = tree_flatten(tree, is_leaf=_stops)
     for each in leaves:
@@ -90,7 +90,7 @@ def unflattened(structure: Any, leaves: Sequence[Any]) -> Any:
 
 
 def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
-    """`tree` with what `function` makes of each leaf."""
+    """`tree` with `function` applied to each leaf."""
     leaves, structure = flattened(tree)
     return unflattened(structure, [function(each) for each in leaves])
 
@@ -101,7 +101,7 @@ class _Star:
 
 
 def told(structure: Any) -> str:
-    """A structure for a message: `{'weight': *, 'bias': *}`."""
+    """A structure as text for a message: `{'weight': *, 'bias': *}`."""
     return repr(unflattened(structure, [_Star()] * structure.num_leaves))
 
 

@@ -23,7 +23,7 @@ from jaxvjp.types.dtypes import int64
 Array = np.ndarray[Any, Any]
 
 ORIGIN = np.zeros(1, np.uint8)
-"""A byte of memory that every layout begins at, so that addresses can be compared."""
+"""One byte at which every layout array begins, so that their addresses can be compared."""
 
 
 class Step:
@@ -77,7 +77,7 @@ class Step:
         return viewed
 
     def plain(self) -> Step:
-        """The step that a detached view has instead, without a tangent."""
+        """The step for a detached view: without a tangent."""
         return self
 
 
@@ -104,8 +104,8 @@ def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node
 
 
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
-    """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
-    several, as torch has it: not for `fill_` and `zero_`."""
+    """`put_back` if a step repeats elements, as `expand` does; RuntimeError, as in torch, if one element of `whole`
+    would have to hold several values: not for `fill_` and `zero_`."""
     origin = layout = contiguous(whole.aval.shape)
     for step in steps:
         layout = step.layout(layout)
@@ -121,7 +121,7 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
 
 
 def has_layout(steps: Steps) -> bool:
-    """Whether what they lead to has places in torch's memory: it is no example of a batch, nor a dual tensor."""
+    """Whether the view that they lead to has strides in torch: an example of a batch and a dual tensor have none."""
     return all(step.operation.layout is not None for step in steps)
 
 
@@ -132,14 +132,14 @@ def contiguous(shape: tuple[int, ...]) -> Array:
 
 
 def overlap(origin: Array, target: Array, start: Array, source: Array) -> bool:
-    """Whether layouts of the same memory share some of their elements, but are not the same. `origin` and `start` are
-    the whole of it, as each of them is laid out."""
+    """Whether two layouts of the same memory share some elements, but are not the same. `origin` and `start` are the
+    layouts of the whole storage for `target` and `source`."""
     first, second = (
         each.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         for base, each in ((origin, target), (start, source))
     )
     if not (_dense(target) and _dense(source)):
-        return False  # as torch, which finds it too hard to tell
+        return False  # as in torch, which does not try to find out
     apart = first + target.size <= second or second + source.size <= first
     return not apart and (first, _extent(target)) != (second, _extent(source))
 

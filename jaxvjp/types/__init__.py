@@ -1,1 +1,1 @@
-"""What tensors are described by: dtypes, devices, shapes; and the handles of hooks."""
+"""dtypes, devices, shapes, and the handles of hooks."""

@@ -23,8 +23,8 @@ TYPES = (
 class device:  # noqa: N801 - torch's own spelling
     """Where a tensor is: a type such as "cpu" or "cuda", and which of several. Counterpart of `torch.device`.
 
-    `device("cuda:1")`, `device("cuda", 1)` and `device(1)` are one object. `with device("cuda"):` has tensors made
-    there. RuntimeError for a type that torch has not, and for an index that is no number or negative.
+    `device("cuda:1")`, `device("cuda", 1)` and `device(1)` are one object. In `with device("cuda"):` tensors are made
+    there. RuntimeError for a type that torch does not have, and for an index that is negative or no integer.
 
     Attributes: `type`, and `index`, None where none was named.
     """
@@ -77,11 +77,11 @@ class device:  # noqa: N801 - torch's own spelling
 
 
 Device = device
-"""The class, where `device` is an argument's name."""
+"""The class, under a name for functions with an argument `device`."""
 
 
 class _Default(threading.local):
-    """Where this thread makes new tensors: the last entry, home where there is none."""
+    """A stack of this thread's default devices: new tensors go to the last one, or home if it is empty."""
 
     def __init__(self) -> None:
         self.stack: list[device | None] = [None]
@@ -91,7 +91,7 @@ _default = _Default()
 
 
 class Placed:
-    """Whether any tensor was ever put elsewhere than home: while none was, nobody needs to compare devices."""
+    """Whether any tensor was ever put elsewhere than home; until then devices are not compared."""
 
     anywhere = False
 
@@ -114,12 +114,12 @@ def _named(each: Any) -> device:
 
 @cache
 def home() -> device:
-    """The device that JAX puts arrays on when nobody says where."""
+    """JAX's default device."""
     return _named(jax.local_devices()[0])
 
 
 def of(place: device | None) -> device:
-    """The device that an abstract value's `device` means."""
+    """The device for an abstract value's `device`: home for None."""
     return home() if place is None else place
 
 
@@ -139,11 +139,11 @@ def _all(type: str) -> list[Any]:
 
 
 def place(requested: Any = None) -> device | None:
-    """What an abstract value says of a tensor put on `requested`: a device, its name, its number; None for the default.
+    """An abstract value's `device` for a tensor on `requested`: a device, its name or number; None is the default.
 
     Raises:
-        AssertionError: "cuda" where JAX has no GPU, as in a torch that was built without.
-        RuntimeError: a type that torch has not, or a number that no device has.
+        AssertionError: "cuda" where JAX has no GPU, as in a torch built without CUDA.
+        RuntimeError: a type that torch does not have, or a number that no device has.
         NotImplementedError: another type for which JAX has nothing here.
     """
     wanted = _default.stack[-1] if requested is None else device(requested)
@@ -179,12 +179,12 @@ def jax_device(place: device | None) -> Any:
 
 
 def place_of(array: jax.Array) -> device | None:
-    """What an abstract value says of a tensor whose value is `array`, wherever JAX has that."""
+    """An abstract value's `device` for a tensor whose value is `array`."""
     return place(_named(next(iter(array.devices()))))
 
 
 def put(array: Any, place: device | None) -> jax.Array:
-    """`array` on that device, as a `jax.Array`; NumPy's, put at home, JAX may still move to where it is used."""
+    """`array` on that device, as a `jax.Array`; a NumPy array put at home stays uncommitted, so JAX may move it."""
     here = place is None and not isinstance(array, jax.Array)
     moved: jax.Array = jax.device_put(array) if here else jax.device_put(array, jax_device(place))
     return moved

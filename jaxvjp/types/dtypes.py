@@ -118,17 +118,18 @@ def set_default_dtype(d: dtype) -> None:
 
 
 class Forgetting(Protocol):
-    """What can be cleared."""
+    """Something with a method `clear`."""
 
     def clear(self) -> None: ...
 
 
 REMEMBERED: list[Forgetting] = []
-"""What `forget_calls` clears: memories of calls, each of which may depend on the default dtype."""
+"""The caches of calls that `forget_calls` clears, as their entries may depend on the default dtype."""
 
 
 def forget_calls() -> None:
-    """Empties all memories of calls: `torch.where(mask, 1.0, 0.0)` gives another dtype than before."""
+    """Clears the caches of calls when the default dtype changes: `torch.where(mask, 1.0, 0.0)` has another dtype
+    then."""
     for memory in REMEMBERED:
         memory.clear()
 
@@ -158,9 +159,9 @@ CTYPES = {
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
-"""What torch, on Linux, calls its types where those of operands do not match."""
+"""The C++ names of dtypes, on Linux, in torch's errors for operands that do not match."""
 WIDTHS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int64": "int64_t"}
-"""And what it calls some where a number does not fit."""
+"""The C++ names of some dtypes in torch's errors for a number that does not fit."""
 
 
 LARGEST = {
@@ -175,7 +176,7 @@ LARGEST = {
 def fitted(number: Any, own: dtype) -> Any:
     """A Python number as one of dtype `own`; RuntimeError, in torch's words, where it does not fit.
 
-    Of a float the integer part is taken, and unsigned integers count negative ones from their end.
+    A float is truncated to an integer, and negative numbers wrap around in unsigned dtypes.
     """
     overflows = isinstance(number, complex) and own.category < COMPLEX and number.imag != 0
     if isinstance(number, complex) and own.category < COMPLEX:
@@ -194,11 +195,11 @@ def fitted(number: Any, own: dtype) -> Any:
 
 
 LEAST, MOST = -(1 << 63), (1 << 64) - 1
-"""The integers that torch takes for numbers."""
+"""The smallest and largest integer that torch accepts."""
 
 
 def within_64_bits(number: Any) -> Any:
-    """A Python number as it is; OverflowError, in torch's words, for an integer that takes more than 64 bits."""
+    """A Python number unchanged; torch's OverflowError for an integer of more than 64 bits."""
     if isinstance(number, int) and not LEAST <= number <= MOST:
         raise OverflowError(
             ("int too big to convert" if number > 0 else "can't convert negative int to unsigned")
@@ -208,9 +209,9 @@ def within_64_bits(number: Any) -> Any:
 
 
 def wrapped(number: int, own: dtype, masks: bool = False) -> int:
-    """A Python integer beside tensors of integers, as torch's kernels have it: the bits that fit into `own`.
+    """A Python integer beside integer tensors, truncated to the bits of `own`, as in torch's kernels.
 
-    OverflowError where it does not even fit into 64 bits; RuntimeError where it takes all 64 and meets `masks`.
+    OverflowError for more than 64 bits; RuntimeError if it needs all 64 and the tensors are `masks`.
     """
     if masks and within_64_bits(number) >= 1 << 63:
         raise RuntimeError(
@@ -238,7 +239,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
         return high
     if high.category == COMPLEX:
         return complex128 if complex128 in (low, high) or low is float64 else complex64
-    if low.category == FLOATING:  # both floating: float16 and bfloat16 only meet in float32
+    if low.category == FLOATING:  # both floating: float16 and bfloat16 together give float32
         return high if high.itemsize > low.itemsize else float32
     return from_numpy(np.promote_types(low.numpy, high.numpy))
 
@@ -264,6 +265,6 @@ def result_type(dimensioned: Iterable[dtype], scalars: Iterable[dtype], numbers:
 def _outranked(higher: dtype, lower: dtype) -> dtype:
     if lower.category <= higher.category:
         return higher
-    if higher.category == FLOATING:  # and the other complex: it takes the precision of the tensor
+    if higher.category == FLOATING:  # and the other complex: the result has the tensor's precision
         return complex128 if higher is float64 else complex64
     return lower

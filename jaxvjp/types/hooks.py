@@ -1,6 +1,6 @@
 """Handles of hooks.
 
-A hook is kept under a number in a dict of whatever calls it, in the order of registration; its handle takes it out.
+Hooks are kept in a dict by number, in the order of registration; a handle removes its hook from there.
 """
 
 from __future__ import annotations

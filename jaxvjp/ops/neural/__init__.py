@@ -1,4 +1,4 @@
-"""What the layers of a network compute, and the losses that train it: `torch.nn.functional`."""
+"""The functions of layers, and losses: `torch.nn.functional`."""
 
 from jaxvjp.ops.neural import (
     activation,

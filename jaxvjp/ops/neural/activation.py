@@ -1,6 +1,6 @@
-"""Activations: what a network applies to each number.
+"""Activations: functions of each element.
 
-Where one of them has a kink, the condition says which side the kink belongs to, and so what its derivative is there.
+At a kink, the comparison in the code (`>` or `>=`) says which side's derivative counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def floating(input, kernel):
-    """`input`, once it is sure that its numbers are floating; NotImplementedError in torch's words where not."""
+    """`input` unchanged; torch's NotImplementedError unless its dtype is floating."""
     if not jnp.issubdtype(input.dtype, jnp.floating):
         raise NotImplementedError(
             f"\"{kernel}\" not implemented for '{from_numpy(input.dtype).legacy}'\nConvert it first: `x.float()`."
@@ -26,9 +26,9 @@ def floating(input, kernel):
 
 
 def _exponential(input, alpha, slope=1.0, scale=1.0):
-    """`input` above 0; below it an exponential that comes from `-alpha`. At 0 the derivative is the exponential's, of
-    which there the next is 0."""
-    below = jnp.where(input < 0, input, 0)  # so that nothing overflows on the side that is not taken
+    """`input` above 0; below it an exponential that tends to `-alpha`. At 0 the derivative is that of the exponential;
+    the second derivative is 0."""
+    below = jnp.where(input < 0, input, 0)  # so that the side that is not taken cannot overflow
     above = jnp.where(input == 0, alpha * slope, 1) * input
     return scale * jnp.where(input < 0, alpha * jnp.expm1(below * slope), above)
 
@@ -61,7 +61,7 @@ def gelu(input, *, approximate: Text = "none"):
     floating(input, "GeluKernelImpl")
     if approximate == "tanh":
         return jax.nn.gelu(input, approximate=True)
-    # By erf, as torch has it, not by erfc as JAX has: XLA knows erf as one operation that takes half the time.
+    # By erf, as in torch, not by erfc as in JAX: erf is one operation of XLA, and takes half the time.
     return input * (0.5 * (1 + jax.lax.erf(input * 0.5**0.5)))
 
 
@@ -87,7 +87,7 @@ def mish(input):
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardtanh(input, min_val: Fixed = -1.0, max_val: Fixed = 1.0):
-    """`input` kept between the bounds, at which its derivative is 0."""
+    """`input` clamped to the bounds, where its derivative is 0."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     if input.dtype == bool:
@@ -100,13 +100,13 @@ def hardtanh(input, min_val: Fixed = -1.0, max_val: Fixed = 1.0):
 
 @op(public="nn.functional", inplace=True, saves="input", grad_fn="HardtanhBackward0")
 def relu6(input):
-    """`input` kept between 0 and 6, at which its derivative is 0."""
+    """`input` clamped to between 0 and 6, where its derivative is 0."""
     return hardtanh.function(input, 0.0, 6.0)
 
 
 @op(public="nn.functional", inplace=True, saves="input", rounds_once=True)
 def hardsigmoid(input):
-    """`input / 6 + 1 / 2` kept between 0 and 1."""
+    """`input / 6 + 1 / 2` clamped to between 0 and 1."""
     floating(input, "hardsigmoid_cpu")
     inside = (input > -3) & (input < 3)
     rising = input / 6 + 0.5
@@ -117,13 +117,13 @@ def hardsigmoid(input):
 def hardswish(input):
     """`input` times its `hardsigmoid`."""
     floating(input, "hardswish_cpu")
-    curved = jnp.where((input > -3) & (input < 3), input, 0)  # squares of others could be infinite
+    curved = jnp.where((input > -3) & (input < 3), input, 0)  # squares of others could overflow
     constant = jax.lax.stop_gradient(input) * 0
     return jnp.where(input <= -3, constant, jnp.where(input < 3, curved * (curved + 3) / 6, input))
 
 
 def _undefined_or_zero(input):
-    """NaN where `input` is, and else 0; nothing of the gradient passes."""
+    """NaN where `input` is NaN, else 0; no gradient passes."""
     return jnp.where(jnp.isnan(input), jax.lax.stop_gradient(input), 0)
 
 
@@ -136,7 +136,7 @@ def hardshrink(input, lambd: Fixed = 0.5):
 
 @op(public="nn.functional", saves="input", rounds_once=True)
 def softshrink(input, lambd: Fixed = 0.5):
-    """`input` brought nearer to 0 by `lambd`."""
+    """`input` moved towards 0 by `lambd`, at most to 0."""
     floating(input, "softshrink_cpu")
     if lambd < 0:
         own = from_numpy(input.dtype).legacy
@@ -220,7 +220,8 @@ def prelu(input, weight):
     per_channel = weight.reshape([-1 if dim == 1 else 1 for dim in range(max(input.ndim, 1))])
     if weight.size == 1 or input.ndim == 0:
         per_channel = weight.reshape([1] * input.ndim)
-    # As a factor, so that an infinite weight is not in the gradient where it is not in the value; at 0 it has no slope.
+    # As a factor, so that an infinite weight is not in the gradient where it is not in the value. Its derivative at 0
+    # is 0.
     weight = jnp.where(input == 0, jax.lax.stop_gradient(per_channel), per_channel)
     return jnp.where(input > 0, 1, weight) * input
 
@@ -237,7 +238,7 @@ def _gumbel_name(static, avals):
 
 @op(public="", saves="result", grad_fn=_gumbel_name, rounds_once=True)
 def perturbed_softmax(input, noise: Kept, tau: Real, hard: Flag, dim: Index):
-    """The softmax of `(input + noise) / tau`; if `hard` its largest entry alone, with the gradient of them all."""
+    """The softmax of `(input + noise) / tau`; if `hard`, one-hot at its largest entry, with the softmax's gradient."""
     dim = wrap(dim, input.ndim)
     soft = jax.nn.softmax((input + noise) / tau, dim)
     if not hard:

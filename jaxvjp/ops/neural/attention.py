@@ -1,4 +1,4 @@
-"""Attention: values averaged by how well their keys fit a query."""
+"""Attention: averages of values, weighted by the products of their keys with a query."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def scaled_dot_product_attention(
     enable_gqa: Flag = False,
     dropout_p: Real = 0.0,
 ):
-    """`softmax(query @ key.T * scale + attn_mask) @ value`, of weights of which dropout left those that are `kept`.
+    """`softmax(query @ key.T * scale + attn_mask) @ value`; with dropout, `kept` are the weights that remain.
 
-    A row of which everything is masked gives zeros.
+    A row in which everything is masked gives zeros.
     """
     for each in (query, key, value):
         if each.ndim < 2:
@@ -59,7 +59,7 @@ def scaled_dot_product_attention(
     if is_causal:
         scores = jnp.where(jnp.tri(scores.shape[-2], scores.shape[-1], dtype=bool), scores, -jnp.inf)
     if attn_mask is not None:
-        # Added also of a mask, as in torch: NaN stays NaN.
+        # A bool mask is added, too, as in torch: NaN stays NaN.
         added = jnp.where(attn_mask, 0, -jnp.inf) if attn_mask.dtype == bool else attn_mask
         scores = scores + added.astype(scores.dtype)
     weights = safe_softmax(scores)
@@ -75,7 +75,7 @@ def _ctype(name):
 
 
 def safe_softmax(scores):
-    """The softmax over the last dimension, of which a row of nothing but minus infinity gives zeros."""
+    """The softmax over the last dimension; a row of only minus infinity gives zeros."""
     largest = jax.lax.stop_gradient(jnp.max(scores, -1, keepdims=True, initial=-jnp.inf))
     powers = jnp.exp(scores - jnp.where(jnp.isneginf(largest), 0, largest))
     total = jnp.sum(powers, -1, keepdims=True)
@@ -108,10 +108,10 @@ def multi_head_attention(
     causal: Flag,
     safe: Flag,
 ):
-    """Attention of several heads between a projection into them and one out of them; and the weights of each head.
+    """Multi-head attention with its input and output projections; and the weights of each head.
 
-    `query` is (L, batch, E), `key` and `value` (S, batch, ...). A true mask entry is one that is not looked at. `safe`
-    gives zeros where everything is masked, and not NaN.
+    `query` is (L, batch, E), `key` and `value` (S, batch, ...). Positions whose mask is true are ignored. With `safe`,
+    a row in which everything is masked gives zeros and not NaN.
     """
     length, batch, features = query.shape
     projections: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
@@ -156,7 +156,7 @@ def multi_head_attention(
 
 
 def _added(mask, added, dtype):
-    """What a mask adds to the scores: minus infinity where it is true. `added` keys more are looked at by all."""
+    """A mask as a term of the scores: minus infinity where it is true. `added` further keys are never masked."""
     if mask.dtype == bool:
         mask = jnp.where(mask, -jnp.inf, jnp.zeros((), dtype))
     return jnp.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, added)])

@@ -1,6 +1,6 @@
-"""Losses of classification: scores of classes against the classes' numbers, or their probabilities.
+"""Losses of classification: scores of classes against class numbers or probabilities.
 
-The numbers arrive checked, so an index needs no bounds here.
+Class numbers arrive checked, so indexing needs no bounds here.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def _check_classes(input, target, weight):
 
 
 def _nll(input, target, weight, ignore_index, reduction):
-    """The negative log-likelihood, and of each element its share in a mean: its class's weight, or 0 if ignored."""
+    """The negative log-likelihood, and the weight of each element in a mean: its class's weight, or 0 if ignored."""
     axis = _class_axis(input)
     if input.ndim == 1:
         target = target.reshape(())
     counted = target != ignore_index
     number = jnp.where(counted, target, 0).astype(jnp.int32)
-    # A comparison with all classes is elementwise, and so is its derivative; a gather's would be a scatter.
+    # A comparison with all classes is elementwise, and so is its derivative; that of a gather would be a scatter.
     taken = jnp.expand_dims(number, axis) == jax.lax.broadcasted_iota(jnp.int32, input.shape, axis)
     taken &= jnp.expand_dims(counted, axis)
     picked = jnp.sum(jnp.where(taken, input, 0), axis)
@@ -101,7 +101,7 @@ def _entropy_name(static, avals):
 def cross_entropy(
     input, target: Kept, weight=None, ignore_index: Index = -100, reduction: Text = "mean", label_smoothing: Real = 0.0
 ):
-    """Minus the log-softmax of the scores of the class that the target names, or of the mixture of classes it is."""
+    """Minus the log-softmax of the scores at the target: a class number, or probabilities of the classes."""
     reduction = chosen_reduction(None, None, reduction)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -141,7 +141,7 @@ def cross_entropy(
 
 @op(public="", saves="input, target, weight", rounds_once=True)
 def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, weight=None, reduction: Text = "mean"):
-    """How much other classes' scores come within `margin` of the target's, to the power of `p`; over all classes."""
+    """The mean over all classes of `max(0, margin - target's score + score) ** p`, without the target's own."""
     reduction = chosen_reduction(None, None, reduction)
     if input.ndim > 2 or input.shape[-1:] == (0,):
         raise RuntimeError(
@@ -162,7 +162,7 @@ def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, we
     numbers = target.reshape(-1)
     own = jnp.take_along_axis(rows, numbers[:, None], 1)
     short = margin - own + rows
-    # Where nothing is short, at 0 too, torch's loop goes on to the next class, and so there is no gradient.
+    # Only values above 0 have a gradient: torch's loop skips the others.
     short = jnp.where((short > 0) & (jnp.arange(classes) != numbers[:, None]), short, 0)
     loss = short if p == 1 else short * short
     if weight is not None:
@@ -173,7 +173,8 @@ def multi_margin_loss(input, target: Kept, p: Index = 1, margin: Fixed = 1.0, we
 
 @op(public="", saves="input, target", rounds_once=True)
 def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
-    """How much the scores of classes that are no targets come within 1 of those that are; -1 ends a row of targets."""
+    """The sum of `max(0, 1 - target's score + other's score)` over targets and other classes, divided by the number of
+    classes; -1 ends a row of targets."""
     reduction = chosen_reduction(None, None, reduction)
     if input.ndim > 2 or input.shape[-1:] == (0,):
         raise RuntimeError(
@@ -183,7 +184,7 @@ def multilabel_margin_loss(input, target: Kept, reduction: Text = "mean"):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     rows, numbers = jnp.atleast_2d(input), jnp.atleast_2d(target)
     classes = rows.shape[1]
-    named = jnp.cumprod(numbers >= 0, 1).astype(bool)  # those before the first negative one
+    named = jnp.cumprod(numbers >= 0, 1).astype(bool)  # the targets before the first negative one
     numbers = jnp.where(named, numbers, 0)
     each = numbers[:, :, None] == jnp.arange(classes)
     is_target = jnp.any(each & named[:, :, None], 1)
@@ -203,7 +204,7 @@ def multilabel_soft_margin_loss(
     reduce: Flag | None = None,
     reduction: Text = "mean",
 ):
-    """The cross entropy of each class for itself, in the mean over the classes."""
+    """The binary cross entropy of each class, averaged over the classes."""
     if size_average is not None or reduce is not None:
         reduction = chosen_reduction(size_average, reduce, reduction)
     if reduction not in REDUCTIONS:
@@ -229,13 +230,13 @@ def ctc_loss(
     reduction: Text = "mean",
     zero_infinity: Flag = False,
 ):
-    """Minus the log-probability that frames spell the targets, with blanks between them and repetitions merged.
+    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped.
 
     The forward algorithm of Graves et al. (2006), as one `jax.lax.scan` over the frames. `targets` is (batch, longest).
     """
     frames, batch, _ = log_probs.shape
     longest = targets.shape[1]
-    # The targets with a blank before, between and after them: what each state of the automaton emits.
+    # The targets with blanks before, between and after them: the label that each state of the automaton emits.
     states = jnp.full((batch, 2 * longest + 1), blank, targets.dtype).at[:, 1::2].set(targets)
     before = jnp.pad(states, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
     may_skip = (states != blank) & (states != before)
@@ -259,8 +260,8 @@ def ctc_loss(
     at_label = jnp.take_along_axis(final, jnp.maximum(end - 1, 0), 1)[:, 0]
     at_label = jnp.where(target_lengths > 0, at_label, never)
     loss = -_log_sum(at_blank, at_label)
-    # torch's derivative is that through `log_softmax`, whose own it takes for granted: the probabilities themselves
-    # are in it. Of normalized ones the sum is a constant, so that this changes nothing where it should not.
+    # torch's derivative includes that of `log_softmax`, with the probabilities as a term. For normalized
+    # log-probabilities, whose sum is constant, that changes nothing.
     frame = (jnp.arange(frames)[:, None] < input_lengths)[:, :, None]
     total = jnp.sum(jnp.where(frame, jnp.exp(log_probs), 0), (0, 2))
     loss = loss + (total - jax.lax.stop_gradient(total))
@@ -272,7 +273,7 @@ def ctc_loss(
 
 
 def _log_sum(*parts):
-    """The log of the sum of exponentials, with a derivative of 0 and not NaN where all of them are 0."""
+    """The log of the sum of exponentials, with the derivative 0 and not NaN if all exponentials are 0."""
     stacked = jnp.stack(parts)
     largest = jax.lax.stop_gradient(jnp.max(stacked, 0))
     possible = largest > -jnp.inf

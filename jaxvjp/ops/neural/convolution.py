@@ -78,7 +78,7 @@ def padding(value: Any) -> tuple[int, ...] | str:
 
 
 Padding = Annotated[tuple[int, ...] | str, Kind("tuple of ints", padding)]
-"""How far the input is widened on both sides, or "same" or "valid"."""
+"""The padding on both sides, or "same" or "valid"."""
 LETTERS = "DHW"
 
 
@@ -147,9 +147,9 @@ def _check_sizes(input, weight, bias, stride, dilation, groups, transposed, pads
 
 
 def _in_windows(input, weight, stride, edges, dilation, groups):
-    """The convolution as products with shifted inputs: XLA's own one is slow for groups on a CPU.
+    """The convolution as products with shifted inputs: XLA's own is slow for groups on a CPU.
 
-    One channel in a group is an elementwise product at each place of the kernel; more are a matrix product per group.
+    For each kernel position there is an elementwise product (one channel per group), or a matrix product per group.
     """
     spatial = range(2, input.ndim)
     input = widened(input, [low for low, _ in edges], [high for _, high in edges], 0)
@@ -208,7 +208,7 @@ def _convolved(input, weight, stride, edges, dilation, groups, spread=None):
 
 
 def _summed_up(on_cpu, elsewhere, input, weight):
-    """The product by the function for the device; XLA's on a CPU sums 16 bits up in 16 bits, and must not."""
+    """The product by the function for the device; 16-bit types are widened, as XLA on a CPU would sum in 16 bits."""
     if input.dtype in SHORT:
         return jax.lax.platform_dependent(
             input, weight, cpu=lambda *operands: rounded_once(on_cpu, operands), default=elsewhere
@@ -219,7 +219,7 @@ def _summed_up(on_cpu, elsewhere, input, weight):
 
 
 def _biased(result, bias):
-    """`result` plus the bias, if there is one, whose gradient is a long sum."""
+    """`result` plus the bias, if there is one; the bias's gradient, a long sum, is computed in a wider type."""
     if bias is None:
         return result
     return rounded_once(jnp.add, (result, bias)) if result.dtype in SHORT else result + bias
@@ -306,7 +306,7 @@ def _transposed(dims):
         _check_sizes(batched, weight, bias, stride, dilation, groups, True, padding)
         if any(more >= max(each, wide) for more, each, wide in zip(output_padding, stride, dilation, strict=True)):
             told: Any = (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
-            if dims == 1:  # to torch one dimension is two, of which the first has length 1
+            if dims == 1:  # torch adds a first dimension of length 1 for one dimension
                 told = tuple((word, (int(word != "output_padding"), *values)) for word, values in told)
             shown = " ".join(
                 f"{word}_{side}: {value}"
@@ -314,7 +314,7 @@ def _transposed(dims):
                 for side, value in zip(("depth", "height", "width")[-len(values) :], values, strict=True)
             )
             raise RuntimeError(f"output padding must be smaller than either stride or dilation, but got {shown}")
-        # The input's entries stand `stride` apart, and the kernels are turned around: the way back of a convolution.
+        # The transpose of a convolution: zeros between the input's entries, and reversed kernels.
         kernel = weight.shape[2:]
         grouped = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
         swapped = jnp.swapaxes(grouped, 1, 2).reshape(groups * weight.shape[1], weight.shape[0] // groups, *kernel)

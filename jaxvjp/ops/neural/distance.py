@@ -14,12 +14,12 @@ from jaxvjp.types.dtypes import from_numpy
 
 
 def fractional(array):
-    """`array` as torch has it beside a Python float: integers, computed with as such so far, become float32."""
+    """`array` as promoted by a Python float in torch: integers become float32."""
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype(jnp.float32)
 
 
 def at_least(input, bound: float):
-    """`input`, or `bound` where that is larger, through which then no gradient flows."""
+    """`input`, or `bound` where that is larger; there no gradient flows."""
     return jnp.where(jax.lax.stop_gradient(input) < bound, bound, input)
 
 
@@ -42,7 +42,7 @@ def cosine_similarity(x1, x2, dim: Index = 1, eps: Real = 1e-8):
 
 
 def _unit(input, dim, eps):
-    """`input` divided by its norm. Where that is raised to `eps`, its derivative is still the norm's, as in torch."""
+    """`input` divided by its norm. If the norm is raised to `eps`, its derivative is still the norm's, as in torch."""
     norm = vector_norm(input, 2, dim, True)
     return input / jnp.where(norm < eps, eps + (norm - jax.lax.stop_gradient(norm)), norm)
 

@@ -1,4 +1,4 @@
-"""Tables of vectors, looked up by number. The numbers arrive checked."""
+"""Embeddings: vectors looked up in a table by row number. The numbers arrive checked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def embedding_bag(
     bags, count = offsets.shape[0], input.shape[0]
     bag = jnp.searchsorted(offsets, jnp.arange(count), side="right") - 1
     counted = jnp.ones(count, bool) if padding_idx is None else input != padding_idx
-    bag = jnp.where(counted, bag, bags)  # beyond the last one, and so in none
+    bag = jnp.where(counted, bag, bags)  # a bag past the last one, which is dropped
     rows = _rows(weight, input, padding_idx, scale_grad_by_freq)
     if mode == "max":
         largest = jax.ops.segment_max(jax.lax.stop_gradient(rows), bag, bags)
@@ -60,7 +60,7 @@ def embedding_bag(
 
 @op(public="", differentiable=False)
 def renormalized(weight, numbers: Kept, max_norm: Real, norm_type: Real):
-    """`weight` with those rows that `numbers` name and that are longer than `max_norm` brought down to that."""
+    """`weight` with the rows in `numbers` whose norm exceeds `max_norm` scaled down to it."""
     norm = vector_norm(weight, norm_type, (1,), True)
     named = jnp.zeros(weight.shape[0], bool).at[numbers.reshape(-1)].set(True)
     return jnp.where(named[:, None] & (norm > max_norm), weight * (max_norm / (norm + 1e-7)), weight)

@@ -40,7 +40,7 @@ def reduced(loss, reduction: str):
 
 
 def reduction_name(each: str):
-    """The names that torch gives the node of a loss that it composes of others: by the reduction, which comes last."""
+    """`grad_fn`'s name of a loss that torch composes of other ops: the last one, which is its reduction."""
 
     def name(static, avals):
         words = [value for value in static if isinstance(value, str)]
@@ -51,7 +51,7 @@ def reduction_name(each: str):
 
 
 def _same_size(input, target):
-    """Warns, as torch does, where the sizes differ and so broadcast."""
+    """Warns, as torch does, if the sizes differ and broadcast."""
     if input.shape != target.shape:
         warnings.warn(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}). This will "
@@ -66,7 +66,7 @@ def _size(array):
 
 
 def _weighted(loss, weight, input, reduction, total=None):
-    """The reduced loss with a weight per element, by whose sum a mean is divided."""
+    """The reduced loss with a weight per element; a mean is divided by the sum of the weights."""
     if weight is None:
         return reduced(loss, reduction)
     if weight.shape != input.shape:
@@ -91,7 +91,7 @@ def mse_loss(
 def l1_loss(
     input, target, size_average: Flag | None = None, reduce: Flag | None = None, reduction: Text = "mean", weight=None
 ):
-    """The absolute difference; its derivative is 0 where there is none."""
+    """The absolute difference; its derivative is 0 where the difference is."""
     reduction = chosen_reduction(size_average, reduce, reduction)
     input, target = _same_size(input, target)
     return _weighted(abs_.function(input - target), weight, input, reduction)
@@ -101,7 +101,7 @@ def _smooth(difference, bound):
     """A parabola up to `bound` and a line beyond it."""
     magnitude = abs_.function(difference)
     straight = magnitude >= bound
-    curved = jnp.where(straight, 0, difference)  # the square of others could be infinite
+    curved = jnp.where(straight, 0, difference)  # the square of others could overflow
     return magnitude, jnp.where(straight, bound * (magnitude - 0.5 * bound), 0.5 * curved * curved)
 
 
@@ -125,7 +125,7 @@ def smooth_l1_loss(
 
 @op(public="nn.functional", promotion=ARITHMETIC, saves="input, target")
 def huber_loss(input, target, reduction: Text = "mean", delta: Real = 1.0, weight=None):
-    """Half the squared difference; above `delta` a line that goes on with the slope it has there."""
+    """Half the squared difference; above `delta` the tangent line there."""
     reduction = chosen_reduction(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -176,7 +176,7 @@ def poisson_nll_loss(
     rate, product, target = fractional(input), fractional(target * input), fractional(target)
     loss = jnp.exp(rate) - product if log_input else rate - target * jnp.log(rate + eps)
     if full:
-        # Where it does not count, too, its slope is taken, as by torch: at a count of 0 it is NaN.
+        # Its derivative is taken even where it is masked, as in torch: NaN at a count of 0.
         stirling = target * jnp.log(target) - target + 0.5 * jnp.log(2 * math.pi * target)
         loss += jnp.where(target > 1, stirling, 0)
     return reduced(loss, reduction)
@@ -192,7 +192,7 @@ def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real 
             raise ValueError(f"var is of incorrect size\n{list(var.shape)} for an input of {list(input.shape)}.")
     if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not valid")
-    # Where it is raised to eps the gradient still is that of the variance itself.
+    # If it is raised to eps, its gradient is still that of the variance itself.
     var = jnp.where(var < eps, eps + (var - jax.lax.stop_gradient(var)), var)
     input, target = broadcast(input, target)
     loss = 0.5 * (jnp.log(var) + (input - target) ** 2 / var)
@@ -200,7 +200,7 @@ def gaussian_nll_loss(input, target, var: Either, full: Flag = False, eps: Real 
 
 
 SMALLEST_LOG, SMALLEST_PRODUCT = -100.0, 1e-12
-"""What torch bounds the logarithms of `binary_cross_entropy` by, and the denominator of its derivative."""
+"""torch's lower bounds for the logarithms in `binary_cross_entropy`, and for the denominator of its derivative."""
 
 
 @op(public="nn.functional", saves="input, target, weight", rounds_once=True)
@@ -214,8 +214,8 @@ def binary_cross_entropy(
             f"Using a target size ({_size(target)}) that is different to the input size ({_size(input)}) is "
             "deprecated. Please ensure they have the same size."
         )
-    # The derivative is (input - target) / (input * (1 - input)), of which torch bounds the denominator; beyond that
-    # bound, at probabilities of exactly 0 and 1 say, each logarithm is a line with the slope that gives torch's.
+    # The derivative is (input - target) / (input * (1 - input)); torch bounds the denominator. Beyond that bound, for
+    # example at probabilities of 0 and 1, each logarithm is replaced by a line whose slope gives torch's derivative.
     steep = jax.lax.stop_gradient(input * (1 - input) < SMALLEST_PRODUCT)
     constant = jax.lax.stop_gradient(input)
     inner = jnp.where(steep, 0.5, input)
@@ -249,14 +249,14 @@ def binary_cross_entropy_with_logits(
 
 @op(public="", promotion=ARITHMETIC, saves="input, target")
 def soft_margin_loss(input, target, reduction: Text):
-    """`log(1 + exp(-target * input))`, of targets 1 and -1."""
+    """`log(1 + exp(-target * input))`, for targets 1 and -1."""
     input, target = broadcast(input, target)
     return reduced(jnp.log1p(jnp.exp(-input * target)), reduction)
 
 
 @op(public="", promotion=ARITHMETIC, saves="input, target", grad_fn=reduction_name("AddBackward0"))
 def hinge_embedding_loss(input, target, margin: Real, reduction: Text):
-    """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
     input, target = broadcast(input, target)
     short = hinge(margin - input)
     return reduced(jnp.where(target != 1, short, 0) + jnp.where(target != -1, input, 0), reduction)
@@ -283,7 +283,7 @@ def margin_ranking_loss(
     reduce: Flag | None = None,
     reduction: Text = "mean",
 ):
-    """How much the two inputs fall short of being `margin` apart, in the order that the target, 1 or -1, says."""
+    """`max(0, -target * (input1 - input2) + margin)`, for targets 1 and -1."""
     reduction = chosen_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -333,7 +333,7 @@ def triplet_margin_loss(
     reduce: Flag | None = None,
     reduction: Text = "mean",
 ):
-    """How much `negative` falls short of being `margin` further from the anchor than `positive` is."""
+    """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
     reduction = chosen_reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

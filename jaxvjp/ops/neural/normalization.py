@@ -26,11 +26,11 @@ def _wide(input):
 
 
 FEW = 1 << 18
-"""Numbers up to which a CPU adds up rows as a product; of more, memory decides, and every core has work enough."""
+"""Up to this many numbers a CPU sums rows by a product with ones; beyond, memory bandwidth is the limit."""
 
 
 class _Rows(NamedTuple):
-    """How values are averaged over some axes, which keep their dims, and how such an average then meets the values."""
+    """How to average values over some axes (keepdims), and how to combine such an average with the values."""
 
     mean: Callable[[Any], Any]
     minus: Callable[[Any, Any], Any]
@@ -64,8 +64,8 @@ def _in_rows(function, input, axes):
 
     if axes != tuple(range(input.ndim - len(axes), input.ndim)) or input.size > FEW:
         return plain(input)
-    # A CPU adds up rows faster as a product with ones, also the gradient of what was spread over them: six layer norms
-    # of 256 x 256 and their gradients take 0.65 of the time. Elsewhere XLA has a sum in one kernel with what it is of.
+    # On a CPU a product with ones sums rows faster, also in the gradient of a broadcast: six layer norms of 256 x 256
+    # and their gradients take 0.65 of the time. Elsewhere XLA fuses a sum with the computation of its terms.
     return jax.lax.platform_dependent(input, cpu=by_products, default=plain)
 
 
@@ -73,7 +73,7 @@ _product = partial(jnp.dot, precision=jax.lax.Precision.HIGHEST)
 
 
 def _standardized(input, axes, eps):
-    """`input` less its mean, over its deviation; and the mean, variance and 1 / deviation, which keep their dims."""
+    """`(input - mean) / deviation`; and the mean, variance and 1 / deviation, with keepdims."""
 
     def standardized(wide, rows):
         mean = rows.mean(wide)
@@ -86,7 +86,7 @@ def _standardized(input, axes, eps):
 
 
 def _affine(input, weight, bias, shape, dtype):
-    """`input * weight + bias`, each of which may be missing, in `dtype`."""
+    """`input * weight + bias` in `dtype`; either may be None."""
     if weight is not None:
         input = input * weight.reshape(shape)
     if bias is not None:
@@ -109,7 +109,7 @@ def _trailing(name, input, normalized_shape, weight, bias):
                 f"and normalized_shape = {list(shape)}"
             )
     if input.shape[input.ndim - len(shape) :] != shape or input.ndim < len(shape):
-        shown = ", " * (name == "layer_norm") + ", ".join(map(str, shape))  # as torch has it
+        shown = ", " * (name == "layer_norm") + ", ".join(map(str, shape))  # torch's spelling
         raise RuntimeError(
             f"Given normalized_shape={list(shape)}, expected input with shape [*{shown}], but "
             f"got input of size{list(input.shape)}"
@@ -141,14 +141,14 @@ def rms_norm(input, normalized_shape: Shape, weight=None, eps: Real | None = Non
         eps = float(jnp.finfo(wide.dtype).eps)
 
     def normalized(wide, rows):
-        # Complex numbers too are squared as they are, not by their magnitude.
+        # Complex numbers are squared themselves, not their magnitudes.
         return rows.times(wide, jax.lax.rsqrt(rows.mean(wide * wide) + eps))
 
     return _affine(_in_rows(normalized, wide, axes), weight, None, normalized_shape, input.dtype)
 
 
 def _check_more_than_one(shape):
-    """ValueError where there is but one value per channel, of which no variance can be estimated."""
+    """ValueError if there is only one value per channel, which has no variance."""
     if math.prod(shape[:1] + tuple(shape[2:])) == 1:
         raise ValueError(
             f"Expected more than 1 value per channel when training, got input size torch.Size({list(shape)})"
@@ -192,7 +192,7 @@ def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-
 
 
 def _per_channel(input, **vectors):
-    """The shape in which a vector meets the channels of `input`; RuntimeError where one has another length."""
+    """The shape that aligns a vector with the channels of `input`; RuntimeError if one has another length."""
     for name, each in vectors.items():
         if each is not None and each.size != input.shape[1]:
             raise RuntimeError(f"{name} should contain {input.shape[1]} elements not {each.size}")
@@ -234,7 +234,7 @@ def moved_towards(input, statistic, momentum: Scalar, correction: Scalar):
 
 
 def _unless_empty(row, operands, static):
-    """Nothing is done where there is nothing, and so no integer becomes a float."""
+    """An empty input is returned as it is, in its own dtype."""
     return (row, operands, static) if 0 not in operands[0].aval.shape else (clone, operands, ())
 
 

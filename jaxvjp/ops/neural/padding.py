@@ -26,9 +26,9 @@ def _pad_name(static, avals):
 
 @op(public="nn.functional", grad_fn=_pad_name, saves="input")
 def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
-    """`input` widened, by pairs of amounts from the last dimension on; negative ones cut.
+    """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop.
 
-    `mode` says what stands there: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
+    `mode` says with what: "constant" (`value`), "reflect", "replicate" (the edge) or "circular".
     """
     if len(pad) % 2:
         raise RuntimeError(
@@ -124,7 +124,7 @@ def pixel_unshuffle(input, downscale_factor: Index):
 
 @op(public="nn.functional function", aliases="nn.functional.native_channel_shuffle", out=False)
 def channel_shuffle(input, groups: Index):
-    """The channels (dimension 1) dealt out: one of each group in turn."""
+    """The channels (dimension 1) interleaved: one of each group in turn."""
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:
@@ -186,7 +186,7 @@ def fold(
     padding: Sizes = (0,),
     stride: Sizes = (1,),
 ):
-    """Columns of windows added up into an image: the transpose of `unfold`."""
+    """Columns of windows summed into an image: the transpose of `unfold`."""
     output_size, kernel_size, dilation, padding, stride = (
         each_dim(each, 2) for each in (output_size, kernel_size, dilation, padding, stride)
     )

@@ -1,8 +1,8 @@
-"""Pooling: what windows of the input are reduced to.
+"""Pooling: reductions over windows of the input.
 
-A window is reduced one dimension after the other, the last one first: of k×k entries that takes 2k steps and not k²,
-and of equal entries the first one in reading order still wins. Each step is elementwise over slices of the input, which
-XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
+A window is reduced one dimension after the other, the last one first: that takes 2k steps for k×k entries instead of
+k², and of equal entries the first in reading order is still chosen. Each step is elementwise over slices of the input,
+which XLA fuses; so is its derivative, where that of `reduce_window` would be a slow scatter on a CPU.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Column(NamedTuple):
     """The entry at one offset of each window along a dimension.
 
     Attributes:
-        values: the array with that dimension as long as there are windows.
-        positions: where in the dimension they stand.
-        valid: which of them are inside the input, one truth value for each window.
+        values: the array, with one entry per window along that dimension.
+        positions: the entries' positions in the dimension.
+        valid: for each window whether its entry is inside the input.
     """
 
     values: Any
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 
 class Sliding(NamedTuple):
-    """Windows of `size` entries, `dilation` apart, of which one starts every `stride` entries; `number` of them."""
+    """`number` windows of `size` entries that are `dilation` apart; a window starts every `stride` entries."""
 
     size: int
     stride: int
@@ -59,7 +59,7 @@ class Sliding(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Windows that start where they are told to, each with a length of its own: of adaptive and fractional pooling."""
+    """Windows with given starts and lengths, as adaptive and fractional pooling need them."""
 
     starts: Any
     lengths: Any
@@ -77,7 +77,7 @@ def _along(vector, axis, ndim):
 
 
 def _largest(input, windows: Sequence[Any], with_indices: bool):
-    """The largest entry of each window over the last dimensions and, flat over them, where it is; the first of equals.
+    """The largest entry of each window over the last dimensions, and its flat position; the first of equal ones.
 
     A NaN is larger than anything, and of several the last one is reported, as in torch.
     """
@@ -89,7 +89,7 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
     for axis in reversed(range(first, input.ndim)):
         best: Any = None
         place: Any = None
-        have: Any = None  # which windows have an entry already: a padding of lowest numbers is none
+        have: Any = None  # which windows have an entry yet: padding does not count
         window = windows[axis - first]
         length = input.shape[axis]
         inner: Any = repeat(None) if flat is None else window.columns(flat, axis, 0)
@@ -133,7 +133,7 @@ def window_sum(input, windows: Sequence[Any]):
 
 
 def _check_input(name, input):
-    """RuntimeError, in torch's words for each pooling, for another number of dimensions, or an empty one."""
+    """Each pooling's own RuntimeError of torch for a wrong number of dimensions, or an empty one."""
     dims = int(name[-2])
     ranks = f"{dims + 1}D or {dims + 2}D"
     empty = 0 in (input.shape[1:] if input.ndim == dims + 2 else input.shape)
@@ -179,7 +179,7 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
 
 
 def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode):
-    """The windows, once it is sure that the sizes make sense."""
+    """The windows; torch's errors for sizes that make no sense."""
     dims = int(name[-2])
     for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
         if any(each <= 0 for each in values):
@@ -240,7 +240,7 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
     total = window_sum(input, windows)
     if divisor is not None:
-        return jax.lax.div(total, jnp.full_like(total, divisor))  # of integers towards 0
+        return jax.lax.div(total, jnp.full_like(total, divisor))  # integers are rounded towards 0
     for axis, window in enumerate(windows, input.ndim - dims):
         length = input.shape[axis]
         start = np.arange(window.number) * window.stride - window.padding
@@ -297,7 +297,7 @@ def _lp_pool(dims):
         size = math.prod(each.size for each in windows)
         powers = input ** (int(norm_type) if norm_type == int(norm_type) else norm_type)
         mean = _mean(f"avg_pool{dims}d", powers, kernel_size, stride, (0,), ceil_mode, True, None)
-        # As torch composes it: at 0 the sign, 0, meets the infinite derivative of the root, and that gives NaN.
+        # Composed as in torch: at 0 the sign, 0, times the infinite derivative of the root is NaN.
         return (jnp.sign(mean) * relu.function(abs_.function(mean)) * size) ** (1.0 / norm_type)
 
     pool.__doc__ = f"""The `norm_type`-norm of each window over {spatially(dims)}."""
@@ -315,7 +315,7 @@ OutputSize = Annotated[tuple[int | None, ...], Kind("tuple of ints", output_size
 
 
 def _adaptive(name, input, sizes):
-    """The windows of adaptive pooling, which share the input out evenly."""
+    """The windows of adaptive pooling, which divide the input evenly."""
     dims = int(name[-2])
     maximum = "max" in name
     if input.ndim not in (dims + 1, dims + 2):
@@ -337,7 +337,7 @@ def _adaptive(name, input, sizes):
     spatial = input.shape[-dims:]
     counts = [length if each is None else each for each, length in zip(each_dim(sizes, dims), spatial, strict=True)]
     if any(each < 0 for each in counts):
-        # torch pools one dimension as two, of which the first has length 1.
+        # torch adds a first dimension of length 1 for one dimension.
         asked = [1, *counts] if dims == 1 else counts
         if maximum:
             shape = [*input.shape[:-dims], *asked]
@@ -359,7 +359,7 @@ def _adaptive(name, input, sizes):
 
 
 def adaptive_mean(name, input, sizes):
-    """The mean of each of the windows that share the input out evenly."""
+    """The mean of each window of adaptive pooling."""
     windows = _adaptive(name, input, sizes)
     total = window_sum(input, windows)
     for axis, window in enumerate(windows, input.ndim - len(windows)):
@@ -441,7 +441,7 @@ def _unpool(dims):
         spatial = math.prod(output_size)
         lead = input.shape[:-dims]
         planes, places = input.reshape(math.prod(lead), -1), indices.reshape(math.prod(lead), -1)
-        # Of two entries for one place the last one stays, as in torch, and each has that place's gradient.
+        # If two entries have one place, the last is kept, as in torch, and both get that place's gradient.
         put = jax.vmap(lambda zeros, place, values: zeros.at[place].set(values, unique_indices=True))
         return put(jnp.zeros((math.prod(lead), spatial), input.dtype), places, planes).reshape(*lead, *output_size)
 

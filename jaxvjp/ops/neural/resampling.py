@@ -1,7 +1,7 @@
-"""Images in other sizes and from other points of view.
+"""Images resized (`interpolate`), and sampled at given points (`grid_sample`).
 
-Interpolation takes one dimension after the other: each output entry is a sum of a few input entries times weights that
-depend on nothing but the sizes, and so are constants of the program.
+Interpolation takes one dimension after the other: each output entry is a weighted sum of a few input entries, with
+weights that depend only on the sizes and are constants of the program.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jaxvjp.types.dtypes import from_numpy
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
 """torch's name for linear interpolation, by the number of the input's dimensions."""
 SHARP, SMOOTH = -0.75, -0.5
-"""The parameter of the cubic kernel: torch's own, and the one it has with `antialias` to agree with PIL."""
+"""The parameter of the cubic kernel: torch's own, and with `antialias` that of PIL."""
 
 
 def factors(value: Any) -> tuple[float, ...]:
@@ -43,13 +43,13 @@ def _cubic(distance, a):
 
 
 def _sources(length, count, step, align_corners, own):
-    """For each output entry the place in the input, between two entries, that it shows."""
+    """For each output entry the (fractional) position in the input that it samples."""
     places = np.arange(count, dtype=own)
     return places * step if align_corners else (places + own(0.5)) * step - own(0.5)
 
 
 def _taps(mode, length, count, factor, align_corners, own):
-    """The input entries, and the weight of each, that make the output entries: pairs of vectors."""
+    """The input entries and their weights for the output entries: pairs of vectors."""
     if align_corners:
         step = own((length - 1) / (count - 1)) if count > 1 else own(0)
     else:
@@ -72,7 +72,7 @@ def _taps(mode, length, count, factor, align_corners, own):
 
 
 def _antialiased(mode, length, count, factor, align_corners, own):
-    """The weights of all input entries for all output ones: a kernel as wide as an output entry."""
+    """The matrix of weights of input entries for output entries: a kernel as wide as an output entry."""
     if align_corners:
         step = own((length - 1) / (count - 1)) if count > 1 else own(0)
     else:
@@ -110,7 +110,7 @@ def _resized(input, axis, mode, count, factor, align_corners, antialias):
 
 
 def _weights(mode, length, count, factor, align_corners, antialias):
-    """What each output entry takes of each input entry, in double precision."""
+    """The weight of each input entry in each output entry, in double precision."""
     if antialias:
         return _antialiased(mode, length, count, factor, align_corners, np.float64)
     matrix = np.zeros((count, length))
@@ -120,7 +120,7 @@ def _weights(mode, length, count, factor, align_corners, antialias):
 
 
 def _resized_bytes(input, axis, mode, count, *setting):
-    """As torch's kernel for images has it: the weights too are integers, of 16 bits, with as many places as fit."""
+    """As in torch's kernel for uint8 images: the weights are fixed-point numbers of 16 bits."""
     weights = _weights(mode, input.shape[axis], count, *setting)
     bits = next(each for each in range(23) if each == 22 or int(0.5 + weights.max() * (2 << each)) >= 1 << 15)
     whole = np.trunc(weights * (1 << bits) + np.copysign(0.5, weights)).astype(np.int32)
@@ -194,7 +194,7 @@ def interpolate(
     for axis, count, factor in reversed(list(zip(range(2, input.ndim), counts, scale, strict=True))):
         result = resize(result, axis, mode, count, factor, bool(align_corners), antialias)
         if resize is _resized and not jnp.issubdtype(input.dtype, jnp.inexact):
-            # Which torch keeps in their type from one dimension to the next.
+            # torch rounds integers to their dtype after each dimension.
             limits = jnp.iinfo(input.dtype)
             result = jnp.clip(jnp.floor(result + 0.5), limits.min, limits.max).astype(input.dtype)
     return result.astype(input.dtype)
@@ -210,7 +210,7 @@ def _upsample_bilinear2d_aa(
     *,
     scale_factors: Factors | None = None,
 ):
-    """`interpolate` with "bilinear" and `antialias`, of a size and of the factors that say where its entries are."""
+    """`interpolate` with "bilinear" and `antialias`, to a size, with scale factors for the entries' positions."""
     counts, scale = _counts(input, 2, output_size, scale_factors, None)
     if output_size is not None:
         scale = (scales_h, scales_w)
@@ -237,7 +237,7 @@ def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | 
 
 
 def _counts(input, dims, size, scale_factor, recompute):
-    """The output's sizes, and the factors that say where its entries are (None: the ratio of the sizes)."""
+    """The output's sizes, and the scale factors for its entries' positions (None: the ratio of the sizes)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
@@ -263,7 +263,7 @@ def _counts(input, dims, size, scale_factor, recompute):
 
 @op(public="nn.functional", grad_fn="AffineGridGeneratorBackward0", rounds_once=True)
 def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
-    """The points, from -1 to 1, where affine maps (batch, dims, dims + 1) put the pixels of images of `size`."""
+    """The points, from -1 to 1, to which affine maps (batch, dims, dims + 1) send the pixels of images of `size`."""
     align_corners = _aligned(align_corners)
     if not jnp.issubdtype(theta.dtype, jnp.floating):
         raise ValueError(f"Expected theta to have floating point type, but got {from_numpy(theta.dtype)}")
@@ -301,12 +301,12 @@ def _aligned(align_corners):
 
 
 def _clipped(places, length):
-    """Places brought back to the nearest one inside; those that are outside or at its edge pass no gradient."""
+    """Positions clamped into the image; no gradient passes for those outside or at the edge."""
     return jnp.where(places <= 0, 0, jnp.where(places >= length - 1, length - 1, places))
 
 
 def _reflected(places, length, align_corners):
-    """Places outside mirrored at the border until they are inside."""
+    """Positions outside the image, reflected at its border until they are inside."""
     low, span = (0.0, length - 1.0) if align_corners else (-0.5, float(length))
     if span == 0:
         return jnp.zeros_like(places)
@@ -318,7 +318,7 @@ def _reflected(places, length, align_corners):
 
 
 def _inside(places, length, padding_mode, align_corners):
-    """Where to read for places that may be outside the image."""
+    """The positions to read, for positions that may be outside the image."""
     if padding_mode == "reflection":
         places = _reflected(places, length, align_corners)
     return places if padding_mode == "zeros" else _clipped(places, length)
@@ -331,7 +331,7 @@ def _inside(places, length, padding_mode, align_corners):
     rounds_once=True,
 )
 def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zeros", align_corners: Flag | None = None):
-    """`input` read at the points of `grid`, whose last dimension has x, y (and z) from -1 to 1.
+    """`input` sampled at the points of `grid`, whose last dimension has x, y (and z) from -1 to 1.
 
     `mode` is "bilinear", "nearest" or "bicubic"; `padding_mode` says what is outside: "zeros", "border" or
     "reflection".
@@ -356,7 +356,7 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
     flat = input.reshape(*input.shape[:2], -1)
 
     def read(whole):
-        """The entries at whole places (batch, ...), 0 outside: (batch, channels, ...)."""
+        """The entries at integer positions (batch, ...), 0 outside: (batch, channels, ...)."""
         number: Any = 0
         valid: Any = True
         for place, length in zip(whole, spatial, strict=True):
@@ -394,7 +394,7 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
 
 
 def _cubic_weight(distance, tap):
-    """The cubic kernel of a traced distance, of which `tap` tells the piece."""
+    """The cubic kernel at a traced distance; `tap` says which of its pieces applies."""
     x = distance if tap <= 0 else -distance
     if tap in (0, 1):
         return ((SHARP + 2) * x - (SHARP + 3)) * x * x + 1
