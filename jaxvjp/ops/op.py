@@ -60,6 +60,7 @@ class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
+        optional: whether None may be given for it.
         kind: what it takes, and for a static one its converter to a hashable value; None for a
             caller inside jaxvjp.
         role: what an operand may be, "" for a static.
@@ -74,6 +75,7 @@ class Parameter(NamedTuple):
     default: Any
     positional: bool
     annotation: Any
+    optional: bool
 
 
 class Saved(NamedTuple):
@@ -352,7 +354,8 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     role = kind.role if kind is not None else "" if keyword_only else TENSOR
     name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
-    return Parameter(name, kind, role, parameter.default, not keyword_only, parameter.annotation)
+    optional = parameter.default is None or type(None) in annotations
+    return Parameter(name, kind, role, parameter.default, not keyword_only, parameter.annotation, optional)
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> Any:

@@ -38,12 +38,13 @@ def flipud(input):
 
 
 @op(out=False)
-def roll(input, shifts: Shape, dims: Shape = ()):
+def roll(input, shifts: Shape, dims: Shape | None = ()):
     """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
+    dims = dims or ()
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:
