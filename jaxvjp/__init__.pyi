@@ -945,7 +945,7 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
 def rms_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
-def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] = ()) -> Tensor:
+def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
     """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
 def rot90(input: Tensor, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
     """`k` quarter turns in the plane of two dimensions, from the first towards the second."""
@@ -1032,7 +1032,7 @@ def slogdet(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
-def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
+def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""

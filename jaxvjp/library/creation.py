@@ -23,6 +23,7 @@ from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import Device, place, put
 from jaxvjp.types.dtypes import (
     INTEGRAL,
+    asked,
     default_complex_dtype,
     fitted,
     float32,
@@ -86,6 +87,7 @@ def tensor(
 
     Counterpart of `torch.tensor`.
     """
+    dtype = asked(dtype, "tensor")
     if isinstance(data, Tensor):
         array: Any = np.asarray(data.value)
         own = data.dtype
@@ -140,6 +142,10 @@ def _rectangular(data: Any, dim: int = 0) -> tuple[int, ...]:
         raise TypeError(
             f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers, in lists of equal length."
         )
+    if dim > 64 or (dim and any(each is data for each in data)):
+        if all(each is data for each in data):
+            raise ValueError("too many dimensions 'list'")
+        raise TypeError("new(): self-referential lists are incompatible")
     shapes = [_rectangular(each, dim + 1) for each in data]
     for shape in shapes[1:]:
         if shape != shapes[0]:
@@ -194,7 +200,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        array, own = make(*arguments, dtype=dtype, **named)
+        array, own = make(*arguments, dtype=asked(dtype, make.__name__), **named)
         made = new_leaf(array, own, requires_grad, device)
         return made if out is None else write_out(out, made)
 
@@ -451,6 +457,7 @@ def from_numpy(ndarray: Any) -> Tensor:
 @public("function", aliases="function.asarray")
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`."""
+    dtype = asked(dtype, "as_tensor")
     return converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor(data, dtype=dtype, device=device)
 
 

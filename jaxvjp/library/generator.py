@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
-from jaxvjp.types.dtypes import dtype, float32, float64
+from jaxvjp.types.dtypes import LEAST, MOST, dtype, float32, float64
 
 UNDERNEATH = "NumPy's MT19937 on the host, as torch's on the CPU; no `jax.random`"
 
@@ -31,7 +31,9 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts over from `seed`; torch's generator takes its lowest 32 bits."""
-        self._seed = seed
+        if not LEAST <= seed <= MOST:
+            raise ValueError("Overflow when unpacking long long")
+        self._seed = seed & MOST
         self._draws = np.random.RandomState(seed & 0xFFFFFFFF)
         self._spare: float | None = None
         return self
@@ -78,7 +80,9 @@ class Generator:
         2**28 or more."""
         span = high - low
         bits = self._bits32(count).astype(np.uint64) if span < 1 << 28 else self._bits64(count)
-        return (bits % np.uint64(span)).astype(np.int64) + low
+        return (bits if span == 1 << 64 else bits % np.uint64(span)).astype(np.int64) + np.int64(
+            low if span < 1 << 64 else 0
+        )
 
     def remainders(self, count: int, span: int) -> Array:
         """`count` draws below `span`, each of 32 bits."""

@@ -185,7 +185,7 @@ def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, 
 
 
 def _parse(shape: tuple[int, ...], key: Any) -> Key:
-    parts = _spread([_as_index(part) for part in (key if isinstance(key, tuple) else (key,))], shape)
+    parts = _spread([_as_index(part) for part in (tuple(key) if _in_parts(key) else (key,))], shape)
     steps: list[Step] = []
     picks: dict[int, Tensor] = {}
     sizes: list[int] = []  # of the view so far
@@ -220,6 +220,13 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
     if not steps and not picks:
         steps.append(Step(alias, ()))
     return Key(steps, picks)
+
+
+def _in_parts(key: Any) -> bool:
+    """Whether a key is taken for a tuple of parts: tuples are, and short lists with more in them than numbers."""
+    if isinstance(key, tuple) or not isinstance(key, list | range) or len(key) >= 32:
+        return isinstance(key, tuple)
+    return any(isinstance(each, Tensor | Sequence | slice | np.ndarray) or each in (None, ...) for each in key)
 
 
 def _is_mask(tensor: Tensor) -> bool:
@@ -267,13 +274,19 @@ def _as_index(part: Any) -> Any:
             "tensors used as indices must be long, int, byte or bool tensors\n"
             f"This one is {part.dtype}; `.long()` cuts its numbers off to integers."
         )
-    if isinstance(part, bool | list | tuple | range | np.ndarray | np.bool_):
+    if isinstance(part, bool | list | tuple | range | np.ndarray):
+        if isinstance(part, list) and any(each is part for each in part):
+            raise TypeError("new(): self-referential lists are incompatible")
         array = np.asarray(part)
         own = bool_ if array.dtype == np.bool_ else int64
         return wrap(leaf(array.astype(own.numpy), Aval(array.shape, own)))
-    if hasattr(part, "__index__"):
+    if hasattr(part, "__index__") and not isinstance(part, np.bool_):
+        if not LEAST <= part.__index__() < -LEAST:
+            raise ValueError("Overflow when unpacking long long")
         return part.__index__()
-    raise TypeError(
+    if isinstance(part, str):
+        raise TypeError("new(): invalid data type 'str'")
+    raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
         f"{type(part).__name__})"
     )
@@ -304,7 +317,9 @@ def _spread(parts: list[Any], shape: tuple[int, ...]) -> list[Any]:
 
 
 def _range(part: slice, dim: int, size: int) -> list[Step]:
-    if part.step is not None and part.step <= 0:
+    if part.step == 0:
+        raise ValueError("slice step cannot be zero")
+    if part.step is not None and part.step < 0:
         raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
     start, stop, step = part.indices(size)
     length = max(0, -(-(stop - start) // step))
@@ -337,7 +352,14 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self))
 
 
+def turned(self: Tensor) -> Tensor:
+    """`reversed(x)`: the tensor with its first dimension turned around; itself without dimensions."""
+    flipped: Tensor = self.flip(0) if self.ndim else self
+    return flipped
+
+
 def attach_methods() -> None:
     """Adds indexing and iteration to `Tensor`."""
-    for name, method in {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate}.items():
+    methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "__reversed__": turned}
+    for name, method in methods.items():
         setattr(Tensor, name, method)

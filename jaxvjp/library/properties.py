@@ -90,7 +90,13 @@ def element_size(self: Tensor) -> int:
     return int(self.dtype.itemsize)
 
 
-@public("method", aliases="method.ndimension")
+@public("method")
+def ndimension(self: Tensor) -> int:
+    """The number of dimensions; counterpart of `torch.Tensor.ndimension`."""
+    return self.ndim
+
+
+@public("method")
 def nelement(self: Tensor) -> int:
     """The number of elements; counterpart of `torch.Tensor.nelement`."""
     return self.numel()

@@ -15,7 +15,7 @@ from jaxvjp.ops.pointwise import copy
 from jaxvjp.tensor.apply import apply_in_place
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, complex128, float32, float64, int64
+from jaxvjp.types.dtypes import BOOL, CTYPES, INTEGRAL, LARGEST, complex128, float32, float64, int64
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 
@@ -126,11 +126,8 @@ def log_normal_(source: Generator, count: int, own: Dtype, mean: float = 1.0, st
 def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: Any) -> Array:
     names = ("to",) if len(bounds) == 1 else ("from", "to")
     given = dict(zip(names, bounds, strict=False)) | named
-    if given.get("to") is not None:
-        low, high = given.get("from", 0), given["to"]
-        if low >= high:
-            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-        return source.integers(count, low, high)
+    if given.get("to") is not None or given.get("from") is not None:
+        return _between(source, count, own, given.get("from", 0), given.get("to"))
     if own.category == BOOL:
         return source.integers(count, 0, 2)
     if own.category == INTEGRAL:
@@ -138,8 +135,38 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
         return source.integers(count, 0, 1 << 63) if own is int64 else source.remainders(count, most)
     if own.itemsize == 8:
         return source.integers(count, 0, (1 << 53) + 1)
-    digits = {"float32": 24, "float16": 11, "bfloat16": 8}[own.name]
-    return source.integers(count, 0, (1 << digits) + 1)
+    return source.integers(count, 0, (1 << DIGITS[own.name]) + 1)
+
+
+DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+"""How many binary digits of each floating type are exact."""
+
+
+def _between(source: Generator, count: int, own: Dtype, low: int, high: int | None) -> Array:
+    """Integers from `low` on, below `high` or up to the largest that the dtype tells apart.
+
+    Bounds of floats that are no such numbers themselves are moved inwards, as torch moves them.
+    """
+    if own.is_floating_point:
+        least, most = -int(LARGEST[own.name] if own is not float64 else 2.0**1023), 1 << DIGITS[own.name]
+        most = max(most, int(LARGEST[own.name] if own is not float64 else 2.0**1023)) if high is not None else most
+    else:
+        least, most = (0, 1) if own.category == BOOL else (int(np.iinfo(own.numpy).min), int(np.iinfo(own.numpy).max))
+    if high is None:
+        high = most + 1
+    elif low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {CTYPES[own.name]}")
+    if own.is_floating_point:
+        inward = DIGITS[own.name] - 1
+        after, last = int(own.numpy.type(low + 1)), int(own.numpy.type(high - 1))
+        if after < low:
+            low = after + (1 << (abs(low + 1).bit_length() - 1 - inward))
+        if last >= high:
+            high = last - (1 << ((high - 1).bit_length() - 1 - inward))
+    return source.integers(count, low, high)
 
 
 @public("method")

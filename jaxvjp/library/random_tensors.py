@@ -23,8 +23,8 @@ from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.dtypes import asked, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, uint8
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
@@ -76,7 +76,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         **named: Any,
     ) -> Tensor:
         shape = sizes(name, size or (named.pop("size"),))
-        own = dtype or (get_default_dtype() if out is None else out.dtype)
+        own = asked(dtype, name) or (get_default_dtype() if out is None else out.dtype)
         if not own.differentiable:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
@@ -121,7 +121,9 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     names = ("high", "size") if len(bounds) < 3 and not isinstance(bounds[1:2] and bounds[1], int) else None
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
-    return _integers(int(low), int(high), sizes("randint", (size,)), generator, dtype or int64, **given)
+    return _integers(
+        int(low), int(high), sizes("randint", (size,)), generator, asked(dtype, "randint") or int64, **given
+    )
 
 
 @public("function")
@@ -302,7 +304,7 @@ def multinomial(
         raise RuntimeError(f"invalid multinomial distribution (encountering probability {what})")
     if (weights.sum(-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    rows = weights.reshape(-1, weights.shape[-1])
+    rows = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
     source = generator or default_generator
     if replacement or num_samples == 1:
         found = _by_sums(source, rows, num_samples) if replacement else _by_waiting(source, rows, 1)
@@ -317,7 +319,8 @@ def _by_sums(source: Generator, rows: Array, count: int) -> Array:
     sums = np.cumsum(rows, -1, dtype=np.result_type(rows.dtype, np.float32))
     sums = sums / sums[:, -1:]
     draws = source.doubles(len(rows) * count).reshape(len(rows), count)
-    return np.stack([np.searchsorted(each, drawn) for each, drawn in zip(sums, draws, strict=True)])
+    found = [np.searchsorted(each, drawn) for each, drawn in zip(sums, draws, strict=True)]
+    return np.array(found, np.int64).reshape(len(rows), count)
 
 
 def _by_waiting(source: Generator, rows: Array, count: int) -> Array:

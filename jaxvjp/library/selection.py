@@ -12,8 +12,9 @@ from typing import Any, overload
 import jax
 import numpy as np
 
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import leaf, record
 from jaxvjp.ops.arguments import wrap as wrap_dim
+from jaxvjp.ops.identity import refused
 from jaxvjp.ops.indexing import index_select
 from jaxvjp.ops.indexing import masked_select as select_positions
 from jaxvjp.ops.logic import where
@@ -22,6 +23,7 @@ from jaxvjp.ops.rearrangement import repeat_interleave_evenly
 from jaxvjp.ops.sorting import nanquantile, quantile
 from jaxvjp.tensor.apply import apply, inspect
 from jaxvjp.tensor.bindings import function_of
+from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import put
@@ -43,9 +45,17 @@ def _values(input: Tensor) -> Array:
     return np.asarray(input.value)
 
 
-@public(out=True)
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+@public()
+def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
     """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
+    if out is not None:
+        if as_tuple:
+            raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
+        if out.dtype is not int64:
+            raise RuntimeError(
+                f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.legacy}"
+            )
+        return written_into("nonzero", lambda: nonzero(input), out, [input], apart=True)
     values = _values(input)
     if as_tuple:
         return tuple(_beside(input, each) for each in np.nonzero(np.atleast_1d(values)))
@@ -152,16 +162,33 @@ def unique(
     gradient flows through it.
     """
     values = _values(input)
+    name = "_unique2"
     if dim is not None:
-        dim = wrap_dim(dim, input.ndim)
+        dim, name = _sliced(input, dim), "unique_dim"
     found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     if dim is None:
         inverse = inverse.reshape(values.shape)
-    return _told(input, found, inverse, counts, return_inverse, return_counts)
+    return _told(name, input, found, inverse, counts, return_inverse, return_counts)
 
 
-def _told(input: Tensor, found: Array, inverse: Array, counts: Array, return_inverse: bool, return_counts: bool) -> Any:
-    results = [_beside(input, found, input.dtype)]
+def _sliced(input: Tensor, dim: int) -> int:
+    """The dimension whose slices are told apart, counted from the front; IndexError or RuntimeError without slices."""
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    dim = wrap_dim(dim, input.ndim)
+    if 0 in input.shape[:dim] + input.shape[dim + 1 :]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return dim
+
+
+def _told(
+    name: str, input: Tensor, found: Array, inverse: Array, counts: Array, return_inverse: bool, return_counts: bool
+) -> Any:
+    values = _beside(input, found, input.dtype)
+    if input.requires_grad:
+        error = NotImplementedError, f"the derivative for '{name}' is not implemented."
+        values = wrap(record(refused, (input.node, values.node), (error,)))
+    results = [values]
     if return_inverse:
         results.append(_beside(input, inverse))
     if return_counts:
@@ -174,15 +201,18 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along `dim`, without those equal to the one before. As `torch.unique_consecutive`."""
+    if dim is not None:
+        dim = _sliced(input, dim)
     values = _values(input)
-    rows = values.reshape(-1) if dim is None else np.moveaxis(values, wrap_dim(dim, input.ndim), 0)
+    rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
     starts = np.ones(len(rows), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     number = np.cumsum(starts) - 1
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
     inverse = number.reshape(values.shape) if dim is None else number
-    return _told(input, found, inverse, counts, return_inverse, return_counts)
+    name = "unique_consecutive" if dim is None else "unique_dim_consecutive"
+    return _told(name, input, found, inverse, counts, return_inverse, return_counts)
 
 
 @public("function")

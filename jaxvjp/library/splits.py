@@ -119,7 +119,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     size = input.shape[wrap_dim(dim, input.ndim)]
-    return split(input, max(-(-size // chunks), 1), dim)
+    return split(input, -(-size // chunks) if size else [0] * chunks, dim)
 
 
 def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:

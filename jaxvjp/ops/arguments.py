@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.types.dtypes import dtype, within_64_bits
+from jaxvjp.types.dtypes import OF_PYTHON, dtype, within_64_bits
 
 
 class Kind(NamedTuple):
@@ -77,7 +77,9 @@ def text(value: Any) -> str:
 
 def type_(value: Any) -> dtype:
     if not isinstance(value, dtype):
-        raise TypeError(value)
+        if not isinstance(value, type) or value not in OF_PYTHON:
+            raise TypeError(value)
+        return OF_PYTHON[value]
     return value
 
 

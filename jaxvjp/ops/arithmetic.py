@@ -15,9 +15,18 @@ from jaxvjp.ops.arguments import Either, Index, Real, Scalar
 from jaxvjp.ops.division import integral, ordered
 from jaxvjp.ops.elementary import ROWS
 from jaxvjp.ops.elementary import logaddexp as _logaddexp
-from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
-from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, mul, not_implemented, pow_, refuse_masks, sub
+from jaxvjp.ops.pointwise import (
+    EITHER_OTHER,
+    broadcast,
+    fitting_alpha,
+    mul,
+    not_implemented,
+    pow_,
+    refuse_masks,
+    sub,
+)
 from jaxvjp.types.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 
 XLOGY = ((2, 3), (2, 3), (2, 3))
@@ -182,15 +191,17 @@ def nextafter(input, other):
     return jnp.where(constant == other, constant, moved)  # then neither has a gradient
 
 
-@op(inplace=True, differentiable=False)
+@op(inplace=True, grad_fn="NotImplemented")
 def heaviside(input, values):
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
     if jnp.iscomplexobj(input) or jnp.iscomplexobj(values):
         raise RuntimeError("heaviside is not yet implemented for complex tensors.")
     if input.dtype != values.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    input, values = broadcast(input, values)
-    return jnp.where(input == 0, values, (input > 0).astype(input.dtype))
+    found, values_there = broadcast(*jax.lax.stop_gradient((input, values)))
+    found = jnp.where(found == 0, values_there, (found > 0).astype(found.dtype))
+    error = RuntimeError, "derivative for aten::heaviside is not implemented"
+    return refused.function((input, values), found, error=error)
 
 
 def _of_integers(name: str, function: Any, meaning: str) -> Op:
@@ -207,12 +218,46 @@ _of_integers("gcd", jnp.gcd, "The greatest common divisor.")
 _of_integers("lcm", jnp.lcm, "The least common multiple.")
 
 
+MANY = 10_000.0
+
+
+def _upper_tail(order, limit):
+    """The regularized upper incomplete gamma function of a large order, by Temme's uniform expansion.
+
+    (DLMF 8.12.4: the normal distribution's tail, and two terms of a series in the reciprocal of the order.)
+    """
+    excess = (limit - order) / order
+    near = jnp.abs(excess) < 0.01
+    small = jnp.where(near, excess, 0)
+    series = jnp.polyval(jnp.array([(-1) ** k / k for k in range(9, 1, -1)] + [0, 0]), small)
+    half_square = jnp.where(near, series, jnp.where(near, 1, excess) - jnp.log1p(jnp.where(near, 1, excess)))
+    eta = jnp.sign(excess) * jnp.sqrt(2 * half_square)
+    flat = jnp.abs(eta) < 0.1
+    first = jnp.where(
+        flat,
+        jnp.polyval(jnp.array([-139 / 777600, 1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3]), jnp.where(flat, eta, 0)),
+        1 / jnp.where(flat, 1, excess) - 1 / jnp.where(flat, 1, eta),
+    )
+    second = jnp.polyval(jnp.array([-77 / 77760, 1 / 378, -1 / 288, -1 / 540]), jnp.where(flat, eta, 0))
+    density = jnp.exp(-order * half_square) / jnp.sqrt(2 * jnp.pi * order)
+    return scipy.erfc(eta * jnp.sqrt(order / 2)) / 2 + density * (first + second / order)
+
+
 def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
     def row(input, other):
         input, other = ordered(name, input, other)
         if integral(input):
             raise not_implemented(name, input)
-        return function(input, other)
+        own, error = input.dtype, (NotImplementedError, f"the derivative for '{name}: input' is not implemented.")
+        # In double precision, for which JAX's loops end in time up to `MANY`; the derivative for `input` is refused.
+        input = refused.function(input, jax.lax.stop_gradient(input), error=error)
+        order, limit = input.astype("float64"), other.astype("float64")
+        many = (order > MANY) & jnp.isfinite(order) & (limit > 0) & jnp.isfinite(limit)
+        found = function(jnp.where(many, 1, order), jnp.where(many, 1, limit))
+        tail = _upper_tail(jnp.where(many, order, 1), jnp.where(many, limit, 1))
+        found = jnp.where(many, tail if name == "igammac" else 1 - tail, found)
+        beyond = jnp.where(jnp.isinf(limit), jnp.nan, float(name == "igammac"))
+        return jnp.where(jnp.isinf(order) & (limit > 0), beyond, found).astype(own)
 
     row.__doc__ = meaning
     alias = "special." + {"igamma": "gammainc", "igammac": "gammaincc"}[name]
@@ -226,7 +271,8 @@ _incomplete_gamma("igammac", scipy.gammaincc, "The regularized upper incomplete 
 @op(promotion=FLOAT, saves="other")
 def special_zeta(input: Either, other: Either):
     """The Hurwitz zeta function: the sum of `(k + other) ** -input` over k from 0 on."""
-    input, other = broadcast(input, other)
+    error = NotImplementedError, "the derivative for 'zeta' is not implemented."
+    input, other = broadcast(refused.function(input, jax.lax.stop_gradient(input), error=error), other)
     whole = other == jnp.floor(other)
     beyond = jnp.where(whole, jnp.inf, jnp.nan)
     value = jnp.where((other <= 0) & (whole | (input != jnp.floor(input))), beyond, scipy.zeta(input, other))
@@ -391,7 +437,7 @@ promoting_lerp = op(name="lerp.promoting", public="", promotion=ARITHMETIC, **LE
 
 def _refuse_masks_alone(row, operands, static):
     refuse_masks(row, operands[:2], static)
-    return row, operands, static
+    return fitting_alpha(row, operands, static)
 
 
 @op(
@@ -415,6 +461,7 @@ def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
     grad_fn="RsubBackward0",
     out=False,
     arities=EITHER_OTHER,
+    rewrite=fitting_alpha,
 )
 def rsub_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`other - alpha * input`."""

@@ -59,12 +59,18 @@ def _running_logarithm(input, dim):
     """A scan, as in torch: the phase of the partial sums may wind around more than once."""
 
     def step(total, each):
-        total = logaddexp(each, total)
+        # One that is infinitely larger than the other is the sum; of two that are exp(-inf) the phase is that of 0.
+        gap = each.real - total.real
+        nothing = (each.real == -jnp.inf) & (total.real == -jnp.inf)
+        defined = ~(jnp.isnan(each) | jnp.isnan(total))
+        stays, takes = defined & (nothing | (gap == -jnp.inf)), defined & (gap == jnp.inf)
+        added = logaddexp(*[jnp.where(stays | takes, 0, array) for array in (each, total)])
+        total = jnp.where(stays, total, jnp.where(takes, each, added))
         return total, total
 
     along = jnp.moveaxis(input, dim, 0)
-    _, rest = jax.lax.scan(step, along[0], along[1:]) if along.shape[0] else (None, along)
-    return jnp.moveaxis(jnp.concatenate([along[:1], rest]), 0, dim)
+    start = jnp.full(along.shape[1:], -jnp.inf, input.dtype)
+    return jnp.moveaxis(jax.lax.scan(step, start, along)[1], 0, dim)
 
 
 def _neighbours(array, dim):

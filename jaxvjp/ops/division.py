@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Either, Text
-from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
 from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy
@@ -105,10 +105,12 @@ def div_rounded(input, other: Either, *, rounding_mode: Text | None):
     return ROUNDED[rounding_mode](*jax.lax.stop_gradient((input, other)))
 
 
-@op(promotion=ARITHMETIC, operator="//", inplace=True, differentiable=False, rewrite=_refuse_zero, numbers=OPMATH)
+@op(promotion=ARITHMETIC, operator="//", inplace=True, grad_fn="NotImplemented", rewrite=_refuse_zero, numbers=OPMATH)
 def floor_divide(input: Either, other: Either):
     """The quotient, rounded down."""
-    return ROUNDED["floor"](*_divisible("div_floor", input, other))
+    quotient = ROUNDED["floor"](*_divisible("div_floor", *jax.lax.stop_gradient((input, other))))
+    error = RuntimeError, "derivative for aten::floor_divide is not implemented"
+    return refused.function((input, other), quotient, error=error)
 
 
 @op(

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Dims, Flag, Index, axes, wrap
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
-from jaxvjp.ops.reduction import EVENLY, shared
+from jaxvjp.ops.reduction import EVENLY, largest, shared, smallest
 
 
 def _check(name, input, dim=None):
@@ -108,8 +108,8 @@ def _declare(name: str, extreme: Callable[..., Any], arg: Callable[..., Any], wh
     op(name="arg" + name, differentiable=False)(position)
 
 
-_declare("max", jnp.max, jnp.argmax, "largest")
-_declare("min", jnp.min, jnp.argmin, "smallest")
+_declare("max", largest, jnp.argmax, "largest")
+_declare("min", smallest, jnp.argmin, "smallest")
 
 
 @op(returns=("min", "max"), saves="input, result")
@@ -126,7 +126,7 @@ def aminmax(input, *, dim: Index | None = None, keepdim: Flag = False):
     if jnp.iscomplexobj(input):
         raise not_implemented("aminmax", input)
     reduced = axes(dim, input.ndim)
-    return tuple(shared(input, each, reduced, keepdim) for each in (jnp.min, jnp.max))
+    return tuple(shared(input, each, reduced, keepdim) for each in (smallest, largest))
 
 
 def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
@@ -97,6 +99,23 @@ def rebind(gradient_of, value):
     infinite. Ops also use it to return one value with the derivative of another formula.
     """
     return _rebind(gradient_of, value)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _refused(sources, value, error):
+    return value
+
+
+@_refused.defjvp
+def _refused_jvp(error, primals, tangents):
+    kind, sentence = error
+    raise kind(sentence)
+
+
+@op(public="", grad_fn="NotImplemented")
+def refused(source, value, *, error):
+    """`value`, which was worked out from `source`, and whose derivative is that `error`: its class and sentence."""
+    return _refused(source, value, error)
 
 
 @op(public="", grad_fn=lambda static, avals: backward_name(*static))

@@ -13,7 +13,7 @@ from jaxvjp.ops.decompositions import linalg_eigvalsh
 from jaxvjp.ops.matrices import floating, legacy, matrices, square
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_
-from jaxvjp.ops.reduction import magnitude, shared, vector_norm
+from jaxvjp.ops.reduction import largest, magnitude, shared, smallest, vector_norm
 from jaxvjp.ops.solving import linalg_inv, tolerance
 from jaxvjp.types.dtypes import from_numpy
 
@@ -62,7 +62,7 @@ def _extreme(values, order, dim, shown, keepdims=False):
     """The largest along `dim` (0 if there is none), or the smallest for a negative order; errors name dimension
     `shown`."""
     if values.shape[dim]:
-        return shared(values, jnp.max if order > 0 else jnp.min, (dim,), keepdims)
+        return shared(values, largest if order > 0 else smallest, (dim,), keepdims)
     if order < 0:
         raise IndexError(f"amin(): Expected reduction dim {shown} to have non-zero size.")
     return jnp.sum(values, dim, keepdims=keepdims)
@@ -201,8 +201,8 @@ def distance(difference, p):
         return vector_norm(difference, p, (difference.ndim - 1,))
     size = abs_.function(difference)
     constant = jax.lax.stop_gradient(size)
-    largest = jnp.max(constant, -1, initial=0)
-    return largest + jnp.sum(jnp.where(constant == largest[..., None], size - constant, 0), -1)
+    most = jnp.max(constant, -1, initial=0)
+    return most + jnp.sum(jnp.where(constant == most[..., None], size - constant, 0), -1)
 
 
 @op(saves="x", grad_fn="CatBackward0")

@@ -59,6 +59,7 @@ class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
+        optional: whether None may be given for it.
         kind: what it accepts, with the converter of a static one; None for a parameter that only jaxvjp passes.
         role: what an operand may be; "" for a static.
         default: REQUIRED where there is none.
@@ -72,6 +73,7 @@ class Parameter(NamedTuple):
     default: Any
     positional: bool
     annotation: Any
+    optional: bool
 
 
 class Saved(NamedTuple):
@@ -350,7 +352,8 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
     keyword_only = parameter.kind is parameter.KEYWORD_ONLY
     role = kind.role if kind is not None else "" if keyword_only else TENSOR
     name = "*" + parameter.name if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
-    return Parameter(name, kind, role, parameter.default, not keyword_only, parameter.annotation)
+    optional = parameter.default is None or type(None) in annotations
+    return Parameter(name, kind, role, parameter.default, not keyword_only, parameter.annotation, optional)
 
 
 def return_type(name: str, fields: tuple[str, ...]) -> Any:

@@ -14,7 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
-from jaxvjp.types.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
+from jaxvjp.types.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
 
 EITHER_OTHER = ((2, 3), (2, 3))
 """The number of arguments of torch's two signatures: for a tensor as `other`, and for a number."""
@@ -354,7 +354,19 @@ def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, float to integer truncates."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
         input = jnp.real(input)
+    if dtype.category == INTEGRAL and jnp.issubdtype(input.dtype, jnp.floating):
+        return _truncated(input, dtype)
     return input.astype(dtype.numpy)
+
+
+def _truncated(input, dtype):
+    """The integer parts, as torch on a CPU has them: of 32 or 64 bits, of which the last are kept; NaN and what takes
+    more bits are the least integer. 300.0 as uint8 is 44, and -1.0 is 255."""
+    wide = jnp.int64 if dtype.itemsize > 4 or (dtype.numpy.kind == "u" and dtype.itemsize == 4) else jnp.int32
+    number = input.astype(jnp.float32) if input.dtype.itemsize < 4 else input
+    least = jnp.iinfo(wide).min
+    inside = (number >= least) & (number < -float(least))
+    return jnp.where(inside, number, least).astype(wide).astype(dtype.numpy)
 
 
 @op(inplace=True, public="", grad_fn="ZeroBackward0")
@@ -400,7 +412,29 @@ def assigned(input, src: Either):
     return jnp.broadcast_to(cast.function(src.reshape(own), dtype=from_numpy(input.dtype)), input.shape)
 
 
-@op(name="add.scaled", promotion=ARITHMETIC, inplace=True, arities=((2, 4), (4, 4)), grad_fn="AddBackward0")
+def fitting_alpha(row, operands, static):
+    """RuntimeError for an `alpha` of another kind than the operands are: 2.5 beside integers, True beside floats."""
+    *beside, alpha = operands
+    category = max(each.aval.dtype.category for each in beside if hasattr(each, "aval"))
+    numbers = [of_number(each).category for each in beside if not hasattr(each, "aval")]
+    category = max(category, *numbers, BOOL)
+    if isinstance(alpha, bool) and category != BOOL:
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and category <= INTEGRAL:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    if isinstance(alpha, complex) and category < COMPLEX:
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+    return row, operands, static
+
+
+@op(
+    name="add.scaled",
+    promotion=ARITHMETIC,
+    inplace=True,
+    arities=((2, 4), (4, 4)),
+    grad_fn="AddBackward0",
+    rewrite=fitting_alpha,
+)
 def add_scaled(input, other: Either, *, alpha: Scalar = 1):
     """`input + alpha * other`."""
     input, other = broadcast(input, other)

@@ -38,13 +38,14 @@ def flipud(input):
 
 
 @op(out=False)
-def roll(input, shifts: Shape, dims: Shape = ()):
+def roll(input, shifts: Shape, dims: Shape | None = ()):
     """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened
     tensor."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if not dims and len(shifts) == 1:
         return jnp.roll(input.reshape(-1), shifts[0]).reshape(input.shape)
+    dims = dims or ()
     if len(shifts) != len(dims):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     if not input.ndim:

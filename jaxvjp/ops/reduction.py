@@ -247,7 +247,7 @@ def vector_norm(input, order, dim, keepdims=False):
     if order == 1:
         return jnp.sum(size, reduced, keepdims=keepdims)
     if math.isinf(order):
-        return shared(size, jnp.max if order > 0 else jnp.min, reduced, keepdims, NOWHERE)
+        return shared(size, largest if order > 0 else smallest, reduced, keepdims, NOWHERE)
     # At 0 the power's derivative may be infinite, so the magnitude stands for it, with derivative 0. Times an infinite
     # derivative of the whole norm that is NaN, as in torch.
     zero = size == 0
@@ -259,6 +259,25 @@ def vector_norm(input, order, dim, keepdims=False):
     return jnp.where(nothing, constant, jnp.where(nothing, 1, total) ** (1 / order))
 
 
+def _keeping_nan(fold: Callable[..., Any]) -> Callable[..., Any]:
+    """`jnp.max` or `jnp.min`, NaN where there is one: XLA's own on a CPU loses it among more than 4,096 elements."""
+
+    def extreme(input, reduced=None, keepdims=False):
+        def plain(array):
+            return fold(array, reduced, keepdims=keepdims)
+
+        def told(array):
+            return jnp.where(jnp.any(array != array, reduced, keepdims=keepdims), jnp.nan, plain(array))
+
+        if not jnp.issubdtype(input.dtype, jnp.floating):
+            return plain(input)
+        return jax.lax.platform_dependent(input, cpu=told, default=plain)
+
+    return extreme
+
+
+largest, smallest = _keeping_nan(jnp.max), _keeping_nan(jnp.min)
+
 EVERYWHERE, EVENLY, NOWHERE = "everywhere", "evenly", "nowhere"
 """The gradient if the extreme is NaN: NaN for all elements, shared among those that are NaN, or 0 for all."""
 
@@ -268,10 +287,10 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
     constant = jax.lax.stop_gradient(input)
     if not jnp.issubdtype(input.dtype, jnp.inexact):
         return extreme(input, reduced, keepdims=keepdims)
-    largest = extreme(constant, reduced, keepdims=True)
-    attaining = constant == largest
+    found = extreme(constant, reduced, keepdims=True)
+    attaining = constant == found
     if of_nan == EVENLY:
-        attaining |= jnp.isnan(constant) & jnp.isnan(largest)
+        attaining |= jnp.isnan(constant) & jnp.isnan(found)
     count = jnp.sum(attaining, reduced, keepdims=True).astype(input.dtype)
     if of_nan == NOWHERE:
         count = jnp.maximum(count, 1)  # otherwise 0 / 0 makes NaN everywhere
@@ -281,7 +300,7 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
         # If the gradient is infinite or NaN, that of the other elements is NaN; and all are NaN if no element is the
         # extreme.
         part = input / jnp.where(attaining, count, jnp.inf * count)
-    result = rebind.function(jnp.sum(part, reduced, keepdims=True), largest)
+    result = rebind.function(jnp.sum(part, reduced, keepdims=True), found)
     return result if keepdims else result.squeeze(reduced)
 
 

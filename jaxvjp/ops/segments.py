@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Flag, Index, Kept, Real, Tensors, Text, wrap
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
-from jaxvjp.ops.reduction import shared
+from jaxvjp.ops.reduction import largest, shared, smallest
 
 NEUTRAL = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
@@ -80,7 +80,7 @@ def segment_reduce(
     if kind in ("max", "min"):
         if not data.shape[axis]:
             return jnp.full(stretches.shape[:along] + stretches.shape[along + 1 :], start)
-        found = shared(stretches, jnp.max if kind == "max" else jnp.min, (along,))
+        found = shared(stretches, largest if kind == "max" else smallest, (along,))
         return found if initial is None else jnp.where((found < start) == (kind == "max"), start, found)
     total = jnp.sum(stretches, along) + start
     if kind == "sum":

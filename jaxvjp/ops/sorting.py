@@ -84,9 +84,9 @@ def _sorted(input, dim, descending=False):
     returns=("values", "indices"),
     saves="result",
     arities=(),
-    grad_fn=lambda static, avals: f"SortBackward{int(static[2])}",
+    grad_fn=lambda static, avals: f"SortBackward{int(static[2] is not False)}",
 )
-def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = False):
+def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag | None = False):
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
     dim = wrap(dim, input.ndim)
     if jnp.iscomplexobj(input):

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Exact, Fixed, Index, Kept, Tensors, wrap
 from jaxvjp.ops.op import op
+from jaxvjp.ops.reduction import largest, smallest
 from jaxvjp.types.dtypes import from_numpy
 
 
@@ -85,7 +86,7 @@ def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
         raise RuntimeError("max must be larger than min")
     low, high = jnp.asarray(min, input.dtype), jnp.asarray(max, input.dtype)
     if min == max and input.size:
-        low, high = jnp.min(input), jnp.max(input)
+        low, high = smallest(input), largest(input)
     alike = low == high
     low, high = jnp.where(alike, low - 1, low), jnp.where(alike, high + 1, high)
     place = ((input - low) / (high - low) * bins).astype("int64")

@@ -37,6 +37,15 @@ def put_at(base, new, elements, positions):
     return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
 
 
+@op(saves="residuals", public="", grad_fn="CopySlices")
+def put_changed(base, new, shown):
+    """`base` with those elements of `new` that differ from what is at the positions `shown`: of several the last."""
+    old, now = base.reshape(-1)[shown], new.reshape(-1)
+    written = (now != old) & ((now == now) | (old == old))
+    last = jnp.zeros(base.size, shown.dtype).at[shown].max(jnp.where(written, jnp.arange(1, now.size + 1), 0))
+    return jnp.where(last > 0, now[last - 1], base.reshape(-1)).reshape(base.shape)
+
+
 def _put_selected(base, new, index, *, dim):
     return jax.lax.dynamic_update_index_in_dim(base, new, index, dim, allow_negative_indices=False)
 

@@ -103,6 +103,8 @@ class Methods(Stored):
         """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
+    def __reversed__(self) -> Tensor:
+        """`reversed(x)`: the tensor with its first dimension turned around; itself without dimensions."""
     def __rfloordiv__(self, other: Tensor | complex) -> Tensor:
         """The quotient, rounded down."""
     def __rlshift__(self, other: Tensor | complex) -> Tensor:
@@ -850,7 +852,7 @@ class Methods(Stored):
     def nbytes(self) -> builtins.int:
         """How many bytes its elements take."""
     def ndimension(self) -> builtins.int:
-        """The number of elements; counterpart of `torch.Tensor.nelement`."""
+        """The number of dimensions; counterpart of `torch.Tensor.ndimension`."""
     def ne(self, other: Tensor | complex) -> Tensor:
         """Whether the elements differ."""
     def ne_(self, other: Tensor | complex) -> Self:
@@ -890,7 +892,7 @@ class Methods(Stored):
         """The next number from `input` on in the direction of `other`."""
     def nextafter_(self, other: Tensor) -> Self:
         """In place: The next number from `input` on in the direction of `other`."""
-    def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
+    def nonzero(self, *, as_tuple: builtins.bool = False, out: Tensor | None = None) -> Any:
         """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
@@ -989,7 +991,7 @@ class Methods(Stored):
         """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
     def resolve_neg(self) -> Tensor:
         """The tensor: there is no negation left to be done. Counterpart of `torch.resolve_neg`."""
-    def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] = ()) -> Tensor:
+    def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
         """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
     def rot90(self, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
         """`k` quarter turns in the plane of two dimensions, from the first towards the second."""
@@ -1065,7 +1067,7 @@ class Methods(Stored):
         """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> return_types.sort:
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False) -> return_types.sort:
         """The elements along `dim` in order, and where they were; equal ones keep their order."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""

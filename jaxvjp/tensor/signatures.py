@@ -15,9 +15,11 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import numpy as np
 
+from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, size
-from jaxvjp.ops.op import REQUIRED, Op, Parameter
-from jaxvjp.tensor.tensor import NUMBERS, Tensor
+from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.types.dtypes import of_number
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -120,7 +122,7 @@ class Signature:
     def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
         """`value` as the parameter takes it; TypeError where it does not."""
         role = parameter.role
-        if value is None and parameter.default is None:
+        if value is None and parameter.optional:
             return None
         if not role:
             if parameter.kind is None or parameter.kind.convert is None:
@@ -235,6 +237,9 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
     try:
         return last.row, last.bind(arguments, named)
     except TypeError:
+        modern = _modern(last, arguments, named)
+        if modern is not None:
+            return chosen(signatures, *modern)
         told = [arity for each in signatures for arity in each.arities]
         if len(told) == 1:
             raise
@@ -245,6 +250,35 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
             if any(least <= count <= most for least, most in each.arities):
                 each.bind(arguments, named)
     raise TypeError(invalid(signatures, arguments, named))
+
+
+WITH_NUMBERS = frozenset(["add", "sub", "mul", "div", "true_divide", "floor_divide"])
+"""Functions that take a number for their first tensor: `torch.add(1, 2)`."""
+BETWEEN = {
+    **dict.fromkeys(["add", "sub"], ("alpha",)),
+    **dict.fromkeys(["addcdiv", "addcmul"], ("value",)),
+    **dict.fromkeys(["addmm", "addmv", "addr", "addbmm", "baddbmm"], ("beta", "alpha")),
+}
+"""The names of the numbers that torch's first versions took between the tensors: `x.addcdiv(2, y, z)`."""
+
+
+def _modern(
+    signature: Signature, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """A call as one writes it today; None where it is not an old way to write one."""
+    name = signature.row.torch_name
+    tensors = tuple(each for each in arguments if isinstance(each, Tensor))
+    numbers = [each for each in arguments if isinstance(each, NUMBERS)]
+    if len(tensors) + len(numbers) < len(arguments) or not numbers:
+        return None
+    names = BETWEEN.get(name, ())
+    complete = len(tensors) == signature.least + signature.own
+    if complete and len(numbers) <= len(names) and not named.keys() & set(names):
+        return tensors, named | dict(zip(names, numbers, strict=False))
+    if name in WITH_NUMBERS and arguments[0] is numbers[0] and len(arguments) == 2:
+        first = constant(numbers[0], Aval((), of_number(numbers[0])))
+        return (wrap(first), arguments[1]), named
+    return None
 
 
 def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> str:

@@ -16,8 +16,10 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, leaf, record, record_as, signature_of
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.op import Aval, Op
-from jaxvjp.ops.pointwise import fill, zero
-from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at
+from jaxvjp.ops.pointwise import fill, masked_fill, zero
+from jaxvjp.ops.scattering import index_fill, index_put, masked_put
+from jaxvjp.ops.strided import unfold
+from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at, put_changed
 from jaxvjp.types.dtypes import int64
 
 Array = np.ndarray[Any, Any]
@@ -93,7 +95,7 @@ def read(node: Node, steps: Steps) -> Node:
 
 def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
     """`whole` with `new` in the place that `steps` lead to. `beside`: by the op `placed`, which is no write."""
-    if any(step.operation is expand for step in steps) and has_layout(steps):
+    if any(map(_repeats, steps)) and has_layout(steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
@@ -103,9 +105,18 @@ def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node
     return new
 
 
+WRITING_SHARED = frozenset([fill, zero, masked_fill, index_fill, index_put, masked_put])
+"""What torch lets write where several elements share a place in memory; what is written last is then there."""
+
+
+def _repeats(step: Step) -> bool:
+    """Whether a view may show an element several times: `expand`, and windows that overlap."""
+    return step.operation is expand or (step.operation is unfold and step.static[2] < step.static[1])
+
+
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     """`put_back` if a step repeats elements, as `expand` does; RuntimeError, as in torch, if one element of `whole`
-    would have to hold several values: not for `fill_` and `zero_`."""
+    would have to hold several values: not for those of `WRITING_SHARED`."""
     origin = layout = contiguous(whole.aval.shape)
     for step in steps:
         layout = step.layout(layout)
@@ -114,8 +125,10 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     bytes_apart = [each * places.itemsize for each in layout.strides]
     shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
     positions, elements = np.unique(shown, return_index=True)
-    if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
-        raise RuntimeError(OVERLAPPING)
+    if positions.size < shown.size and new.operation not in (fill, zero):
+        if new.operation not in WRITING_SHARED:
+            raise RuntimeError(OVERLAPPING)
+        return record(put_changed, (whole, new, leaf(shown, Aval(shown.shape, int64, place=whole.device))))
     where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
     return record(put_at, (whole, new, *where))
 

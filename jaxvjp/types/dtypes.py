@@ -78,6 +78,8 @@ ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
+OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
+"""What Python's types of numbers stand for where a dtype is asked for: `zeros(2, dtype=float)`."""
 _FROM_NUMPY = {each.numpy: each for each in ALL}
 _NAMED = {each.name: each for each in ALL}
 
@@ -100,6 +102,15 @@ def from_numpy(numpy_dtype: Any) -> dtype:
             + ", ".join(each.name for each in ALL)
             + "."
         ) from None
+
+
+def asked(value: Any, name: str) -> dtype | None:
+    """The dtype that an argument `dtype` of torch's function `name` means; TypeError where it means none."""
+    if value is None or isinstance(value, dtype):
+        return value
+    if not isinstance(value, type) or value not in OF_PYTHON:
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return OF_PYTHON[value]
 
 
 def get_default_dtype() -> dtype:
