@@ -301,14 +301,6 @@ def square(input):
     return input.astype("int64") ** 2 if input.dtype == bool else input * input
 
 
-@op(operator="pos")
-def positive(input):
-    """`input` itself."""
-    if input.dtype == bool:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
-    return input
-
-
 @op(inplace=True, saves="input")
 def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, neginf: Real | None = None):
     """Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import backward_name, op
 
 NO_VALUE = (
@@ -73,7 +74,7 @@ def example(batch):
     raise RuntimeError(NO_VALUE)
 
 
-@op(public="")
+@op(public="", keeps=LIKE)
 def clone(input):
     """A copy with storage of its own, through which gradients flow: what `clone()` records."""
     return input

@@ -13,6 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 from jaxvjp.types.dtypes import FLOATING, INTEGRAL, bool_, fitted, from_numpy
 
@@ -267,7 +268,7 @@ def _storable(row, operands, static):
     return row, operands, static
 
 
-@op(inplace=True, saves="mask", rewrite=_storable, grad_fn=by_number("masked_fill", 1, 0))
+@op(inplace=True, saves="mask", rewrite=_storable, keeps=CONTIGUOUS, grad_fn=by_number("masked_fill", 1, 0))
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:
@@ -348,7 +349,7 @@ def clamp(input, min: Either = None, max: Either = None):
     return rebind.function(jnp.where((high < array) | (high < low), max, inside), value)
 
 
-@op(grad_fn="ToCopyBackward0", public="")
+@op(grad_fn="ToCopyBackward0", public="", keeps=LIKE)
 def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, a float to an integer is cut off."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
@@ -356,13 +357,13 @@ def cast(input, *, dtype: Type):
     return input.astype(dtype.numpy)
 
 
-@op(inplace=True, public="", grad_fn="ZeroBackward0")
+@op(inplace=True, public="", grad_fn="ZeroBackward0", keeps=LIKE)
 def zero(input):
     """Zeros in the place of `input`."""
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable)
+@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable, keeps=LIKE)
 def fill(input, value: Either):
     """One number in the place of all of `input`."""
     if value.ndim:
@@ -370,7 +371,7 @@ def fill(input, value: Either):
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 
-@op(inplace=True, public="", grad_fn="CopyBackwards")
+@op(inplace=True, public="", grad_fn="CopyBackwards", keeps=SAME)
 def copy(input, src: Either):
     """`src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`: `x.copy_(src)`."""
     input, src = broadcast(input, src)
@@ -378,7 +379,7 @@ def copy(input, src: Either):
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
-@op(public="", grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
+@op(public="", keeps=SAME, grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
 def assigned(input, src: Either):
     """What `copy` gives, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)

@@ -15,15 +15,12 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, leaf, record, record_as, signature_of
 from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, zero
+from jaxvjp.ops.strided import strided, unfold
 from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at
 from jaxvjp.types.dtypes import int64
-
-Array = np.ndarray[Any, Any]
-
-ORIGIN = np.zeros(1, np.uint8)
-"""A byte of memory that every layout begins at, so that addresses can be compared."""
 
 
 class Step:
@@ -67,12 +64,12 @@ class Step:
         """`write` by the op `put`, or by `placed`."""
         return record(operation, (base, new, *self.operands), (self.operation, self.static))
 
-    def layout(self, array: Array) -> Array:
-        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
+    def layout(self, layout: Layout) -> Layout:
+        """The view of a layout that this step is; ValueError where torch can make none without a copy."""
         assert self.operation.layout is not None
         indices = [each.value for each in self.operands]
-        viewed: Array = self.operation.layout(
-            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
+        viewed: Layout = self.operation.layout(
+            layout, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
         )
         return viewed
 
@@ -93,7 +90,7 @@ def read(node: Node, steps: Steps) -> Node:
 
 def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
     """`whole` with `new` in the place that `steps` lead to. `beside`: by the op `placed`, which is no write."""
-    if any(step.operation is expand for step in steps) and has_layout(steps):
+    if any(step.operation in REPEATING for step in steps) and has_layout(steps) and _repeats(whole, steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
@@ -103,16 +100,49 @@ def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node
     return new
 
 
+REPEATING = frozenset([expand, unfold, strided])
+"""The views that may show an element several times."""
+
+
+def memory_of(contents: Node) -> Layout:
+    """How the contents of a whole storage lie in it: without gaps, but not always in the order of the dimensions."""
+    layout: Layout = contents.aval.layout
+    return layout if layout.dense else contents.aval.plain.layout
+
+
+def strided_step(contents: Node, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Step:
+    """The step from the contents of a whole storage to what these sizes, strides and offset show of it."""
+    memory = memory_of(contents)
+    return Step(strided, (size, stride, offset, () if memory.contiguous else memory.order))
+
+
+def _laid_out(layout: Layout, steps: Steps) -> Layout:
+    for step in steps:
+        layout = step.layout(layout)
+    return layout
+
+
+def _repeats(whole: Node, steps: Steps) -> bool:
+    """Whether some element is shown several times on the way."""
+    layout = memory_of(whole)
+    for step in steps:
+        layout = step.layout(layout)
+        if step.operation in REPEATING and (step.operation is expand or layout.overlaps):
+            return True
+    return False
+
+
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
     several, as torch has it: not for `fill_` and `zero_`."""
-    origin = layout = contiguous(whole.aval.shape)
-    for step in steps:
-        layout = step.layout(layout)
-    begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-    places = np.arange(math.prod(whole.aval.shape))[begins:]
-    bytes_apart = [each * places.itemsize for each in layout.strides]
-    shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
+    memory = memory_of(whole)
+    layout = _laid_out(memory, steps)
+    shown = np.full(layout.shape, layout.offset)
+    for dim, apart in enumerate(layout.strides):
+        shown += apart * np.arange(layout.shape[dim]).reshape(-1, *[1] * (len(layout.shape) - dim - 1))
+    if not memory.contiguous:  # which element of the array is where in memory
+        shown = np.arange(math.prod(memory.shape)).reshape(memory.shape).transpose(memory.order).ravel()[shown]
+    shown = shown.ravel()
     positions, elements = np.unique(shown, return_index=True)
     if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
         raise RuntimeError(OVERLAPPING)
@@ -123,38 +153,3 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
 def has_layout(steps: Steps) -> bool:
     """Whether what they lead to has places in torch's memory: it is no example of a batch, nor a dual tensor."""
     return all(step.operation.layout is not None for step in steps)
-
-
-def contiguous(shape: tuple[int, ...]) -> Array:
-    """A NumPy array of one byte per element, of that shape, whose elements lie in their order."""
-    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    return np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
-
-
-def overlap(origin: Array, target: Array, start: Array, source: Array) -> bool:
-    """Whether layouts of the same memory share some of their elements, but are not the same. `origin` and `start` are
-    the whole of it, as each of them is laid out."""
-    first, second = (
-        each.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        for base, each in ((origin, target), (start, source))
-    )
-    if not (_dense(target) and _dense(source)):
-        return False  # as torch, which finds it too hard to tell
-    apart = first + target.size <= second or second + source.size <= first
-    return not apart and (first, _extent(target)) != (second, _extent(source))
-
-
-def _extent(array: Array) -> list[tuple[int, int]]:
-    """Size and stride of each dimension that has more than one element."""
-    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
-
-
-def _dense(array: Array) -> bool:
-    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
-    expected = 1
-    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True
