@@ -183,7 +183,9 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
 
 
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
-    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # a retained `grad` is a new tensor
+    if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
+        if gradient.aval.strides != receiver._node.aval.strides and gradient.holder is None:
+            gradient.aval = receiver._node.aval  # torch lays a new `grad` out as its tensor
         receiver._take_grad(holding(gradient, Tensor))
     else:
         receiver._grad.write(gradient)

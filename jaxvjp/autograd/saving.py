@@ -74,7 +74,7 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
     """Keeps what is saved in this block in the host's memory. Counterpart of `torch.autograd.graph.save_on_cpu`."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda saved: saved.detach().numpy(), tensor)
+        super().__init__(lambda saved: saved.detach()._numbers(), tensor)
 
 
 class disable_saved_tensors_hooks:  # noqa: N801 - torch's name

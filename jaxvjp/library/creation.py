@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, get_overloads, overload
 
@@ -14,12 +15,17 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.record import leaf
+from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.layouts import Layout, memory_format, preserve_format, strides_in_order
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.levels import per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.shared_memory import SharedMemory, address, owner_of
+from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import Device, place, put
 from jaxvjp.types.dtypes import (
     INTEGRAL,
@@ -185,8 +191,8 @@ def show(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *w
 def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
     """Makes a public function that returns a leaf from `make`, which returns an array and its dtype.
 
-    The function also takes `out`, `device`, `requires_grad` and, accepted without effect, `layout`, `pin_memory` and
-    `memory_format`.
+    The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
+    without effect, `layout` and `pin_memory`. `memory_format` says how it is laid out.
     """
 
     def create(
@@ -202,6 +208,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
     ) -> Tensor:
         array, own = make(*arguments, dtype=asked(dtype, make.__name__), **named)
         made = new_leaf(array, own, requires_grad, device)
+        if memory_format is not None:
+            laid(made, memory_format.strides(made._layout()))
         return made if out is None else write_out(out, made)
 
     create.__name__ = create.__qualname__ = make.__name__
@@ -224,6 +232,12 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
     return factory(make)
 
 
+def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """A new leaf, laid out by these strides, which leave no gaps."""
+    made.node.aval = made.node.aval.laid(strides)
+    return made
+
+
 def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
     """The `_like` form of such a function: shape, dtype and device of another tensor."""
     name = f"{create.__name__}_like"
@@ -233,6 +247,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         *arguments: Any,
         dtype: Dtype | None = None,
         device: Device | str | int | None = None,
+        memory_format: memory_format | None = preserve_format,
         **named: Any,
     ) -> Tensor:
         if not isinstance(input, Tensor):
@@ -243,9 +258,14 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
             return made
 
-        if random:  # `create` itself draws per example
-            return filled(input.shape)
-        return per_example(input.shape, filled, lambda batch: batch.holds(input.node))
+        if random:  # which `create` itself makes per example
+            made = filled(input.shape)
+        else:
+            made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
+        form = memory_format or preserve_format
+        if (input.node.aval.strides or form is not preserve_format) and made.node.operation is None:
+            laid(made, form.strides(input._layout()))
+        return made
 
     create_like.__name__ = create_like.__qualname__ = name
     show(create_like, create_like, create, "size", "named")
@@ -299,18 +319,29 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: 
     return tensor(data, dtype=dtype or self.dtype, **{"device": self.device, **named})
 
 
-@factory
-def empty_strided(size: Sequence[int], stride: Sequence[int], *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
-    """As `empty`; the strides are those of contiguous memory, whatever `stride` says."""
-    own = dtype or get_default_dtype()
-    return np.zeros(sizes("empty_strided", (size,)), own.numpy), own
+@public("function")
+def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> Tensor:
+    """As `empty`, with these strides. Counterpart of `torch.empty_strided`."""
+    layout = Layout(sizes("empty_strided", (size,)), size_argument(stride))
+    if len(layout.shape) != len(layout.strides):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(layout.shape)}) must match dimensionality of strides "
+            f"({len(layout.strides)})"
+        )
+    made = empty(layout.shape, **named)
+    if layout.dense:
+        return laid(made, layout.strides)
+    memory = leaf(np.zeros(layout.reach[1], made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
+    made.place(Storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
+    return made
 
 
-@factory
-def empty_permuted(
-    size: Sequence[int], physical_layout: Sequence[int], *, dtype: Dtype | None = None
-) -> tuple[Any, Dtype]:
-    """As `empty`; the memory is laid out in the order of dimensions, whatever `physical_layout` says."""
+@public("function")
+def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **named: Any) -> Tensor:
+    """As `empty`, with the dimensions in memory in the order of `physical_layout`.
+
+    Counterpart of `torch.empty_permuted`.
+    """
     if len(size) != len(physical_layout):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
@@ -324,10 +355,11 @@ def empty_permuted(
             )
     if len(set(physical_layout)) < len(physical_layout):
         raise RuntimeError("Duplicate dim not allowed")
-    own = dtype or get_default_dtype()
-    return np.zeros(sizes("empty_permuted", (size,)), own.numpy), own
+    return laid(empty(size, **named), strides_in_order(sizes("empty_permuted", (size,)), tuple(physical_layout)))
 
 
+for _create in (empty_strided, empty_permuted):
+    show(_create, _create, empty, "size")
 _new(empty_strided, "empty_strided")
 
 
@@ -448,16 +480,61 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Dtype | None = N
 
 @public("function")
 def from_numpy(ndarray: Any) -> Tensor:
-    """A leaf with a copy of a NumPy array, for JAX's arrays never change; counterpart of `torch.from_numpy`."""
+    """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`.
+
+    On a CPU what is written to the one is in the other, too; elsewhere it is a copy.
+    """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return tensor(ndarray)
+    if any(each < 0 for each in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    if any(each % ndarray.itemsize for each in ndarray.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+            "the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
+    made = tensor(ndarray)
+    layout = Layout(ndarray.shape, tuple([each // ndarray.itemsize for each in ndarray.strides]))
+    if layout.dense:
+        laid(made, layout.strides)
+    else:
+        length = layout.reach[1]
+        whole = np.lib.stride_tricks.as_strided(ndarray, (length,), (ndarray.itemsize,))
+        memory = leaf(np.array(whole), made.node.aval.shaped((length,)))
+        made.place(Storage(memory), (strided_step(memory, *layout[:3]),))
+    owner = owner_of(ndarray)
+    if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:
+        made.storage.shared = SharedMemory(made.contents, owner, address(ndarray) - address(owner))
+    return made
 
 
 @public("function", aliases="function.asarray")
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
-    """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`."""
+    """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`.
+
+    A NumPy array is shared, as by `from_numpy`.
+    """
     dtype = asked(dtype, "as_tensor")
+    if type(data) is np.ndarray and data.flags.writeable and min(data.strides, default=0) >= 0:
+        data = from_numpy(data)
     return converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor(data, dtype=dtype, device=device)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxvjp.core.record.graph import hold
 from jaxvjp.core.record.record import detached, leaf
 from jaxvjp.library import creation
+from jaxvjp.ops.layouts import like
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, blank, wrap
@@ -84,6 +85,10 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
 
     Counterpart of `torch.from_dlpack`.
     """
+    if isinstance(ext_tensor, np.ndarray) and not copy:
+        return creation.from_numpy(ext_tensor)
+    if isinstance(ext_tensor, Tensor):
+        return ext_tensor.detach().clone() if copy else ext_tensor.data
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, not {type(ext_tensor).__name__}")
     with jax.enable_x64(True):
@@ -103,7 +108,8 @@ def _dlpack(self: Tensor, **arguments: Any) -> Any:
     """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return self.value.__dlpack__(**arguments)
+    shared = self.numpy() if self.is_cpu else self.value
+    return (shared if isinstance(shared, np.ndarray) and shared.flags.writeable else self.value).__dlpack__(**arguments)
 
 
 def _dlpack_device(self: Tensor) -> Any:
@@ -112,21 +118,34 @@ def _dlpack_device(self: Tensor) -> Any:
     return value.__dlpack_device__()
 
 
-def _rebuilt(array: Any, own: Dtype, requires_grad: bool, kind: type[Tensor] | None = None) -> Tensor:
+def _rebuilt(
+    array: Any,
+    own: Dtype,
+    requires_grad: bool,
+    kind: type[Tensor] | None = None,
+    strides: tuple[int, ...] | None = None,
+) -> Tensor:
     tensor = creation.tensor(array, dtype=own, requires_grad=requires_grad)
+    if strides is not None:
+        creation.laid(tensor, strides)
+    tensor.versions.count = 1  # as in torch, which fills it by `set_`
+    tensor._count_for(tensor.node)
     tensor.__class__ = kind or Tensor
     return tensor
 
 
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
-    kind = () if type(self) is Tensor else (type(self),)
-    return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *kind)
+    layout = self._layout()
+    rest = () if type(self) is Tensor and layout.contiguous else (type(self), like(layout))
+    return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *rest)
 
 
 def _copied(self: Tensor) -> Tensor:
     """What `copy.copy` gives: another tensor on the same storage."""
-    alias = self.detach().requires_grad_(self.requires_grad)
+    alias = self.data.requires_grad_(self.requires_grad)
+    alias.versions.count = 1
+    alias._count_for(alias.node)
     alias.__class__ = type(self)
     return alias
 

@@ -11,17 +11,15 @@ from collections.abc import Sequence
 from itertools import count
 
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import detached, record
+from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
-from jaxvjp.library.strides import contiguous_strides
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import clone
-from jaxvjp.ops.strided import strided
-from jaxvjp.ops.view import permute
+from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, memory_format, preserve_format
+from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.tensor.view_steps import Step
+from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import device
 
 UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
@@ -58,33 +56,12 @@ class UntypedStorage:
         return 1
 
 
-class memory_format:  # noqa: N801 - torch's name
-    """An order of dimensions in memory; counterpart of `torch.memory_format`.
-
-    Attributes:
-        order: the dimensions, from the outermost in memory to the innermost; None for their own order.
-    """
-
-    def __init__(self, name: str, order: tuple[int, ...] | None = None) -> None:
-        self.name = name
-        self.order = order
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-contiguous_format = memory_format("contiguous_format")
-preserve_format = memory_format("preserve_format")
-channels_last = memory_format("channels_last", (0, 2, 3, 1))
-channels_last_3d = memory_format("channels_last_3d", (0, 2, 3, 4, 1))
-
-
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
-    if memory_format.order is None:
-        return bool(self._layout().flags.c_contiguous)
-    same_rank = self.ndim == len(memory_format.order)
-    return same_rank and bool(self._layout().transpose(memory_format.order).flags.c_contiguous)
+    layout, order = self._layout(), memory_format.order
+    if order is None:
+        return layout.contiguous
+    return len(layout.shape) == len(order) and layout.ordered(order)
 
 
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
@@ -92,45 +69,21 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
 
     RuntimeError for a format of tensors of another number of dimensions.
     """
-    order = memory_format.order
-    if order is not None and self.ndim != len(order):
-        raise RuntimeError(f"required rank {len(order)} tensor to use {memory_format.name} format")
-    if is_contiguous(self, memory_format):
-        return self
-    copy = wrap(record(clone, (self.node,)))
-    return copy if order is None else _laid_out(copy, order)
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    strides = memory_format.strides(self._layout())
+    return self if is_contiguous(self, memory_format) else wrap(record(laid, (self.node,), (strides,)))
 
 
 @public("method function", name="clone")
-def copy_of(input: Tensor, *, memory_format: memory_format = preserve_format) -> Tensor:
+def copy_of(input: Tensor, *, memory_format: memory_format | None = preserve_format) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`.
 
     It is laid out as the tensor is, where that leaves no gaps, or by another `memory_format`.
     """
-    copy = wrap(record(clone, (input.node,)))
-    order = memory_format.order
-    if memory_format is preserve_format and input.path:
-        order = _dense_order(input)
-    return copy if order is None else _laid_out(copy, order)
-
-
-def _dense_order(tensor: Tensor) -> tuple[int, ...] | None:
-    """The order of a tensor's dimensions in memory; None if it is their own, or there are gaps or overlaps."""
-    layout = tensor._layout()
-    order = tuple(sorted(range(tensor.ndim), key=lambda dim: (-layout.strides[dim], dim)))
-    plain = order == tuple(range(tensor.ndim)) or layout.flags.c_contiguous
-    return None if plain or not layout.transpose(order).flags.c_contiguous else order
-
-
-def _laid_out(tensor: Tensor, order: tuple[int, ...]) -> Tensor:
-    """A copy with its dimensions in another order in memory."""
-    contents = record(permute, (detached(tensor.node),), (order,))
-    tensor.place(Storage(contents), (Step(permute, (_inverse(order),)),))
-    return tensor
-
-
-def _inverse(order: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sorted(range(len(order)), key=order.__getitem__))
+    if memory_format is None or memory_format is preserve_format:
+        return wrap(record(clone, (input.node,)))
+    return wrap(record(laid, (input.node,), (memory_format.strides(input._layout()),)))
 
 
 @public("method")
@@ -186,7 +139,7 @@ def set_(
     else:
         shape = (math.prod(storage.contents.aval.shape),) if size is None else size_argument(size)
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
-        path = (Step(strided, (shape, strides, storage_offset)),)
+        path = (strided_step(storage.contents, shape, strides, storage_offset),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
     self.move(storage, path)

@@ -10,25 +10,26 @@ from collections.abc import Sequence
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording
-from jaxvjp.core.record.record import detached, record
+from jaxvjp.core.record.record import detached
 from jaxvjp.library.splits import narrow
 from jaxvjp.ops.arguments import dims
 from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.layouts import (
+    Layout,
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from jaxvjp.ops.rearrangement import constant_pad_nd
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.ops.strided import strided
-from jaxvjp.ops.view import (
-    reshaped_copy,
-    squeeze,
-    t,
-    transpose,
-    unsqueeze,
-)
+from jaxvjp.ops.view import squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.tensor.view_steps import Step, read
+from jaxvjp.tensor.view_steps import Step, read, strided_step
 
 UNDERNEATH = "ops of `jaxvjp.ops.view` on the storage's array, and `jax.vjp` of them"
 
@@ -47,7 +48,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    return Step(strided, (size_argument(size), size_argument(stride), offset))
+    return strided_step(input.contents, size_argument(size), size_argument(stride), offset)
 
 
 def _restrided(tensor: Tensor, step: Step) -> Tensor:
@@ -178,7 +179,7 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
 
 
 @public("method")
-def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: None = None) -> Tensor:
+def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_format | None = None) -> Tensor:
     """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
 
     Where the storage is too small the tensor gets one of its own, in which new elements are zeros.
@@ -186,27 +187,28 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: None = Non
     shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
-    if shape == tuple(self.shape):
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory format Preserve")
+    strides = (memory_format or contiguous_format).strides(Layout(shape, ()))
+    if shape == tuple(self.shape) and (memory_format is None or strides == self.stride()):
         return self
-    whole = self.storage.contents.aval.shape
+    whole = math.prod(self.contents.aval.shape)
     begins, count = self.storage_offset(), math.prod(shape)
-    if begins + count <= math.prod(whole):
-        return as_strided_(self, shape, contiguous_strides(shape), begins)
-    missing = begins + count - math.prod(whole)
-    flat = record(reshaped_copy, (detached(self.storage.contents),), ((math.prod(whole),),))
-    grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, missing),))
+    if begins + count <= whole:
+        return as_strided_(self, shape, strides, begins)
+    flat = strided_step(self.contents, (whole,), (1,), 0).read(detached(self.contents))
+    grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, begins + count - whole),))
     self.versions.written(grown.node.where)
-    self.move(grown.storage, (Step(strided, (shape, contiguous_strides(shape), begins)),))
+    self.move(grown.storage, (strided_step(grown.node, shape, strides, begins),))
     return self
 
 
-def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of a tensor whose elements lie in their order."""
-    return tuple(math.prod(max(each, 1) for each in shape[dim + 1 :]) for dim in range(len(shape)))
-
-
 @public("method function")
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
-    resized: Tensor = self.resize_(the_template.shape)
+    if memory_format is preserve_format:  # as the template is laid out, where that is by its channels
+        memory_format = next(
+            (each for each in (channels_last, channels_last_3d) if the_template.is_contiguous(each)), None
+        )
+    resized: Tensor = self.resize_(the_template.shape, memory_format=memory_format)
     return resized

@@ -22,6 +22,7 @@ from jaxvjp.ops.view import (
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.dtypes import bool_
 from jaxvjp.types.size import Size
 
 UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
@@ -47,6 +48,14 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """A view expanded to the shape of another tensor. Counterpart of `torch.Tensor.expand_as`."""
     viewed: Tensor = self.expand(other.shape)
     return viewed
+
+
+@public()
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; RuntimeError for booleans. Counterpart of `torch.positive`."""
+    if input.dtype is bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
 
 
 @public()
@@ -228,6 +237,7 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
 
 
 def attach_methods() -> None:
-    """Adds `mT`, `mH` and `H` to `Tensor`."""
+    """Adds `mT`, `mH`, `H` and `+x` to `Tensor`."""
+    Tensor.__pos__ = positive  # type: ignore[method-assign]
     for name, function in PROPERTIES.items():
         setattr(Tensor, name, property(function))

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 
 import jax
 
+from jaxvjp.ops.layouts import Layout, contiguous_strides
 from jaxvjp.types.devices import Device, of
 from jaxvjp.types.dtypes import dtype
 
@@ -17,34 +18,59 @@ from jaxvjp.types.dtypes import dtype
 class Aval:
     """An abstract value: the shape, dtype and device of an array. Equal ones are the same object.
 
-    `number` marks a Python number that is an operand and no constant: `x * 0.1` and `x * 0.2` are one program. `device`
-    is None for JAX's default device.
+    `number` marks a Python number: an operand whose value is given anew at each call, so that `x * 0.1` and `x * 0.2`
+    are one program. `device` says where the array is, None for the device that JAX prefers. `strides` are those that
+    torch would have, None where the elements lie in their order.
     """
 
-    __slots__ = ("__weakref__", "device", "dtype", "number", "shape")
+    __slots__ = ("__weakref__", "device", "dtype", "number", "shape", "strides")
 
     shape: tuple[int, ...]
     dtype: Any  # a `dtype`; that name would here be this attribute
     number: bool
     device: Any  # the `device` of `devices`, or None
+    strides: tuple[int, ...] | None
 
-    def __new__(cls, shape: tuple[int, ...], own: dtype, number: bool = False, place: Device | None = None) -> Aval:
-        # One object per abstract value: every operation looks up a signature, and hashing by identity is fastest.
-        key = (shape, own, number, place)
+    def __new__(
+        cls,
+        shape: tuple[int, ...],
+        own: dtype,
+        number: bool = False,
+        place: Device | None = None,
+        strides: tuple[int, ...] | None = None,
+    ) -> Aval:
+        # One object per abstract value: every operation looks signatures up, and an identity is the quickest hash.
+        key = (shape, own, number, place, strides)
         known = _avals.get(key)
         if known is None:
             made = object.__new__(cls)
-            made.shape, made.dtype, made.number, made.device = key
+            made.shape, made.dtype, made.number, made.device, made.strides = key
             known = _avals.setdefault(key, made)
         return known
 
     def shaped(self, shape: tuple[int, ...]) -> Aval:
-        """The same with another shape."""
+        """The same of another shape, whose elements lie in their order."""
         return Aval(shape, self.dtype, self.number, self.device)
 
     def on(self, place: Device | None) -> Aval:
         """The same on another device."""
-        return Aval(self.shape, self.dtype, self.number, place)
+        return Aval(self.shape, self.dtype, self.number, place, self.strides)
+
+    def laid(self, strides: tuple[int, ...]) -> Aval:
+        """The same with these strides."""
+        own = None if strides == contiguous_strides(self.shape) else strides
+        return self if own == self.strides else Aval(self.shape, self.dtype, self.number, self.device, own)
+
+    @property
+    def plain(self) -> Aval:
+        """The same with its elements in their order: all that a program depends on."""
+        return self if self.strides is None else Aval(self.shape, self.dtype, self.number, self.device)
+
+    @property
+    def layout(self) -> Layout:
+        """Its sizes and strides."""
+        strides = contiguous_strides(self.shape) if self.strides is None else self.strides
+        return Layout(self.shape, strides, 0, int(self.dtype.itemsize))
 
     @property
     def nbytes(self) -> int:
@@ -59,7 +85,7 @@ class Aval:
         return f"{self.dtype.name}{list(self.shape)}{' number' if self.number else ''}"
 
 
-_avals: WeakValueDictionary[tuple[tuple[int, ...], dtype, bool, Device | None], Aval] = WeakValueDictionary()
+_avals: WeakValueDictionary[Any, Aval] = WeakValueDictionary()
 
 
 @cache

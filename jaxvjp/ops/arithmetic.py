@@ -347,14 +347,6 @@ def square(input):
     return input.astype("int64") ** 2 if input.dtype == bool else input * input
 
 
-@op(operator="pos")
-def positive(input):
-    """`input` itself."""
-    if input.dtype == bool:
-        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
-    return input
-
-
 @op(inplace=True, saves="input")
 def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, neginf: Real | None = None):
     """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""

@@ -5,23 +5,25 @@ The parts of a complex tensor are views of it, as in torch: a write to `x.real` 
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
-import numpy as np
 
+from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.types.dtypes import from_numpy
 
 
-def _apart(array):
-    """A layout whose strides are doubled, as every element is a pair of numbers."""
-    return np.lib.stride_tricks.as_strided(array, array.shape, [2 * each for each in array.strides], writeable=False)
+def _apart(layout, part=0):
+    """A layout in which every element has room for a pair; of which it is the first or the second number."""
+    strides = tuple([2 * each for each in layout.strides])
+    return Layout(layout.shape, strides, 2 * layout.offset + part, layout.itemsize // 2)
 
 
-def _pairs(array):
-    strides = [2 * each for each in array.strides]
-    return np.lib.stride_tricks.as_strided(array, (*array.shape, 2), [*strides, 1], writeable=False)
+def _pairs(layout):
+    return _apart(layout).with_dim(len(layout.shape), 2, 1)
 
 
 def _joined(pairs):
@@ -38,13 +40,18 @@ def real_part(input):
     return jnp.real(input)
 
 
-@op(write=lambda base, new: jax.lax.complex(base.real, new), layout=_apart, public="", grad_fn="ImagBackward0")
+@op(
+    write=lambda base, new: jax.lax.complex(base.real, new),
+    layout=partial(_apart, part=1),
+    public="",
+    grad_fn="ImagBackward0",
+)
 def imaginary_part(input):
     """The imaginary parts of complex numbers."""
     return jnp.imag(input)
 
 
-@op(write=lambda base, new: jnp.conj(new), layout=lambda array: array, public="", grad_fn="ConjBackward0")
+@op(write=lambda base, new: jnp.conj(new), layout=lambda layout: layout, public="", grad_fn="ConjBackward0")
 def conjugate(input):
     """The complex conjugates, as a view."""
     return jnp.conj(input)
@@ -58,12 +65,15 @@ def view_as_real(input):
     return _split(input)
 
 
-def _together(array):
-    if array.strides[-1] != 1:
+def _together(layout):
+    if layout.strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
-    return np.lib.stride_tricks.as_strided(
-        array, array.shape[:-1], [each // 2 for each in array.strides[:-1]], writeable=False
-    )
+    if any(each % 2 for each in layout.strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if layout.offset % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    strides = tuple([each // 2 for each in layout.strides[:-1]])
+    return Layout(layout.shape[:-1], strides, layout.offset // 2, 2 * layout.itemsize)
 
 
 @op(write=lambda base, new: _split(new), layout=_together)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Index, Scalar, Type, axes, wrap
 from jaxvjp.ops.elementary import logaddexp
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import OPMATH, op
 from jaxvjp.ops.reduction import product, sum_
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
@@ -103,7 +104,7 @@ def _fitting(row, operands, static):
     return row, operands if n else (input, None, None), static
 
 
-@op(rewrite=_fitting)
+@op(rewrite=_fitting, keeps=LIKE)
 def diff(input, n: Index = 1, dim: Index = -1, prepend=None, append=None):
     """The differences of neighbours along `dim`, taken `n` times."""
     dim = wrap(dim, input.ndim)

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp.ops.arguments import Index, Real
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.op import FLOAT, SHORT, Op, op
 from jaxvjp.ops.pointwise import not_implemented
 
@@ -311,7 +312,14 @@ def polygamma(n: Index, input):
     return jnp.where(pole, -sign * distance ** -(n + 1), result(jnp.where(pole, 0.5, input)))
 
 
-@op(promotion=FLOAT, inplace=True, saves="input", aliases="special.multigammaln", grad_fn="MvlgammaBackward0")
+@op(
+    promotion=FLOAT,
+    inplace=True,
+    saves="input",
+    aliases="special.multigammaln",
+    grad_fn="MvlgammaBackward0",
+    keeps=CONTIGUOUS,
+)
 def mvlgamma(input, p: Index):
     """The logarithm of the multivariate gamma function of dimension `p`."""
     if p < 1:

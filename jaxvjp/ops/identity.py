@@ -10,6 +10,7 @@ from functools import partial
 import jax
 
 from jaxvjp.ops.arguments import Index, Shape
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import backward_name, op
 
 NO_VALUE = (
@@ -75,7 +76,7 @@ def example(batch):
     raise RuntimeError(NO_VALUE)
 
 
-@op(public="")
+@op(public="", keeps=LIKE)
 def clone(input):
     """A copy with storage of its own, through which gradients flow: what `clone()` records."""
     return input

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Index, Spread, Tensors, wrap
+from jaxvjp.ops.layouts import JOINED
 from jaxvjp.ops.op import ARITHMETIC, op
 
 
@@ -62,7 +63,7 @@ def _joined(tensors, dim):
     return jnp.concatenate(joined, dim)
 
 
-@op(aliases="function.concat function.concatenate", **JOINING)
+@op(aliases="function.concat function.concatenate", keeps=JOINED, **JOINING)
 def cat(tensors: Tensors, dim: Index = 0):
     """Arrays one after another along a dimension."""
     if not tensors:

@@ -38,6 +38,7 @@ from jaxvjp.ops.abstract_values import Aval as Aval
 from jaxvjp.ops.abstract_values import common_device as common_device
 from jaxvjp.ops.abstract_values import number_aval as number_aval
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
+from jaxvjp.ops.layouts import CHANNELS, CONTIGUOUS, ELEMENTWISE, SAME, kept
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
@@ -47,6 +48,14 @@ floating dtype; so, and then to double precision; to their `result_type`, for an
 WRAPPED, OPMATH, CHECKED = "wrapped", "opmath", "checked"
 """What a Python number beside 16-bit operands becomes: WRAPPED, it is rounded to 16 bits, as in a tensor; OPMATH, it
 stays in float32, in which torch's kernels compute; CHECKED, a number that does not fit is an error."""
+
+LAYOUT_BY_MODULE = {
+    **dict.fromkeys(("arithmetic", "bessel", "complex", "division", "elementary", "logic"), ELEMENTWISE),
+    **dict.fromkeys(("pointwise", "polynomials", "neural.activation"), ELEMENTWISE),
+    **dict.fromkeys(("neural.convolution", "neural.pooling", "neural.resampling"), CHANNELS),
+    "identity": SAME,
+}
+"""How the results of most rows of a module are laid out; elsewhere they are contiguous."""
 
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
@@ -110,7 +119,9 @@ class Op:
             "neg" for `__neg__`.
         inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
         write: for a view, `(base, new, *other_operands, **statics) -> base` with the viewed part replaced.
-        layout: for a view, the same view of a NumPy array, which tells strides; ValueError where torch needs a copy.
+        layout: for a view, the same view of a `Layout`, which tells strides; ValueError where torch needs a copy.
+        keeps: for any other op, the rule by which its result is laid out, one of those of `ops.layouts`; by default
+            that of the module which declares it (`LAYOUT_BY_MODULE`).
         several: for a view, whether torch returns several at once (`unbind`), which then refuse in-place changes.
         refuse: for an op that some values do not allow (a singular matrix), a function that raises torch's error. It is
             called with an extra last result of the op, which is read at once, as in torch; in a staged step at every
@@ -149,6 +160,7 @@ class Op:
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
+        keeps: str = "",
         several: bool = False,
         refuse: Callable[..., None] | None = None,
         inspects: tuple[str, Callable[..., None]] | None = None,
@@ -175,6 +187,7 @@ class Op:
         self.inplace = inplace
         self.write = write
         self.layout = layout
+        self.keeps = keeps or LAYOUT_BY_MODULE.get(function.__module__.removeprefix("jaxvjp.ops."), "")
         self.several = several
         self.refuse = refuse
         self.inspects = inspects
@@ -413,3 +426,19 @@ def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     if isinstance(result, tuple):
         return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
     return Aval(result.shape, from_numpy(result.dtype), place=place)
+
+
+def laid_out(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], result: Any) -> Any:
+    """`result`, what `abstract` gives, with the strides that torch's result has."""
+    if type(result) is tuple:
+        return tuple([laid_out(operation, static, avals, each) for each in result])
+    if operation.layout is not None:
+        named = dict(zip(operation.static_names, static, strict=True))
+        try:  # where it begins does not matter here
+            layout = operation.layout(avals[0].layout, *[0 for _ in avals[1:]], **named)
+        except (ValueError, RuntimeError):  # torch would not make this view, but a program may read it
+            return result
+        return result.laid(layout.strides)
+    if operation.keeps not in ("", CONTIGUOUS) and any(each.strides is not None for each in avals):
+        return result.laid(kept(operation.keeps, result.shape, [each.layout for each in avals]))
+    return result

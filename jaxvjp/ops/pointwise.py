@@ -13,6 +13,7 @@ from jax.custom_derivatives import SymbolicZero
 
 from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
 from jaxvjp.types.dtypes import BOOL, COMPLEX, FLOATING, INTEGRAL, bool_, fitted, from_numpy, of_number
 
@@ -267,7 +268,7 @@ def _storable(row, operands, static):
     return row, operands, static
 
 
-@op(inplace=True, saves="mask", rewrite=_storable, grad_fn=by_number("masked_fill", 1, 0))
+@op(inplace=True, saves="mask", rewrite=_storable, keeps=CONTIGUOUS, grad_fn=by_number("masked_fill", 1, 0))
 def masked_fill(input, mask, value: Either):
     """`input` with one number wherever `mask` is true."""
     if mask.dtype != bool:
@@ -349,7 +350,7 @@ def clamp(input, min: Either = None, max: Either = None):
     return rebind.function(jnp.where((high < array) | (high < low), max, inside), value)
 
 
-@op(grad_fn="ToCopyBackward0", public="")
+@op(grad_fn="ToCopyBackward0", public="", keeps=LIKE)
 def cast(input, *, dtype: Type):
     """The same numbers in another dtype; complex to real keeps the real part, float to integer truncates."""
     if jnp.iscomplexobj(input) and not jnp.issubdtype(dtype.numpy, jnp.complexfloating):
@@ -369,13 +370,13 @@ def _truncated(input, dtype):
     return jnp.where(inside, number, least).astype(wide).astype(dtype.numpy)
 
 
-@op(inplace=True, public="", grad_fn="ZeroBackward0")
+@op(inplace=True, public="", grad_fn="ZeroBackward0", keeps=LIKE)
 def zero(input):
     """Zeros in place of `input`."""
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable)
+@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable, keeps=LIKE)
 def fill(input, value: Either):
     """One number in place of all elements of `input`."""
     if value.ndim:
@@ -383,7 +384,7 @@ def fill(input, value: Either):
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 
-@op(inplace=True, public="", grad_fn="CopyBackwards")
+@op(inplace=True, public="", grad_fn="CopyBackwards", keeps=SAME)
 def copy(input, src: Either):
     """`src`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(src)`."""
     input, src = broadcast(input, src)
@@ -391,7 +392,7 @@ def copy(input, src: Either):
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
-@op(public="", grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
+@op(public="", keeps=SAME, grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
 def assigned(input, src: Either):
     """As `copy`, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)

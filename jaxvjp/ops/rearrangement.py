@@ -9,19 +9,20 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxvjp.ops.arguments import Index, Scalar, Shape, axes, wrap
+from jaxvjp.ops.layouts import CHANNELS, LIKE
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.view import diagonal, put_diagonal
 
 # Flipped and rolled.
 
 
-@op(out=False)
+@op(out=False, keeps=LIKE)
 def flip(input, dims: Shape):
     """The elements in the opposite order along `dims`."""
     return jnp.flip(input, axes(dims, input.ndim)) if dims else input
 
 
-@op(grad_fn="FlipBackward0", out=False)
+@op(grad_fn="FlipBackward0", out=False, keeps=LIKE)
 def fliplr(input):
     """The columns in the opposite order."""
     if input.ndim < 2:
@@ -29,7 +30,7 @@ def fliplr(input):
     return jnp.flip(input, 1)
 
 
-@op(grad_fn="FlipBackward0", out=False)
+@op(grad_fn="FlipBackward0", out=False, keeps=LIKE)
 def flipud(input):
     """The rows in the opposite order."""
     if input.ndim < 1:
@@ -183,7 +184,7 @@ def _replaced(input, src, shape):
     return src.astype(input.dtype)
 
 
-@op(out=False)
+@op(out=False, keeps=LIKE)
 def select_scatter(input, src, dim: Index, index: Index):
     """`input` with one index of one dimension replaced by `src`."""
     dim = wrap(dim, input.ndim)
@@ -196,7 +197,7 @@ def select_scatter(input, src, dim: Index, index: Index):
     return input.at[key].set(_replaced(input, src, input.shape[:dim] + input.shape[dim + 1 :]))
 
 
-@op()
+@op(keeps=LIKE)
 def slice_scatter(input, src, dim: Index = 0, start: Index | None = None, end: Index | None = None, step: Index = 1):
     """`input` with a slice of one dimension replaced by `src`."""
     if not input.ndim:
@@ -216,14 +217,14 @@ def slice_copy(input, dim: Index = 0, start: Index | None = None, end: Index | N
     return input[(slice(None),) * wrap(dim, input.ndim) + (slice(start, end, step),)]
 
 
-@op(out=False)
+@op(out=False, keeps=LIKE)
 def diagonal_scatter(input, src, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """`input` with a diagonal of two dimensions replaced by `src`."""
     shape = diagonal.function(input, offset, dim1, dim2).shape
     return put_diagonal(input, _replaced(input, src, shape), offset=offset, dim1=dim1, dim2=dim2)
 
 
-@op(public="function", out=False)
+@op(public="function", out=False, keeps=CHANNELS)
 def constant_pad_nd(input, pad: Shape, value: Scalar = 0):
     """`input` padded with a number: `pad` has the widths before and after the last dimension, then of the one before,
     and so on.

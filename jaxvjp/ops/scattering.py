@@ -27,6 +27,7 @@ from jaxvjp.ops.indexing import (
     taken,
     wrapped,
 )
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
 from jaxvjp.types.dtypes import from_numpy
@@ -40,7 +41,7 @@ def _added(place, values):
     return add(values, mode=IN_BOUNDS)
 
 
-@op(saves="positions", public="", grad_fn="IndexPutBackward0")
+@op(saves="positions", public="", grad_fn="IndexPutBackward0", keeps=LIKE)
 def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
     """`input` with `values` written, or added, at `positions`: what `x[tensor] = value` makes."""
     _check_type(input, values)
@@ -56,7 +57,7 @@ def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
     return _added(place, values) if accumulate else place.set(values, mode=IN_BOUNDS)
 
 
-@op(name="index_put.masked", saves="mask", public="")
+@op(name="index_put.masked", saves="mask", public="", keeps=LIKE)
 def masked_put(input, values: Either, mask, *, dim: Index):
     """`input` with `values` where `mask`, over its dimensions from `dim` on, is true.
 
@@ -334,6 +335,7 @@ def _either_side(values, shapes, *, dim, **_):
     inspects=("index", _either_side),
     grad_fn=by_number("index_fill", 1, 0),
     numbers=CHECKED,
+    keeps=LIKE,
 )
 def index_fill(input, dim: Index, index: Kept, value: Either):
     """`input` with one number written along `dim` at the positions in `index`."""

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Text, wrap
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
 from jaxvjp.types.dtypes import from_numpy
 
@@ -84,6 +85,7 @@ def _sorted(input, dim, descending=False):
     returns=("values", "indices"),
     saves="result",
     arities=(),
+    keeps=LIKE,
     grad_fn=lambda static, avals: f"SortBackward{int(static[2] is not False)}",
 )
 def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag | None = False):
@@ -94,13 +96,13 @@ def sort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag | Non
     return _sorted(input, dim, descending)
 
 
-@op(arities=())
+@op(arities=(), keeps=LIKE)
 def argsort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = False):
     """The positions along `dim` that sort the elements."""
     return sort.function(input, dim, descending)[1]
 
 
-@op(grad_fn="SortBackward0", saves="result")
+@op(grad_fn="SortBackward0", saves="result", keeps=LIKE)
 def msort(input):
     """The elements of the first dimension in order."""
     return sort.function(input, 0)[0]

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Exact, Fixed, Index, Kept, Tensors, wrap
+from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import op
 from jaxvjp.ops.reduction import largest, smallest
 from jaxvjp.types.dtypes import from_numpy
@@ -95,7 +96,7 @@ def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     return jnp.zeros(bins, input.dtype).at[jnp.where(inside, place, bins).reshape(-1)].add(1, mode="drop")
 
 
-@op(returns=("mantissa", "exponent"), grad_fn="FrexpBackward0", saves="result")
+@op(returns=("mantissa", "exponent"), grad_fn="FrexpBackward0", saves="result", keeps=LIKE)
 def frexp(input):
     """Each number as a mantissa of at least a half, times a power of two."""
     if not jnp.issubdtype(input.dtype, jnp.floating):

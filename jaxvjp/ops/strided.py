@@ -13,7 +13,8 @@ from jax import lax
 
 from jaxvjp.ops.arguments import Index, Shape, Type, wrap
 from jaxvjp.ops.complex import view_as_complex, view_as_real
-from jaxvjp.ops.op import op
+from jaxvjp.ops.layouts import Layout
+from jaxvjp.ops.op import Aval, op
 from jaxvjp.ops.view import (
     OVERLAPPING,
     alias,
@@ -56,13 +57,11 @@ def _put_windows(base, new, *, dimension, size, step):
     return base.at[(slice(None),) * dim + (positions,)].set(jnp.moveaxis(new, -1, dim + 1))
 
 
-def _windows_layout(array, *, dimension, size, step):
-    dim, count = _windows(array.shape, dimension, size, step)
-    if not array.ndim:
-        return array[None][:size]
-    shape = (*array.shape[:dim], count, *array.shape[dim + 1 :], size)
-    strides = (*array.strides[:dim], array.strides[dim] * step, *array.strides[dim + 1 :], array.strides[dim])
-    return np.lib.stride_tricks.as_strided(array, shape, strides)
+def _windows_layout(layout, *, dimension, size, step):
+    dim, count = _windows(layout.shape, dimension, size, step)
+    if not layout.shape:
+        return layout.with_dim(0, size, 1)
+    return layout.part(dim, 0, count, step).with_dim(len(layout.shape), size, layout.strides[dim])
 
 
 @op(write=_put_windows, layout=_windows_layout, public="method")
@@ -98,49 +97,94 @@ def _memory_positions(storage, size, stride, storage_offset):
     return positions
 
 
-def _put_strided(base, new, *, size, stride, storage_offset):
+def _put_strided(base, new, *, size, stride, storage_offset, order):
     if any(length > 1 and step == 0 for length, step in zip(size, stride, strict=True)):
         raise RuntimeError(OVERLAPPING)
     positions = _memory_positions(base, size, stride, storage_offset)
-    return base.reshape(-1).at[positions].set(new).reshape(base.shape)
+    memory = base.transpose(order) if order else base
+    written = memory.reshape(-1).at[positions].set(new).reshape(memory.shape)
+    return written.transpose([order.index(dim) for dim in range(len(order))]) if order else written
 
 
-def _strided_layout(array, *, size, stride, storage_offset):
-    whole = np.lib.stride_tricks.as_strided(array, (storage_offset + 1,), (1,))
-    return np.lib.stride_tricks.as_strided(whole[storage_offset:], size, stride)
+def _strided_layout(layout, *, size, stride, storage_offset, order):
+    return Layout(size, stride, storage_offset, layout.itemsize)
 
 
 @op(write=_put_strided, layout=_strided_layout, public="", grad_fn="AsStridedBackward0")
-def strided(input, *, size: Shape, stride: Shape, storage_offset: Index):
-    """`as_strided` of a tensor that is a whole storage."""
-    return input.reshape(-1)[_memory_positions(input, size, stride, storage_offset)]
+def strided(input, *, size: Shape, stride: Shape, storage_offset: Index, order: Shape = ()):
+    """What `as_strided` reads of a tensor that is a whole storage, whose dimensions lie in an `order` in memory."""
+    positions = _memory_positions(input, size, stride, storage_offset)
+    return (input.transpose(order) if order else input).reshape(-1)[positions]
 
 
-def _bits(input, own):
-    held = input.astype(jnp.uint8) if input.dtype == bool else input
-    bits = lax.bitcast_convert_type(held, jnp.uint8 if own is bool_ else own.numpy)
-    return bits.astype(bool) if own is bool_ else bits
+@op(public="", grad_fn="CloneBackward0", layout=lambda layout, *, strides: Layout(layout.shape, strides))
+def laid(input, *, strides: Shape):
+    """A copy that torch lays out in memory by these strides."""
+    return input
+
+
+def _bytes(input):
+    """The bytes of each row of numbers, in a last dimension."""
+    parts = jnp.stack([input.real, input.imag], -1) if jnp.iscomplexobj(input) else input
+    plain = parts.astype(jnp.uint8) if input.dtype == bool else parts
+    return lax.bitcast_convert_type(plain, jnp.uint8).reshape(*input.shape[:-1], -1)
+
+
+def _of_bytes(flat, own):
+    """Numbers of a type, of what `_bytes` gives."""
+    if own.is_complex:
+        pairs = _of_bytes(flat, from_numpy(np.zeros((), own.numpy).real.dtype))
+        pairs = pairs.reshape(*pairs.shape[:-1], -1, 2)
+        return lax.complex(pairs[..., 0], pairs[..., 1])
+    if own.itemsize == 1:
+        return flat.astype(bool) if own is bool_ else lax.bitcast_convert_type(flat, own.numpy)
+    return lax.bitcast_convert_type(flat.reshape(*flat.shape[:-1], -1, own.itemsize), own.numpy)
+
+
+def _bits(input, own, shape):
+    return _of_bytes(_bytes(input if input.ndim else input[None]), own).reshape(shape)
+
+
+def _resized(layout, *, dtype):
+    """The layout of the same bytes as elements of a type; RuntimeError, in torch's words, where they are none."""
+    ratio = dtype.itemsize // layout.itemsize
+
+    def refuse(what, got):
+        old = {1: "Byte", 2: "Half", 4: "Float", 8: "Double"}.get(layout.itemsize, "ComplexDouble")
+        raise RuntimeError(f"{what} to view {old} as {dtype.legacy} (different element sizes){got}")
+
+    if dtype.itemsize != layout.itemsize:
+        if not layout.shape:
+            refuse("self.dim() cannot be 0", "")
+        for name, number in (("size(-1)", layout.shape[-1]), ("storage_offset()", layout.offset)):
+            if ratio and number % ratio:
+                refuse(f"self.{name} must be divisible by {ratio}", f", but got {number}")
+        if layout.strides[-1] != 1:
+            refuse("self.stride(-1) must be 1", f", but got {layout.strides[-1]}")
+        for dim, step in enumerate(layout.strides[:-1]):
+            if ratio and step % ratio:
+                refuse(f"self.stride({dim}) must be divisible by {ratio}", f", but got {step}")
+    return layout.resized(dtype.itemsize)
 
 
 @op(
     name="view.dtype",
-    write=lambda base, new, *, dtype: _bits(new, from_numpy(base.dtype)),
-    layout=lambda array, *, dtype: array,
+    write=lambda base, new, *, dtype: _bits(new, from_numpy(base.dtype), base.shape),
+    layout=_resized,
     public="method",
     differentiable=False,
 )
 def view_dtype(input, dtype: Type):
-    """The bits of the elements as numbers of another type of the same size."""
+    """The bytes of the elements as numbers of another type; of another size, in a longer or shorter last dimension."""
     own = from_numpy(input.dtype)
-    if own.itemsize != dtype.itemsize or own.is_complex or dtype.is_complex:
-        raise RuntimeError(
-            f"view(): {own} as {dtype} is not supported, for the elements have to be real and of one size"
-        )
-    return _bits(input, dtype)
+    shape = input.shape
+    if own.itemsize != dtype.itemsize:
+        shape = _resized(Aval(shape, own).layout, dtype=dtype).shape
+    return _bits(input, dtype, shape)
 
 
-WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex])
-"""Views that torch can take only of tensors with certain strides."""
+WHERE_STRIDES_ALLOW = frozenset([view, view_as_complex, view_dtype])
+"""The views that torch makes of some layouts only."""
 
 
 def _copy_name(row):

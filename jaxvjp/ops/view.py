@@ -1,8 +1,8 @@
 """Views: part of an array, or all of it in another shape.
 
-In torch a view shares memory with its base. Here it is a pair of functions: one reads it (the op's function), one
-writes it back (`write` returns the base with that part replaced); `tensor` composes the pairs. `layout` takes the same
-view of a NumPy array, whose strides tell whether torch could take it.
+In torch each of these shares its memory with what it shows. Here a view is a pair: how to read it (the op's function)
+and how to write it back (`write`: the base with the shown part replaced); `tensor` composes the pairs. `layout` is the
+same view of a `Layout`, which tells torch's strides, and where torch can make the view at all.
 """
 
 from __future__ import annotations
@@ -15,29 +15,30 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Dims, Index, Shape, axes, wrap
+from jaxvjp.ops.layouts import SAME
 from jaxvjp.ops.op import Op, op
 from jaxvjp.types.dtypes import from_numpy
 
 
-@op(saves="residuals", public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices", keeps=SAME)
 def put(base, new, *operands, operation: Op, static: Any):
     """`base` with the part that the view `operation` reads replaced by `new`."""
     write: Any = operation.write
     return write(base, new, *operands, **dict(zip(operation.static_names, static, strict=True)))
 
 
-placed = op(name="placed", public="", grad_fn="AliasBackward0")(put.function)
-"""`put` where nothing is written: it puts a tensor in its storage, to read the elements around it."""
+placed = op(name="placed", public="", grad_fn="AliasBackward0", keeps=SAME)(put.function)
+"""`put` to read what lies beside a tensor in its memory: nothing was written, and it may be differentiated again."""
 
 
-@op(saves="residuals", public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices", keeps=SAME)
 def put_at(base, new, elements, positions):
     """`base` with some `elements` of `new` at some `positions`, both flat indices; for writes to part of an expanded
     view."""
     return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
 
 
-@op(saves="residuals", public="", grad_fn="CopySlices")
+@op(saves="residuals", public="", grad_fn="CopySlices", keeps=SAME)
 def put_changed(base, new, shown):
     """`base` with those elements of `new` that differ from what is at the positions `shown`: of several the last."""
     old, now = base.reshape(-1)[shown], new.reshape(-1)
@@ -50,8 +51,8 @@ def _put_selected(base, new, index, *, dim):
     return jax.lax.dynamic_update_index_in_dim(base, new, index, dim, allow_negative_indices=False)
 
 
-def _one_index(array, index, *, dim):
-    return array[(slice(None),) * dim + (index, ...)]  # NumPy gives a view of a single element only with the dots
+def _one_index(layout, index, *, dim):
+    return layout.part(dim, index, 1, 1).without((dim,))
 
 
 @op(write=_put_selected, layout=_one_index, public="")
@@ -72,8 +73,8 @@ def _put_slice(base, new, start, *, dim, length, step):
     return base.at[(slice(None),) * dim + (start + step * jnp.arange(length),)].set(new)
 
 
-def _range(array, start, *, dim, length, step):
-    return array[(slice(None),) * dim + (slice(start, start + length * step, step),)]
+def _range(layout, start, *, dim, length, step):
+    return layout.part(dim, start, length, step)
 
 
 @op(write=_put_slice, layout=_range, public="")
@@ -100,13 +101,13 @@ def _put_reshaped(base, new, **_):
     return new.reshape(base.shape)
 
 
-@op(write=_put_reshaped, layout=lambda array: array, public="")
+@op(write=_put_reshaped, layout=lambda layout: layout, public="")
 def alias(input):
     """The whole tensor: `x[...]`."""
     return input
 
 
-@op(write=_put_reshaped, layout=lambda array, *, several: array, public="")
+@op(write=_put_reshaped, layout=lambda layout, *, several: layout, public="")
 def function_view(input, *, several):
     """The whole tensor: a last view step, which marks a view that a custom Function returned.
 
@@ -115,16 +116,22 @@ def function_view(input, *, several):
     return input
 
 
-@op(write=_put_reshaped, layout=lambda array, *, dim: np.expand_dims(array, wrap(dim, array.ndim + 1)))
+def _one_more(layout, *, dim):
+    dim = wrap(dim, len(layout.shape) + 1)
+    last = dim == len(layout.shape)
+    return layout.with_dim(dim, 1, 1 if last else layout.shape[dim] * layout.strides[dim])
+
+
+@op(write=_put_reshaped, layout=_one_more)
 def unsqueeze(input, dim: Index):
     """The tensor with a new dimension of size 1 at `dim`."""
     return jnp.expand_dims(input, wrap(dim, input.ndim + 1))
 
 
-def _single(array, dim):
+def _single(shape, dim):
     if dim == ():
         return ()
-    return tuple(each for each in axes(dim, array.ndim) if array.shape[each] == 1)
+    return tuple(each for each in axes(dim, len(shape)) if shape[each] == 1)
 
 
 def _squeeze_name(static, avals):
@@ -133,12 +140,12 @@ def _squeeze_name(static, avals):
 
 @op(
     write=_put_reshaped,
-    layout=lambda array, *, dim: np.squeeze(array, _single(array, dim)),
+    layout=lambda layout, *, dim: layout.without(_single(layout.shape, dim)),
     grad_fn=_squeeze_name,
 )
 def squeeze(input, dim: Dims = None):
-    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
-    return jnp.squeeze(input, _single(input, dim))
+    """Without the dimensions of size 1, or without those among `dim` that are."""
+    return jnp.squeeze(input, _single(input.shape, dim))
 
 
 def _resolved(shape, numel):
@@ -165,7 +172,7 @@ def _resolved(shape, numel):
 
 @op(
     write=_put_reshaped,
-    layout=lambda array, *, size: np.reshape(array, _resolved(size, array.size), copy=False),
+    layout=lambda layout, *, size: layout.viewed(_resolved(size, math.prod(layout.shape))),
     public="method",
 )
 def view(input, size: Shape):
@@ -204,7 +211,7 @@ def _expanded(shape, size):
 
 @op(
     write=_put_expanded,
-    layout=lambda array, *, size: np.broadcast_to(array, _expanded(array.shape, size)),
+    layout=lambda layout, *, size: layout.expanded(_expanded(layout.shape, size)),
     public="method",
     aliases="broadcast_to",
 )
@@ -243,7 +250,15 @@ def _diagonal(array, offset, dim1, dim2):
     return array.diagonal(offset, first, second)
 
 
-@op(write=put_diagonal, layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2))
+def _diagonal_layout(layout, *, offset, dim1, dim2):
+    first, second = wrap(dim1, len(layout.shape)), wrap(dim2, len(layout.shape))
+    length = max(0, min(layout.shape[first] - max(-offset, 0), layout.shape[second] - max(offset, 0)))
+    start = layout.part(first, max(-offset, 0), 1, 1).part(second, max(offset, 0), 1, 1) if length else layout
+    rest = start.without((first, second))
+    return rest.with_dim(len(rest.shape), length, layout.strides[first] + layout.strides[second])
+
+
+@op(write=put_diagonal, layout=_diagonal_layout)
 def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
     """The diagonal of two dimensions, as the last dimension."""
     return _diagonal(input, offset, dim1, dim2)
@@ -251,7 +266,7 @@ def diagonal(input, offset: Index = 0, dim1: Index = 0, dim2: Index = 1):
 
 @op(
     write=put_diagonal,
-    layout=lambda array, *, offset, dim1, dim2: _diagonal(array, offset, dim1, dim2),
+    layout=_diagonal_layout,
     grad_fn="DiagonalBackward0",
 )
 def linalg_diagonal(A, *, offset: Index = 0, dim1: Index = -2, dim2: Index = -1):  # noqa: N803 - torch's name
@@ -264,7 +279,7 @@ def _put_permuted(base, new, *, dims):
     return jnp.transpose(new, [order.index(each) for each in range(base.ndim)])
 
 
-@op(write=_put_permuted, layout=lambda array, *, dims: np.transpose(array, axes(dims, array.ndim)))
+@op(write=_put_permuted, layout=lambda layout, *, dims: layout.permuted(axes(dims, len(layout.shape))))
 def permute(input, dims: Shape):
     """The dimensions in another order."""
     if len(dims) != input.ndim:
@@ -283,9 +298,17 @@ def _swapped(input, dim0, dim1):
     return input.swapaxes(dim0, dim1) if input.ndim else input
 
 
+def _swapped_layout(layout, *, dim0, dim1):
+    order = list(range(len(layout.shape)))
+    if order:
+        first, second = wrap(dim0, len(order)), wrap(dim1, len(order))
+        order[first], order[second] = second, first
+    return layout.permuted(order)
+
+
 @op(
     write=lambda base, new, *, dim0, dim1: _swapped(new, dim0, dim1),
-    layout=lambda array, *, dim0, dim1: _swapped(array, dim0, dim1),
+    layout=_swapped_layout,
     aliases="swapdims",
 )
 def transpose(input, dim0: Index, dim1: Index):
@@ -293,7 +316,7 @@ def transpose(input, dim0: Index, dim1: Index):
     return _swapped(input, dim0, dim1)
 
 
-@op(write=lambda base, new: new.T, layout=lambda array: array.T)
+@op(write=lambda base, new: new.T, layout=lambda layout: layout.permuted(range(len(layout.shape))[::-1]))
 def t(input):
     """The transpose of a matrix; a vector unchanged."""
     if input.ndim > 2:

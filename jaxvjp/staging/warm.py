@@ -357,6 +357,7 @@ class _Text:
             differs.append(f"{t}._storage is not storage{place}")
             if tensor._storage is not None:
                 differs.append(f"storage{place}.version != {t}._seen")
+                differs.append(f"storage{place}.shared is not None")
             self.differs += differs
             return
         yield f"{s} = {t}._storage"

@@ -11,6 +11,7 @@ from typing import Any, overload
 
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.transfer import moved
+from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
@@ -66,7 +67,7 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
         )
     made = converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
     form = given.get("memory_format")
-    return made if form is None or form.order is None else made.contiguous(memory_format=form)
+    return made if form is None or form is preserve_format else made.contiguous(memory_format=form)
 
 
 def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-import numpy as np
-
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording, transforming
@@ -20,6 +18,7 @@ from jaxvjp.core.record.record import constant, leaf, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.identity import dual, entered, example, left, primal, variable
+from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import alias
@@ -140,8 +139,8 @@ class DualStep(Step):
         self.tangent = constant(0, new.aval) if tangent is None else tangent
         return self.level.primal_of(new)
 
-    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return array
+    def layout(self, layout: Layout) -> Layout:
+        return layout
 
     def plain(self) -> Step:
         return Step(alias, ())
@@ -274,9 +273,8 @@ class ExampleStep(Step):
         (batch,) = self.level.batches([new], [self.axis])
         return batch
 
-    def layout(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        one: np.ndarray[Any, Any] = np.moveaxis(array, self.axis, 0)[0]
-        return one
+    def layout(self, layout: Layout) -> Layout:
+        return layout.without((self.axis,))
 
 
 class Batch:

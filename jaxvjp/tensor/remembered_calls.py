@@ -60,7 +60,8 @@ class Call:
 
     def fits(self, source: Stored) -> bool:
         """Whether a view like this can be taken of `source`: whether torch can make some views depends on strides."""
-        return not (source._steps or source._path) or self.operation not in WHERE_STRIDES_ALLOW
+        strided = source._steps or source._path or source._node.aval.strides
+        return not strided or self.operation not in WHERE_STRIDES_ALLOW
 
     def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
         """The node with these inputs, as `record.record` makes it."""

@@ -18,6 +18,7 @@ cdef extern from *:
 cdef class Storage:
     cdef public Node contents
     cdef public Py_ssize_t version, address
+    cdef public object shared
     cdef object __weakref__
 
 cdef class Stored(Holder):

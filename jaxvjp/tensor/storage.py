@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
 from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.observers import Cleared, observers, tell
@@ -25,10 +23,11 @@ from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.ops.identity import rebind, variable
+from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
-from jaxvjp.tensor.view_steps import ORIGIN, Array, Step, Steps, contiguous, has_layout, overlap, put_back, read
+from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
 
 UNRECORDED = (
     "{} created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
@@ -57,12 +56,24 @@ class Storage:
             gradient.
         version: how often the contents changed, also by writes that torch does not count.
         address: the number that `data_ptr()` gives; 0 until somebody asks.
+        shared: the `SharedMemory` that NumPy's arrays have of it; None if there are none.
     """
 
     def __init__(self, contents: Node) -> None:
         self.contents = contents
         self.version = 0
         self.address = 0
+        self.shared: Any = None
+
+    def look(self) -> None:
+        """Takes over what NumPy has written to memory that is `shared`."""
+        if staging().journal is None and not transforming().depth:
+            contents = self.shared.renewed(self.contents)
+            if contents is None:
+                self.shared = None
+            elif contents is not self.contents:
+                self.contents = contents
+                self.version += 1
 
 
 class Stored(Holder):
@@ -257,6 +268,11 @@ class Stored(Holder):
         return self._storage
 
     @property
+    def contents(self) -> Node:
+        """What is in the whole storage."""
+        return shown(self) if self._storage is None else self._storage.contents
+
+    @property
     def path(self) -> Steps:
         """The view steps from the whole storage to this tensor."""
         return self._steps if self._path is None else self._path
@@ -305,6 +321,10 @@ class Stored(Holder):
         storage = self.storage
         old = self.node  # after what others have written
         recorded = new.requires_grad
+        if new.aval is not old.aval:  # what is written lies as what was there
+            new.aval = old.aval
+        if contents is not None and contents.aval is not storage.contents.aval:
+            contents.aval = storage.contents.aval
         if not recorded:
             new = self._with_gradient(new)
         elif made_by(old).retains:
@@ -316,6 +336,8 @@ class Stored(Holder):
         self.versions.written(new.where)
         storage.contents = new if contents is None else contents
         storage.version += 1
+        if storage.shared is not None and staging().journal is None and not transforming().depth:
+            storage.shared.take(storage.contents)
         repeated = any(step.operation is expand for step in self.path)
         if repeated and contents is not None:  # elements that share a place in memory are written together
             if not recorded:
@@ -370,7 +392,10 @@ class Stored(Holder):
             return
         if not (self._has_layout and other._has_layout):
             return
-        if overlap(*self._laid_out(), *other._laid_out()):
+        own, others = self._layout(), other._layout()
+        # Of what has gaps torch finds it too hard to tell.
+        same = (own.reach, own.extent) == (others.reach, others.extent)
+        if own.dense and others.dense and own.meets(others) and not same:
             raise RuntimeError(
                 "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                 "memory location. Please clone() the tensor before performing the operation."
@@ -384,14 +409,13 @@ class Stored(Holder):
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage.
 
-        Returns an int. Counterpart of `torch.Tensor.storage_offset`. Underneath: a view of a NumPy array.
+        Returns an int. Counterpart of `torch.Tensor.storage_offset`.
         """
-        return self._layout().ctypes.data - ORIGIN.ctypes.data
+        return self._layout().offset
 
     def overlaps_itself(self) -> bool:
         """Whether several elements share a place in memory, as those of an expanded tensor do."""
-        array = self._layout()
-        return any(size > 1 and step == 0 for size, step in zip(array.shape, array.strides, strict=True))
+        return self._layout().overlapping
 
     def check_apart(self) -> None:
         """RuntimeError, in torch's words, where several elements share a place in memory."""
@@ -399,21 +423,15 @@ class Stored(Holder):
             raise RuntimeError(OVERLAPPING)
 
     def shares_memory(self, other: Stored) -> bool:
-        """Whether a write to one may change the other."""
-        return self.storage is other.storage and np.may_share_memory(self._layout(), other._layout())
+        """Whether writing to one may change the other."""
+        return self.storage is other.storage and self._layout().meets(other._layout())
 
-    def _layout(self) -> Array:
-        """A NumPy array of one byte per element with this tensor's shape and, as torch has them, its strides."""
-        return self._laid_out()[1]
-
-    def _laid_out(self) -> tuple[Array, Array]:
-        """`_layout` arrays for the whole storage and for this tensor, which is a view of the first."""
-        path = self.path
-        contents = self._node if self._storage is None or not path else self._storage.contents
-        origin = array = contiguous(contents.aval.shape)
-        for step in path:
-            array = step.layout(array)
-        return origin, array
+    def _layout(self) -> Layout:
+        """Where its elements are in the storage: its shape, and as torch has them its strides and offset."""
+        layout = memory_of(self._node if self._storage is None else self._storage.contents)
+        for step in self.path:
+            layout = step.layout(layout)
+        return layout
 
     def move(self, storage: Storage, path: Steps) -> None:
         """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
@@ -472,9 +490,9 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
 
     ValueError where torch cannot make it without a copy.
     """
-    if source.path and _where_strides_allow(steps):  # without a path it is contiguous
+    if (source.path or source._node.aval.strides) and _where_strides_allow(steps):
         layout = source._layout()
-        if not layout.flags.c_contiguous:
+        if not layout.contiguous or layout.offset:
             for each in steps:
                 layout = each.layout(layout)
     return view_by(read(shown(source), steps), source, steps, kind)
@@ -525,8 +543,11 @@ def made_by(node: Node) -> Node:
 def shown(tensor: Stored) -> Node:
     """`tensor.node`, as a function: faster where it is compiled."""
     storage = tensor._storage
-    if storage is not None and storage.version != tensor._seen:
-        tensor._reread(storage)
+    if storage is not None:
+        if storage.shared is not None:
+            storage.look()
+        if storage.version != tensor._seen:
+            tensor._reread(storage)
     return tensor._node
 
 

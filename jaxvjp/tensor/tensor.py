@@ -19,12 +19,14 @@ from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, tra
 from jaxvjp.core.record.record import detached, leaf, record
 from jaxvjp.core.run.evaluation import array_of, evaluate, numbers_of
 from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.complex import conjugate, real_part
 from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.ops.view import alias, permute, reshaped_copy
 from jaxvjp.ops.view import view as VIEW  # noqa: N812 - the op; `view` is here what makes the tensor
 from jaxvjp.tensor import printing, storage
+from jaxvjp.tensor.shared_memory import new_memory
 from jaxvjp.tensor.storage import Stored, holding, made_by
-from jaxvjp.tensor.view_steps import Step
+from jaxvjp.tensor.view_steps import Step, has_layout
 from jaxvjp.types.devices import device, of
 from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.hooks import RemovableHandle
@@ -119,7 +121,8 @@ class Tensor(Methods):
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours are, per dimension or along `dim`."""
-        return self._layout().strides if dim is None else self._layout().strides[dim]
+        strides = self._layout().strides
+        return strides if dim is None else strides[dim]
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """The same elements, in order, in another shape: a view where torch has one, else a copy.
@@ -160,8 +163,8 @@ class Tensor(Methods):
 
     @property
     def _looked_at(self) -> Node:
-        """`node`, for reading properties only: it raises no error for a view whose base was written under `no_grad`."""
-        if self._storage is None or self._seen == self._storage.version:
+        """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
+        if self._storage is None or (self._storage.shared is None and self._seen == self._storage.version):
             return self._node
         with recording(False):
             return self.node
@@ -388,12 +391,40 @@ class Tensor(Methods):
         """The value as a read-only NumPy array, without a round trip to the device if NumPy computed it."""
         return numbers_of(self._known())
 
-    def numpy(self) -> np.ndarray[Any, Any]:
-        """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
+    def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
+        """The value as a NumPy array; RuntimeError where a gradient would be lost unnoticed.
+
+        On a CPU it shares the tensor's memory, in both directions (`shared_memory`); elsewhere it is a read-only copy.
+        With `force` it is that of `x.detach().resolve_conj()`, whatever the tensor.
+        """
+        if force:
+            return (self.detach().clone() if self._conjugated() else self.detach()).numpy()
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._looked_at, NO_STORAGE)
-        return self._numbers()
+        values = self._numbers()
+        if self._conjugated():
+            bit = "conjugate" if self.dtype.is_complex else "negative"
+            resolve = f"resolve_{bit[:4] if self.dtype.is_complex else bit[:3]}"
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {bit} bit set. Use tensor.{resolve}().numpy() instead."
+            )
+        if not (self.is_cpu and has_layout(self.path)) or values.dtype.kind == "V":
+            return values
+        memory = self.storage
+        owner = None if memory.shared is None else memory.shared.owner()
+        if owner is None:
+            memory.shared, owner = new_memory(memory.contents)
+        shared: np.ndarray[Any, Any] = memory.shared.array(owner, self._layout(), values.dtype)
+        return shared
+
+    def _conjugated(self) -> bool:
+        """Whether its memory has the conjugates of its elements, or its imaginary parts with the other sign."""
+        bit = False
+        for step in self.path:
+            if step.operation is conjugate or (step.operation is real_part and bit):
+                bit = not bit
+        return bit
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return np.array(self.numpy(), dtype=dtype, copy=copy)

@@ -15,17 +15,13 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, leaf, record, record_as, signature_of
 from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, masked_fill, zero
 from jaxvjp.ops.scattering import index_fill, index_put, masked_put
-from jaxvjp.ops.strided import unfold
+from jaxvjp.ops.strided import strided, unfold
 from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at, put_changed
 from jaxvjp.types.dtypes import int64
-
-Array = np.ndarray[Any, Any]
-
-ORIGIN = np.zeros(1, np.uint8)
-"""One byte at which every layout array begins, so that their addresses can be compared."""
 
 
 class Step:
@@ -69,12 +65,12 @@ class Step:
         """`write` by the op `put`, or by `placed`."""
         return record(operation, (base, new, *self.operands), (self.operation, self.static))
 
-    def layout(self, array: Array) -> Array:
-        """The view of a NumPy array that this step is; ValueError where torch can make none without a copy."""
+    def layout(self, layout: Layout) -> Layout:
+        """The view of a layout that this step is; ValueError where torch can make none without a copy."""
         assert self.operation.layout is not None
         indices = [each.value for each in self.operands]
-        viewed: Array = self.operation.layout(
-            array, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
+        viewed: Layout = self.operation.layout(
+            layout, *indices, **dict(zip(self.operation.static_names, self.static, strict=True))
         )
         return viewed
 
@@ -95,7 +91,7 @@ def read(node: Node, steps: Steps) -> Node:
 
 def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
     """`whole` with `new` in the place that `steps` lead to. `beside`: by the op `placed`, which is no write."""
-    if any(map(_repeats, steps)) and has_layout(steps):
+    if any(step.operation in REPEATING for step in steps) and has_layout(steps) and _repeats(whole, steps):
         return _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
@@ -107,23 +103,49 @@ def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node
 
 WRITING_SHARED = frozenset([fill, zero, masked_fill, index_fill, index_put, masked_put])
 """What torch lets write where several elements share a place in memory; what is written last is then there."""
+REPEATING = frozenset([expand, unfold, strided])
+"""The views that may show an element several times."""
 
 
-def _repeats(step: Step) -> bool:
-    """Whether a view may show an element several times: `expand`, and windows that overlap."""
-    return step.operation is expand or (step.operation is unfold and step.static[2] < step.static[1])
+def memory_of(contents: Node) -> Layout:
+    """How the contents of a whole storage lie in it: without gaps, but not always in the order of the dimensions."""
+    layout: Layout = contents.aval.layout
+    return layout if layout.dense else contents.aval.plain.layout
+
+
+def strided_step(contents: Node, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Step:
+    """The step from the contents of a whole storage to what these sizes, strides and offset show of it."""
+    memory = memory_of(contents)
+    return Step(strided, (size, stride, offset, () if memory.contiguous else memory.order))
+
+
+def _laid_out(layout: Layout, steps: Steps) -> Layout:
+    for step in steps:
+        layout = step.layout(layout)
+    return layout
+
+
+def _repeats(whole: Node, steps: Steps) -> bool:
+    """Whether some element is shown several times on the way."""
+    layout = memory_of(whole)
+    for step in steps:
+        layout = step.layout(layout)
+        if step.operation in REPEATING and (step.operation is expand or layout.overlaps):
+            return True
+    return False
 
 
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
-    """`put_back` if a step repeats elements, as `expand` does; RuntimeError, as in torch, if one element of `whole`
-    would have to hold several values: not for those of `WRITING_SHARED`."""
-    origin = layout = contiguous(whole.aval.shape)
-    for step in steps:
-        layout = step.layout(layout)
-    begins: int = layout.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-    places = np.arange(math.prod(whole.aval.shape))[begins:]
-    bytes_apart = [each * places.itemsize for each in layout.strides]
-    shown = np.lib.stride_tricks.as_strided(places, layout.shape, bytes_apart).ravel()
+    """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
+    several, as torch has it: not for those of `WRITING_SHARED`."""
+    memory = memory_of(whole)
+    layout = _laid_out(memory, steps)
+    shown = np.full(layout.shape, layout.offset)
+    for dim, apart in enumerate(layout.strides):
+        shown += apart * np.arange(layout.shape[dim]).reshape(-1, *[1] * (len(layout.shape) - dim - 1))
+    if not memory.contiguous:  # which element of the array is where in memory
+        shown = np.arange(math.prod(memory.shape)).reshape(memory.shape).transpose(memory.order).ravel()[shown]
+    shown = shown.ravel()
     positions, elements = np.unique(shown, return_index=True)
     if positions.size < shown.size and new.operation not in (fill, zero):
         if new.operation not in WRITING_SHARED:
@@ -136,38 +158,3 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
 def has_layout(steps: Steps) -> bool:
     """Whether the view that they lead to has strides in torch: an example of a batch and a dual tensor have none."""
     return all(step.operation.layout is not None for step in steps)
-
-
-def contiguous(shape: tuple[int, ...]) -> Array:
-    """A NumPy array of one byte per element, of that shape, whose elements lie in their order."""
-    strides = [math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-    return np.lib.stride_tricks.as_strided(ORIGIN, shape, strides, writeable=False)
-
-
-def overlap(origin: Array, target: Array, start: Array, source: Array) -> bool:
-    """Whether two layouts of the same memory share some elements, but are not the same. `origin` and `start` are the
-    layouts of the whole storage for `target` and `source`."""
-    first, second = (
-        each.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-        for base, each in ((origin, target), (start, source))
-    )
-    if not (_dense(target) and _dense(source)):
-        return False  # as in torch, which does not try to find out
-    apart = first + target.size <= second or second + source.size <= first
-    return not apart and (first, _extent(target)) != (second, _extent(source))
-
-
-def _extent(array: Array) -> list[tuple[int, int]]:
-    """Size and stride of each dimension that has more than one element."""
-    return [each for each in zip(array.shape, array.strides, strict=True) if each[0] != 1]
-
-
-def _dense(array: Array) -> bool:
-    """Whether the elements of a layout fill a stretch of memory, in whichever order of dimensions."""
-    expected = 1
-    for stride, size in sorted(zip(array.strides, array.shape, strict=True)):
-        if size != 1:
-            if stride != expected:
-                return False
-            expected *= size
-    return True

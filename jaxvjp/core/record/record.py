@@ -16,7 +16,7 @@ from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines import Where, user_line
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
-from jaxvjp.ops.op import Aval, Op, abstract
+from jaxvjp.ops.op import Aval, Op, abstract, laid_out
 
 SIGNATURES = 1 << 16
 """How many results of `signature_of` are remembered."""
@@ -60,7 +60,9 @@ class Signature:
 @lru_cache(maxsize=SIGNATURES)
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
-    return Signature(operation, abstract(operation, static, avals))
+    plain = tuple([each.plain for each in avals])  # on strides only strides depend
+    result = abstract(operation, static, avals) if plain == avals else signature_of(operation, static, plain).aval
+    return Signature(operation, laid_out(operation, static, avals, result))
 
 
 def avals_of(inputs: tuple[Node | Number, ...]) -> tuple[Any, ...]:

@@ -100,7 +100,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
             leaves.append(each)
             number[each] = -len(leaves)
     returned = tuple([number[each] for each in outputs])
-    return intern(tuple([each.aval for each in leaves]), tuple(equations), returned, weight), leaves
+    return intern(tuple([each.aval.plain for each in leaves]), tuple(equations), returned, weight), leaves
 
 
 def weight_of(node: Node) -> int:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Fixed, Flag, Index, Kept, Real, Text, wrap
+from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.types.dtypes import from_numpy
 
@@ -73,7 +74,7 @@ def silu(input):
     return input * jax.nn.sigmoid(input)
 
 
-@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0", rounds_once=True)
+@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0", rounds_once=True, keeps=CONTIGUOUS)
 def logsigmoid(input):
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
     return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))

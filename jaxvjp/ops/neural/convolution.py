@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Kind, size
+from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
 from jaxvjp.types.dtypes import CTYPES
@@ -29,7 +30,7 @@ def _linear_name(static, avals):
     return "AddmmBackward0" if flat else "AddBackward0" if vector else "ViewBackward0"
 
 
-@op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name)
+@op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, keeps=CONTIGUOUS)
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`, over the last dimension of `input`."""
     if weight.ndim not in (1, 2):

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
 from jaxvjp.ops.identity import clone
+from jaxvjp.ops.layouts import CHANNELS
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
 from jaxvjp.ops.op import FLOAT, OPMATH, op
 
@@ -182,7 +183,13 @@ def standardized_groups(input, num_groups: Index, weight=None, bias=None, eps: R
     return _grouped(input, num_groups, weight, bias, eps)
 
 
-@op(public="nn.functional function", saves="input, weight", grad_fn="NativeGroupNormBackward0", out=False)
+@op(
+    public="nn.functional function",
+    saves="input, weight",
+    grad_fn="NativeGroupNormBackward0",
+    out=False,
+    keeps=CHANNELS,
+)
 def group_norm(input, num_groups: Index, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
     if input.ndim >= 2:

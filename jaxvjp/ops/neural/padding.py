@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Index, Real, Text
+from jaxvjp.ops.layouts import CHANNELS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, widened
 from jaxvjp.ops.op import op
 from jaxvjp.types.dtypes import fitted, from_numpy
@@ -77,7 +78,7 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     return input
 
 
-@op(public="nn.functional function", out=False)
+@op(public="nn.functional function", out=False, keeps=CHANNELS)
 def pixel_shuffle(input, upscale_factor: Index):
     """(..., C·r², H, W) as (..., C, H·r, W·r): channels become pixels."""
     if input.ndim < 3:
@@ -99,7 +100,7 @@ def pixel_shuffle(input, upscale_factor: Index):
     return moved.reshape(*lead, channels // (r * r), height * r, width * r)
 
 
-@op(public="nn.functional function", out=False)
+@op(public="nn.functional function", out=False, keeps=CHANNELS)
 def pixel_unshuffle(input, downscale_factor: Index):
     """(..., C, H·r, W·r) as (..., C·r², H, W): pixels become channels."""
     if input.ndim < 3:

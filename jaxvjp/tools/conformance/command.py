@@ -38,7 +38,7 @@ BETWEEN_SAVING = 30.0
 """Seconds."""
 HEAD = """# What PyTorch's own tests say
 
-PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where the folder is a
+PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where FOLDER is a
 copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the applicable tests."""
 Store = dict[str, dict[str, Outcome]]
 

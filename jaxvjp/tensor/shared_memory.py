@@ -1,0 +1,105 @@
+"""Memory that a storage shares with NumPy's arrays, as `x.numpy()` and `torch.from_numpy(a)` have it in torch.
+
+JAX's arrays never change, so there are two memories, the array's and the storage's, and a copy of what they last
+agreed on. What is written to the storage is copied into the array at once. What NumPy writes is noticed when the tensor
+is next read: the array differs from the copy. Once nobody has the array any more the sharing ends.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.record import leaf
+from jaxvjp.core.run.evaluation import evaluate, numbers_of
+from jaxvjp.ops.layouts import Layout
+from jaxvjp.tensor.view_steps import memory_of
+
+Array = np.ndarray[Any, Any]
+
+
+class SharedMemory:
+    """The memory of a NumPy array that is that of a storage, too.
+
+    Attributes:
+        owner: a weak reference to the array that the memory belongs to.
+        begins, nbytes: which part of it.
+        known: its bytes when both sides last agreed.
+        contents: the contents of the storage then.
+    """
+
+    def __init__(self, contents: Node, owner: Array, begins: int = 0) -> None:
+        self.owner = ref(owner)
+        self.begins = begins
+        self.nbytes = contents.aval.nbytes
+        self.contents = contents
+        self.known = np.ndarray(self.nbytes, np.uint8, _flat(owner), begins).copy()
+
+    def bytes(self) -> Array | None:
+        """The memory as it is now; None if nobody has it any more."""
+        owner = self.owner()
+        return None if owner is None else np.ndarray(self.nbytes, np.uint8, _flat(owner), self.begins)
+
+    def renewed(self, contents: Node) -> Node | None:
+        """The contents of the storage, which were `contents`, after what NumPy has written; None if nobody has the
+        memory any more."""
+        memory = self.bytes()
+        if memory is None:
+            return None
+        if contents is not self.contents:  # a staged step has written them
+            self.take(contents)
+        elif not np.array_equal(memory, self.known):
+            self.known = memory.copy()
+            self.contents = leaf(np.array(_as_contents(self.known, contents), order="C"), contents.aval)
+        return self.contents
+
+    def take(self, contents: Node) -> None:
+        """Has NumPy's arrays show new contents of the storage."""
+        memory = self.bytes()
+        if memory is not None:
+            if contents.value is None:
+                evaluate((contents,))
+            _as_contents(memory, contents)[...] = numbers_of(contents)
+            self.known, self.contents = memory.copy(), contents
+
+    def array(self, owner: Array, layout: Layout, dtype: Any) -> Array:
+        """An array of this memory, which belongs to `owner`, laid out so."""
+        strides = [each * layout.itemsize for each in layout.strides]
+        return np.ndarray(layout.shape, dtype, _flat(owner), self.begins + layout.offset * layout.itemsize, strides)
+
+
+def new_memory(contents: Node) -> tuple[SharedMemory, Array]:
+    """Memory for NumPy with these contents, and the array that it belongs to."""
+    owner = np.empty(contents.aval.nbytes, np.uint8)
+    if contents.value is None:
+        evaluate((contents,))
+    _as_contents(owner, contents)[...] = numbers_of(contents)
+    return SharedMemory(contents, owner), owner
+
+
+def owner_of(array: Array) -> Array:
+    """The array that an array's memory belongs to: itself, or the one that it is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def address(array: Array) -> int:
+    """Where the memory of an array begins."""
+    begins: int = array.__array_interface__["data"][0]
+    return begins
+
+
+def _flat(owner: Any) -> Any:
+    """An array as NumPy takes it for a buffer: with its elements in their order."""
+    return owner if owner.flags.c_contiguous else owner.T
+
+
+def _as_contents(memory: Array, contents: Node) -> Array:
+    """The bytes of a storage as an array of its shape."""
+    layout = memory_of(contents)
+    strides = [each * layout.itemsize for each in layout.strides]
+    return np.ndarray(layout.shape, contents.aval.dtype.numpy, memory, 0, strides)
