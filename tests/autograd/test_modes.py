@@ -131,6 +131,70 @@ def no_nan_no_error(torch):
     return x.grad, torch.is_anomaly_enabled()
 
 
+def without_parentheses(torch):
+    @torch.no_grad
+    def off():
+        return torch.is_grad_enabled()
+
+    @torch.inference_mode
+    def inferring():
+        return torch.is_inference_mode_enabled()
+
+    return off(), inferring(), off.__name__, torch.is_grad_enabled()
+
+
+def generators_are_in_the_mode_while_they_run(torch):
+    @torch.no_grad()
+    def counting():
+        seen = [torch.is_grad_enabled()]
+        while len(seen) < 5:
+            try:
+                sent = yield torch.is_grad_enabled()
+                seen.append((sent, torch.is_grad_enabled()))
+            except ValueError as thrown:
+                seen.append((str(thrown), torch.is_grad_enabled()))
+            except GeneratorExit:
+                closed.append((seen, torch.is_grad_enabled()))
+                raise
+        return seen
+
+    closed = []
+    closing, running = counting(), counting()
+    given = [next(closing), torch.is_grad_enabled(), closing.send(3), closing.throw(ValueError("thrown"))]
+    closing.close()
+    next(running)
+    for number in range(3):
+        given.append(running.send(number))
+    try:
+        running.send(3)
+    except StopIteration as end:
+        given.append(end.value)
+    return given, closed, torch.is_grad_enabled()
+
+
+def a_decorated_class(torch):
+    @torch.no_grad()
+    class Module:
+        def __init__(self):
+            self.enabled = torch.is_grad_enabled()
+
+        def later(self):
+            return torch.is_grad_enabled()
+
+    made = Module()
+    return made.enabled, made.later()
+
+
+@raises(TypeError)
+def a_mode_that_is_no_bool(torch):
+    torch.set_grad_enabled(None)
+
+
+@raises(TypeError)
+def an_anomaly_mode_that_is_no_bool(torch):
+    torch.autograd.set_detect_anomaly(1)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
@@ -141,3 +205,8 @@ def test_the_forward_line_of_the_first_nan():
     with jaxvjp.autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"(?s)Sqrt.*test_modes\.py.*root = x"):
         y.backward()
     assert x.grad is None
+
+
+def test_decorating_a_class_warns():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+        jaxvjp.no_grad()(type("Module", (), {}))
