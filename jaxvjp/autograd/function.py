@@ -334,7 +334,7 @@ class _Outputs:
         tensor.storage  # noqa: B018 - made now, of the value: made of the output it would keep the step alive for `ctx`
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
-            tensor._unrecorded = False  # the Function itself is recorded
+            tensor._unrecorded = None  # the Function itself is recorded
             mark = (Step(function_view, (several,)),)
             tensor._path = None if tensor._path is None else tensor._path + mark
             tensor._steps += mark

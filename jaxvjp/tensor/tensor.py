@@ -315,6 +315,7 @@ class Tensor(Methods):
             plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
         made = blank(plain)
         if plain is not node:
+            plain.inference = node.inference
             hold(plain, made)
         made._storage = self.storage
         made._seen = made._storage.version

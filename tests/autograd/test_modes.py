@@ -195,6 +195,55 @@ def an_anomaly_mode_that_is_no_bool(torch):
     torch.autograd.set_detect_anomaly(1)
 
 
+def views_are_inference_tensors_as_their_bases_are(torch):
+    normal = torch.ones(2, 3, requires_grad=True)
+    with torch.inference_mode():
+        made = torch.ones(2, 3)
+        inside = [made.view(6), made[0], normal.view(6), normal.detach(), normal[0], normal * 2]
+    outside = [made.view(3, 2), made[1], made.detach(), made + 1]
+    return [(each.is_inference(), each.requires_grad) for each in inside + outside]
+
+
+def normal_tensors_written_in_inference_mode(torch):
+    leaf_, out = leaf(torch, 1.0, 2.0), torch.empty(2)
+    y = leaf_ * 2
+    with torch.inference_mode():
+        y.add_(1)
+        torch.add(y, y, out=out)
+    return y, y.is_inference(), y._version, out, out.is_inference(), out._version
+
+
+@raises(RuntimeError)
+def an_inference_tensor_as_out(torch):
+    with torch.inference_mode():
+        out = torch.empty(2)
+    torch.add(torch.ones(2), torch.ones(2), out=out)
+
+
+@raises(RuntimeError)
+def a_view_of_an_inference_tensor_written_outside(torch):
+    with torch.inference_mode():
+        made = torch.ones(2)
+    made.view(2, 1).add_(1)
+
+
+@raises(RuntimeError)
+def a_view_taken_in_inference_mode_written_outside(torch):
+    with torch.inference_mode():
+        view = (y := leaf(torch, 1.0, 2.0) * 2)[:1]
+    view.add_(1)
+    return y
+
+
+@raises(RuntimeError)
+def a_view_taken_in_inference_mode_of_what_is_written_outside(torch):
+    y = leaf(torch, 1.0, 2.0) * 2
+    with torch.inference_mode():
+        view = y[:1]
+    y.add_(1)
+    return view.grad_fn
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
