@@ -6,7 +6,9 @@ the result in one dispatch. All checks and all computation come before any `.gra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
+from operator import index
 from typing import Any
 
 from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, gradients_of
@@ -25,6 +27,13 @@ from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.size import Size
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+
+REFERENCE_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+    "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+    "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break the "
+    "cycle and avoid the leak."
+)
 
 
 def backward(
@@ -57,18 +66,20 @@ def backward(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() outside of functorch transforms."
         )
-    roots = _listed(tensors)
+    roots = _roots(tensors)
     if inputs is not None:
-        inputs = _listed(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        inputs = _inputs(inputs, "backward")
+    create_graph = bool(index(create_graph))
+    retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
+    if create_graph:
+        warnings.warn(REFERENCE_CYCLE, UserWarning, stacklevel=3)
     nodes, cotangents = _roots_and_cotangents(roots, _gradients(grad_tensors, roots), create_graph, broadcast)
     targets = None if inputs is None else _targets(inputs, "can't retain_grad on Tensor that has requires_grad=False")
     for each in inputs or ():
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
-    end(receivers, walked, met, create_graph if retain_graph is None else bool(retain_graph))
+    end(receivers, walked, met, retain_graph)
 
 
 def grad(
@@ -93,14 +104,14 @@ def grad(
 
     Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
     """
-    roots, wanted = _listed(outputs), _listed(inputs)
-    for each in wanted:
-        if not isinstance(each, Tensor):
-            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    allow_unused = bool(materialize_grads) if allow_unused is None else bool(index(allow_unused))
+    roots, wanted = _roots(outputs), _inputs(inputs, "grad")
+    create_graph = bool(index(create_graph))
+    retain_graph = create_graph if retain_graph is None else bool(index(retain_graph))
     gradients = _gradients(grad_outputs, roots)
     nodes, cotangents = _roots_and_cotangents(roots, gradients, create_graph, False, is_grads_batched)
     batch = (gradients[0].shape[0],) if is_grads_batched and gradients[0] is not None else ()
@@ -111,19 +122,24 @@ def grad(
     for position, node in enumerate(targets):
         if node.leaf is not None and node.leaf.lost:
             pulled.pop(node, None)
-        if node not in pulled and not (allow_unused or materialize_grads):
+        if node not in pulled and not allow_unused:
             raise RuntimeError(
                 f"The differentiated Tensor at index {position} appears to not have been used in the graph. Set "
                 "allow_unused=True if this is the desired behavior.\n"
                 "Its gradient would be None, not zero: no output was computed from it."
             )
-    if not (create_graph if retain_graph is None else retain_graph):
+    if not retain_graph:
         release(walked, met)
-    missing = {each: zeros_like(each) for each in wanted} if materialize_grads else {}
-    found: tuple[Any, ...] = tuple(
-        wrap(pulled[node]) if node in pulled else missing.get(each) for each, node in zip(wanted, targets, strict=True)
-    )
-    return found  # typed as tensors, as in torch, though `allow_unused` may give None
+    given = [inputs] if isinstance(inputs, Tensor | GradientEdge) else inputs
+    if materialize_grads and not pulled.keys() >= {*targets}:
+        for each, node in zip(given, targets, strict=True):
+            if node not in pulled and isinstance(each, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+        for each, node in zip(wanted, targets, strict=True):
+            if node not in pulled:
+                pulled[node] = zeros_like(each, requires_grad=create_graph).node
+    found: tuple[Any, ...] = tuple(wrap(pulled[node]) if node in pulled else None for node in targets)
+    return found  # typed as tensors, as in torch: None comes only with `allow_unused`
 
 
 def jacobian(outputs: Tensor, inputs: Tensors, create_graph: bool = False) -> Any:
@@ -173,6 +189,24 @@ def _listed(tensors: Tensors) -> list[Tensor]:
     return [each.tensor() if isinstance(each, GradientEdge) else each for each in listed]
 
 
+def _roots(tensors: Tensors) -> list[Tensor]:
+    roots = _listed(tensors)
+    for each in roots:
+        if not isinstance(each, Tensor):
+            raise AssertionError(f"Expected output to be a torch.Tensor\nIt is {type(each).__name__}.")
+    return roots
+
+
+def _inputs(tensors: Tensors, function: str) -> list[Tensor]:
+    inputs = _listed(tensors)
+    if not inputs:
+        raise RuntimeError(f"`inputs` argument to `{function}()` cannot be empty.")
+    for each in inputs:
+        if not isinstance(each, Tensor):
+            raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(each).__name__}")
+    return inputs
+
+
 def _targets(tensors: list[Tensor], refusal: str) -> list[Node]:
     for position, each in enumerate(tensors):
         if not each.requires_grad:
@@ -193,9 +227,9 @@ def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
                 f"gradients can be either Tensors or None, but got {type(each).__name__}\n"
                 f"Make a tensor of it: `y.backward(jaxvjp.tensor({each!r}))`, with one number per element of y."
             )
-    if len(listed) != len(roots):
+    if len(listed) < len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(listed)} gradients")
-    return listed
+    return listed[: len(roots)]
 
 
 def _roots_and_cotangents(
@@ -318,7 +352,7 @@ def _method(
     and may be left out where there is one element, for then it is 1. The other arguments are those of
     `autograd.backward`. Counterpart of `torch.Tensor.backward`.
     """
-    plain = retain_graph is None and inputs is None and not create_graph and not broadcast
+    plain = retain_graph is None and inputs is None and create_graph is False and not broadcast
     if not (plain and backward_of_one(self, gradient)):
         backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
 

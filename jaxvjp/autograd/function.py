@@ -334,7 +334,7 @@ class _Outputs:
         tensor.storage  # noqa: B018 - made now, from the value; made from the output it would keep `ctx` alive
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
-            tensor._unrecorded = False  # the Function itself is recorded
+            tensor._unrecorded = None  # the Function itself is recorded
             mark = (Step(function_view, (several,)),)
             tensor._path = None if tensor._path is None else tensor._path + mark
             tensor._steps += mark

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
+from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.autograd.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -14,13 +16,13 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import walking
+from jaxvjp.core.derive.engine import walking, whole
 from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.core.record.graph import hook_of_level, leaf_of, meant
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.ops.arguments import KEPT, SCALAR
-from jaxvjp.ops.identity import item, rebind
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import KEEP, Aval
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor, blank, checked_replacement, wrap
@@ -42,20 +44,22 @@ __all__ = [
 ]
 
 
-class Node:
+class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
     """A step of the backward graph, as torch's `grad_fn`: it turns the cotangent of a result into those of its inputs.
 
-    Underneath it is a node of the recorded graph. There is one for each step, as long as somebody holds it.
-
-    Attributes:
-        metadata: a dict to keep notes in.
+    Underneath it is a node of the recorded graph. There is one for each step, as long as somebody holds it. Its class
+    has the name of the step; that of a custom Function's step says that it is the class of the Function's `ctx`.
     """
 
-    __slots__ = ("__weakref__", "_node", "metadata")
+    __slots__ = ("__weakref__", "_node")
 
     def __init__(self, node: Recorded) -> None:
         self._node = node
-        self.metadata: dict[Any, Any] = {}
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict to keep notes in, which lasts as long as the graph."""
+        return _metadata.setdefault(_identity(self._node), {})
 
     def name(self) -> str:
         """torch's name for it, such as `MulBackward0`."""
@@ -67,8 +71,7 @@ class Node:
         node = self._node
         if node.is_leaf:
             return ()
-        if node.operation is item and isinstance(node.inputs[0], Recorded):
-            node = node.inputs[0]
+        node = whole(node)
         for _ in range(node.retaken - 1):  # torch takes it anew in one step
             node = node.inputs[0] if node.inputs and isinstance(node.inputs[0], Recorded) else node
         edges: Sequence[Any] = [node.inputs[each] for each in _differentiated(node)]
@@ -100,11 +103,12 @@ class Node:
         return RemovableHandle(self._hooks().after, hook_of_level(self._node, hook))
 
     def _hooks(self) -> StepHooks:
-        if self._node.step_hooks is not None:
-            return self._node.step_hooks
+        known = whole(self._node).step_hooks
+        if known is not None:
+            return known
         hooks = StepHooks({}, {}, partial(_called, None if self._node.is_leaf else self._node))
         python = self._node.python
-        same: list[Recorded | None] = [self._node] if python is None else [self._node, *python.outputs]
+        same: list[Recorded | None] = [whole(self._node)] if python is None else [self._node, *python.outputs]
         for each in same:
             if each is not None:
                 each.step_hooks = hooks
@@ -174,19 +178,30 @@ def shown(node: Recorded) -> Tensor:
 
 
 _steps: WeakValueDictionary[object, Node] = WeakValueDictionary()
+_metadata: WeakKeyDictionary[object, dict[Any, Any]] = WeakKeyDictionary()
 
 
 def step_of(node: Recorded) -> Node:
     """The step that made a node; the same for all results of one step."""
     while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
         node = node.inputs[0]  # contents written under `no_grad`: the gradient is that of the node before
-    step: object = leaf_of(node) if node.is_leaf else node.python or node
-    if node.operation is item and node.inputs and node.python is None:
-        step = node.inputs[0]
+    step = _identity(node)
     found = _steps.get(step)
     if found is None:
-        found = _steps[step] = Node(node)
+        context: Any = type(getattr(node.python, "ctx", None))
+        found = _steps[step] = _class_of(node.gradient_name, context)(node)
     return found
+
+
+def _identity(node: Recorded) -> object:
+    """What is the same for all nodes of a step."""
+    return leaf_of(node) if node.is_leaf else node.python or whole(node)
+
+
+@lru_cache(maxsize=1024)
+def _class_of(name: str, context: type) -> type[Node]:
+    shown = {} if context is type(None) else {"__class__": property(lambda _: context)}
+    return type(name, (Node,), {"__slots__": (), "__module__": "jaxvjp.autograd.graph", **shown})
 
 
 def _called(
@@ -197,8 +212,7 @@ def _called(
 
     Of the operands' cotangents the hook sees those in `next_functions`.
     """
-    if node is not None and node.operation is item and isinstance(node.inputs[0], Recorded):
-        node = node.inputs[0]
+    node = None if node is None else whole(node)
     of_operands = node is not None and arrived is not None and len(cotangents) == len(node.inputs)
     places = _differentiated(node) if node is not None and of_operands else []
     every = list(cotangents)
@@ -343,4 +357,5 @@ Tensor.grad_fn = property(_grad_fn)  # type: ignore[method-assign, assignment]
 Tensor.output_nr = property(_output_nr)  # type: ignore[method-assign, assignment]
 
 
+Node.register(BackwardCFunction)
 complete_all(globals(), [*__all__, "MultiGradHandle", "RemovableHandle"], "autograd.graph", UNDERNEATH)

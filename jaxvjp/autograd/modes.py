@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import inspect
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+import warnings
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Self, TypeVar
 
 from jaxvjp.core.derive.engine import anomaly
 from jaxvjp.core.record.modes import changed, grad_mode
@@ -25,8 +28,13 @@ _multithreading = _Multithreading()
 class _Mode:
     """Settings of this thread for a block or, as a decorator, for every call of a function; it nests."""
 
-    def __init__(self, state: Callable[[], Any], **settings: bool) -> None:
-        self._state = state
+    def __new__(cls, function: Any = None, *_: Any, **__: Any) -> Any:
+        """The mode or, of `@no_grad` without parentheses, the function in that mode."""
+        return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
+
+    _state: Callable[[], Any] = staticmethod(grad_mode)
+
+    def __init__(self, **settings: bool) -> None:
         self._settings = settings
         self._before: list[list[bool]] = []
 
@@ -45,19 +53,74 @@ class _Mode:
         changed()
 
     def __call__(self, function: F) -> F:
+        called: Any = function
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        elif inspect.isgeneratorfunction(function):
+            return _resumed(self.again, function)  # type: ignore[return-value]
+
         @functools.wraps(function)
         def within(*arguments: Any, **named: Any) -> Any:
-            with _Mode(self._state, **self._settings):
-                return function(*arguments, **named)
+            with self.again():
+                return called(*arguments, **named)
 
         return within  # type: ignore[return-value]
+
+    def again(self) -> Self:
+        """The same mode for another block, which may be in another thread."""
+        other = copy.copy(self)
+        other._before = []
+        return other
+
+
+def _resumed(
+    mode: Callable[[], _Mode], function: Callable[..., Generator[Any, Any, Any]]
+) -> Callable[..., Generator[Any, Any, Any]]:
+    """A generator function in a mode, which holds while the generator runs and not between."""
+
+    @functools.wraps(function)
+    def within(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
+        generator = function(*arguments, **named)
+        resume: Callable[[Any], Any] = generator.send
+        given: Any = None
+        try:
+            while True:
+                with mode():
+                    response = resume(given)
+                try:
+                    resume, given = generator.send, (yield response)
+                except GeneratorExit:
+                    with mode():
+                        generator.close()
+                    raise
+                except BaseException as thrown:
+                    resume, given = generator.throw, thrown
+        except StopIteration as end:
+            return end.value
+
+    return within
+
+
+def _flag(function: str, value: Any, name: str = "enabled", position: int = 1) -> bool:
+    """`value`; TypeError, in torch's words, for what is no bool."""
+    if type(value) is not bool:
+        raise TypeError(
+            f"{function}(): argument '{name}' (position {position}) must be bool, not {type(value).__name__}"
+        )
+    return value
 
 
 class _ImmediateMode(_Mode):
     """A mode that begins when it is constructed; as a context manager or decorator it ends with the block or call."""
 
-    def __init__(self, state: Callable[[], Any], **settings: bool) -> None:
-        super().__init__(state, **settings)
+    def __init__(self, **settings: bool) -> None:
+        super().__init__(**settings)
         super().__enter__()
 
     def __enter__(self) -> None:
@@ -68,33 +131,36 @@ class _ImmediateMode(_Mode):
         self.__exit__()
         return super().__call__(function)
 
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.{type(self).__name__}(mode={self._settings['enabled']})"
+
 
 class no_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record no gradient: `with no_grad(): w -= 0.1 * w.grad`. Counterpart of `torch.no_grad`."""
 
     def __init__(self) -> None:
-        super().__init__(grad_mode, enabled=False)
+        super().__init__(enabled=False)
 
 
 class enable_grad(_Mode):  # noqa: N801 - torch's name
     """Operations inside record gradients, also within `no_grad`. Counterpart of `torch.enable_grad`."""
 
     def __init__(self) -> None:
-        super().__init__(grad_mode, enabled=True)
+        super().__init__(enabled=True)
 
 
 class set_grad_enabled(_ImmediateMode):  # noqa: N801 - torch's name
     """Records gradients or not from here on, or within a block. Counterpart of `torch.set_grad_enabled`."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(grad_mode, enabled=bool(mode))
+        super().__init__(enabled=_flag("set_grad_enabled", mode))
 
 
 class inference_mode(_Mode):  # noqa: N801 - torch's name
     """Like `no_grad`, and what is made inside can never be saved for a gradient. As `torch.inference_mode`."""
 
     def __init__(self, mode: bool = True) -> None:
-        super().__init__(grad_mode, enabled=not mode, inference=bool(mode))
+        super().__init__(enabled=not _flag("inference_mode", mode, "mode"), inference=mode)
 
 
 class detect_anomaly(_Mode):  # noqa: N801 - torch's name
@@ -104,22 +170,29 @@ class detect_anomaly(_Mode):  # noqa: N801 - torch's name
     that recorded its forward. Counterpart of `torch.autograd.detect_anomaly`.
     """
 
+    _state = staticmethod(lambda: anomaly)
+
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(lambda: anomaly, enabled=True, check_nan=check_nan)
+        super().__init__(enabled=True, check_nan=_flag("set_anomaly_enabled", check_nan, "check_nan", 2))
 
 
 class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
     """`detect_anomaly`, or not, from here on or within a block. Counterpart of `torch.autograd.set_detect_anomaly`."""
 
+    _state = staticmethod(lambda: anomaly)
+
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        super().__init__(lambda: anomaly, enabled=bool(mode), check_nan=check_nan)
+        check_nan = _flag("set_anomaly_enabled", check_nan, "check_nan", 2)
+        super().__init__(enabled=_flag("set_anomaly_enabled", mode), check_nan=check_nan)
 
 
 class set_multithreading_enabled(_ImmediateMode):  # noqa: N801 - torch's name
     """Kept and without effect: a backward pass is one program. As `torch.autograd.set_multithreading_enabled`."""
 
+    _state = staticmethod(lambda: _multithreading)
+
     def __init__(self, mode: bool) -> None:
-        super().__init__(lambda: _multithreading, enabled=bool(mode))
+        super().__init__(enabled=_flag("set_multithreading_enabled", mode))
 
 
 def is_multithreading_enabled() -> bool:

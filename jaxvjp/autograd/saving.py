@@ -18,6 +18,7 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
+from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, blank
 
 UNDERNEATH = "no JAX: what the recorded graph keeps, where `jax.vjp` has residuals"
@@ -101,7 +102,8 @@ class _Kept:
     def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
         self.hooks = hooks
         saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
-        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in saved if isinstance(each, Node)]
+        one = [(each, is_result) for each, is_result in saved if isinstance(each, Node) and type(each.aval) is Aval]
+        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in one]
 
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         replaced: dict[Node, Node] = {}

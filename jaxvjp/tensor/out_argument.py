@@ -43,6 +43,7 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     computed = compute()
     results = computed if isinstance(computed, tuple) else (computed,)
     for target, result in zip(targets, results, strict=True):
+        target.check_writable()
         if apart:
             _check_apart(target, result, given)
         write_out(target, result)

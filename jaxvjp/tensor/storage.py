@@ -30,11 +30,12 @@ from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
 
 UNRECORDED = (
-    "{} created in no_grad mode and {} with grad mode enabled. Given that this use case is ambiguous and "
-    "error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-    "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace "
-    "to be tracked)."
+    "{} created in {} mode and {} {}. Given that this use case is ambiguous and error-prone, it is forbidden. You can "
+    "clarify your code by moving both the view and the inplace either both inside the {} block (if you don't want the "
+    "inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
+NO_GRAD = ("no_grad", "with grad mode enabled", "no_grad")
+INFERENCE = ("inference", "in normal mode", "inference_mode")
 
 
 SEVERAL_VIEWS = (
@@ -84,7 +85,8 @@ class Stored(Holder):
         _storage: the memory. None while the tensor is alone and was never written: then it is the value of `_node`.
         _base_tensor, _steps: of a view, what it is a view of, and the steps from there.
         _path: the steps from the whole storage, where those are others than `_steps`.
-        _unrecorded: whether it is a view that was taken under `no_grad`.
+        _unrecorded: of a view that was taken under `no_grad` or in inference mode, torch's words for that mode, NO_GRAD
+            or INFERENCE; else None.
         _seen: the version of `_storage` when `_node` was made.
         _counted: of a view, the count of writes when `_node` was computed from its base.
         _leaf: the `Leaf` that all nodes share that it has shown as a leaf; None until it is needed.
@@ -96,7 +98,7 @@ class Stored(Holder):
     _base_tensor: Any  # another tensor
     _steps: Steps
     _path: Steps | None
-    _unrecorded: bool
+    _unrecorded: tuple[str, str, str] | None
     _counted: int
     _versions: Versions | None
     _leaf: Leaf | None
@@ -127,6 +129,8 @@ class Stored(Holder):
         if old.requires_grad and old.is_leaf:
             old.stale = True  # a gradient that arrives there belongs to the new node
         self._node = node
+        if node.inference != old.inference:  # a tensor that was made in inference mode stays one
+            node.inference = old.inference
         if node.stale:
             node.stale = False
         hold(node, self)
@@ -164,7 +168,7 @@ class Stored(Holder):
         """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
         custom Function, or by a function that returns several views, such as `unbind`."""
         kinds = [step.operation for step in self._steps]
-        return self._unrecorded or any(each.several or each is function_view for each in kinds)
+        return self._unrecorded is not None or any(each.several or each is function_view for each in kinds)
 
     def check_current(self) -> None:
         """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
@@ -178,9 +182,10 @@ class Stored(Holder):
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
         name = self._node.gradient_name.partition("Backward")[0]
         number = self._node.output_number
-        if self._unrecorded:
+        if self._unrecorded is not None:
             view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
-            raise RuntimeError(UNRECORDED.format(view, happened))
+            mode, now, block = self._unrecorded
+            raise RuntimeError(UNRECORDED.format(view, mode, happened, now, block))
         made = next((step for step in self._steps if step.operation is function_view), None)
         if made is None:
             number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
@@ -298,7 +303,11 @@ class Stored(Holder):
             else:
                 whole = read(put_back(base.whole(base.node), self.path, new), base.path)
             base._written(whole, None if base._path is None else self._contents_with(new))
-            if self._node.requires_grad and self._node.is_leaf and not (base._node.requires_grad or self._unrecorded):
+            if (
+                self._node.requires_grad
+                and self._node.is_leaf
+                and not (base._node.requires_grad or self._unrecorded is not None)
+            ):
                 self._show(self._as_leaf(new))
                 self._seen = self.storage.version
             return
@@ -455,7 +464,7 @@ class Stored(Holder):
             staging().journal.moves(self)
         if storage is not self._storage and self._base_tensor is not None:
             self._versions, self._base_tensor, self._steps = self.versions, None, ()
-            self._unrecorded = False
+            self._unrecorded = None
         self._storage, self._path = storage, path if path or self._steps else None
         self._seen = storage.version
 
@@ -463,7 +472,7 @@ class Stored(Holder):
 UNLESS_SET = {
     **dict.fromkeys(("_storage", "_base_tensor", "_path", "_versions", "_leaf", "_grad", "_after_accumulation")),
     **dict.fromkeys(("_seen", "_counted"), 0),
-    "_unrecorded": False,
+    "_unrecorded": None,
     "_steps": (),
 }
 """Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""
@@ -505,7 +514,7 @@ def _where_strides_allow(steps: Steps) -> bool:
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
-    unrecorded = source._unrecorded or not (node.requires_grad or grad_mode().enabled)
+    unrecorded = source._unrecorded is not None or not (node.requires_grad or grad_mode().enabled)
     if unrecorded:  # False for examples and duals, and inside a transform, which records what it needs
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)
     base: Stored = source if source._base_tensor is None else source._base_tensor
@@ -518,7 +527,8 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     if source._path is not None:
         taken._path = source._path + steps
     if unrecorded:
-        taken._unrecorded = True
+        taken._unrecorded = source._unrecorded or (INFERENCE if grad_mode().inference else NO_GRAD)
+    taken._node.inference = source._node.inference
     if base._versions is not None:
         taken._counted = base._versions.count
     taken._storage = source.storage if source._storage is None else source._storage

@@ -185,6 +185,8 @@ class Tensor(Methods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError(f"requires_grad must be a bool\nIt was given {value!r}.")
         if not self._looked_at.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables."
@@ -210,6 +212,11 @@ class Tensor(Methods):
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
+        if type(requires_grad) is not bool:
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
+            )
         if requires_grad and self._node.inference and not grad_mode().inference:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
@@ -245,9 +252,17 @@ class Tensor(Methods):
             staging().journal.asks(self)
         return self._grad
 
+    @grad.deleter
+    def grad(self) -> None:
+        self._take_grad(None)
+
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
+            if value is self:
+                raise RuntimeError(
+                    "can't assign Variable as its own grad\nA copy can be: `x.grad = x.detach().clone()`."
+                )
             if not isinstance(value, Tensor):
                 raise TypeError(
                     f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
@@ -303,6 +318,7 @@ class Tensor(Methods):
             plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
         made = blank(plain)
         if plain is not node:
+            plain.inference = node.inference
             hold(plain, made)
         made._storage = self.storage
         made._seen = made._storage.version

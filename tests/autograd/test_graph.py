@@ -334,6 +334,81 @@ def a_look_inside_a_transform(torch):
     return seen
 
 
+def two_results_of_one_step_share_its_hooks(torch):
+    a = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    variance, mean = torch.var_mean(a, dim=0)
+    seen = []
+
+    def before(gradients):
+        seen.append([None if each is None else each.tolist() for each in gradients])
+        return tuple(None if each is None else each * 2 for each in gradients)
+
+    mean.grad_fn.register_prehook(before)
+    variance.grad_fn.register_hook(lambda below, above: (below[0] * 3,))
+    mean.sum().backward(retain_graph=True)
+    (variance + mean).sum().backward()
+    return a.grad, seen, variance.grad_fn is mean.grad_fn
+
+
+def hooks_of_two_results_of_one_step(torch):
+    a = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    variance, mean = torch.var_mean(a, dim=0)
+    variance.register_hook(lambda gradient: gradient * 2)
+    mean.register_hook(lambda gradient: gradient * 3)
+    mean.retain_grad()
+    (variance * mean).sum().backward()
+    return a.grad, mean.grad
+
+
+def differentiated_by_the_results_of_one_step(torch):
+    a = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    variance, mean = torch.var_mean(a, dim=0)
+    y = (variance * mean).sum()
+    gradients = torch.autograd.grad(y, [variance, mean, a], create_graph=True)
+    return gradients, torch.autograd.grad((gradients[2] ** 2).sum(), a)
+
+
+def two_results_under_saving_hooks(torch):
+    a = torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda saved: saved):
+        values, _ = torch.sort(a**2)
+        y = (values * values).sum()
+    y.backward()
+    return a.grad
+
+
+def classes_of_steps(torch):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            seen.append(isinstance(ctx, torch.autograd.graph.Node))
+            return x * 1, x * 2
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return first + 2 * second
+
+    seen = []
+    x = torch.ones(2, requires_grad=True)
+    first, second = Double.apply(x)
+    step = (x * 2).grad_fn
+    return (
+        seen,
+        first.grad_fn is second.grad_fn,
+        isinstance(first.grad_fn, Double._backward_cls),
+        first.grad_fn.__class__ is Double._backward_cls,
+        [type(each).__name__ for each in (first.grad_fn, step, step.next_functions[0][0])],
+        [isinstance(each, torch.autograd.graph.Node) for each in (first.grad_fn, step, None, 1)],
+    )
+
+
+def notes_last_as_long_as_the_graph(torch):
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    y.grad_fn.metadata["note"] = "kept"
+    return y.grad_fn.metadata
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), graph, leaf, module))
 
 

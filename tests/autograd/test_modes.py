@@ -131,6 +131,119 @@ def no_nan_no_error(torch):
     return x.grad, torch.is_anomaly_enabled()
 
 
+def without_parentheses(torch):
+    @torch.no_grad
+    def off():
+        return torch.is_grad_enabled()
+
+    @torch.inference_mode
+    def inferring():
+        return torch.is_inference_mode_enabled()
+
+    return off(), inferring(), off.__name__, torch.is_grad_enabled()
+
+
+def generators_are_in_the_mode_while_they_run(torch):
+    @torch.no_grad()
+    def counting():
+        seen = [torch.is_grad_enabled()]
+        while len(seen) < 5:
+            try:
+                sent = yield torch.is_grad_enabled()
+                seen.append((sent, torch.is_grad_enabled()))
+            except ValueError as thrown:
+                seen.append((str(thrown), torch.is_grad_enabled()))
+            except GeneratorExit:
+                closed.append((seen, torch.is_grad_enabled()))
+                raise
+        return seen
+
+    closed = []
+    closing, running = counting(), counting()
+    given = [next(closing), torch.is_grad_enabled(), closing.send(3), closing.throw(ValueError("thrown"))]
+    closing.close()
+    next(running)
+    for number in range(3):
+        given.append(running.send(number))
+    try:
+        running.send(3)
+    except StopIteration as end:
+        given.append(end.value)
+    return given, closed, torch.is_grad_enabled()
+
+
+def a_decorated_class(torch):
+    @torch.no_grad()
+    class Module:
+        def __init__(self):
+            self.enabled = torch.is_grad_enabled()
+
+        def later(self):
+            return torch.is_grad_enabled()
+
+    made = Module()
+    return made.enabled, made.later()
+
+
+@raises(TypeError)
+def a_mode_that_is_no_bool(torch):
+    torch.set_grad_enabled(None)
+
+
+@raises(TypeError)
+def an_anomaly_mode_that_is_no_bool(torch):
+    torch.autograd.set_detect_anomaly(1)
+
+
+def views_are_inference_tensors_as_their_bases_are(torch):
+    normal = torch.ones(2, 3, requires_grad=True)
+    with torch.inference_mode():
+        made = torch.ones(2, 3)
+        inside = [made.view(6), made[0], normal.view(6), normal.detach(), normal[0], normal * 2]
+    outside = [made.view(3, 2), made[1], made.detach(), made + 1]
+    return [(each.is_inference(), each.requires_grad) for each in inside + outside]
+
+
+def normal_tensors_written_in_inference_mode(torch):
+    leaf_, out = leaf(torch, 1.0, 2.0), torch.empty(2)
+    y = leaf_ * 2
+    with torch.inference_mode():
+        y.add_(1)
+        torch.add(y, y, out=out)
+    return y, y.is_inference(), y._version, out, out.is_inference(), out._version
+
+
+@raises(RuntimeError)
+def an_inference_tensor_as_out(torch):
+    with torch.inference_mode():
+        out = torch.empty(2)
+    torch.add(torch.ones(2), torch.ones(2), out=out)
+
+
+@raises(RuntimeError)
+def a_view_of_an_inference_tensor_written_outside(torch):
+    with torch.inference_mode():
+        made = torch.ones(2)
+    made.view(2, 1).add_(1)
+
+
+@raises(RuntimeError)
+def a_view_taken_in_inference_mode_written_outside(torch):
+    with torch.inference_mode():
+        view = (y := leaf(torch, 1.0, 2.0) * 2)[:1]
+    view.add_(1)
+    return y
+
+
+@raises(RuntimeError)
+def a_view_taken_in_inference_mode_of_what_is_written_outside(torch):
+    y = leaf(torch, 1.0, 2.0) * 2
+    with torch.inference_mode():
+        view = y[:1]
+    y.add_(1)
+    return view.grad_fn
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
@@ -141,3 +254,8 @@ def test_the_forward_line_of_the_first_nan():
     with jaxvjp.autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"(?s)Sqrt.*test_modes\.py.*root = x"):
         y.backward()
     assert x.grad is None
+
+
+def test_decorating_a_class_warns():
+    with pytest.warns(FutureWarning, match="Decorating classes is deprecated"):
+        jaxvjp.no_grad()(type("Module", (), {}))

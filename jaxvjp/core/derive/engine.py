@@ -43,6 +43,7 @@ from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import PIECE, freeze, in_pieces
+from jaxvjp.ops.identity import item
 from jaxvjp.ops.pointwise import add
 
 
@@ -198,6 +199,12 @@ class Reached:
         return {node for node in self.nodes if node.requires_grad}
 
 
+def whole(node: Node) -> Node:
+    """The node of an op that returns several arrays, of the node of one of them; of any other node itself."""
+    behind = node.inputs[0] if node.operation is item and node.inputs else node
+    return behind if isinstance(behind, Node) else node
+
+
 def _is_there(node: Node | Number) -> bool:
     return not isinstance(node, Node) or node.operation is None or node.value is not None
 
@@ -296,19 +303,27 @@ class _Sweep:
             wanted = node in targets or bool(node.hooks) or node.retains
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
+        def stands_alone(node: Node) -> bool:
+            return node in inside and whole(node).stands_alone
+
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
-        for (alone, _), group in groupby(nodes, lambda node: (node in inside and node.stands_alone, node.device)):
+        several: dict[Node, list[Node]] = {}
+        for (alone, _), group in groupby(nodes, lambda node: (stands_alone(node), node.device)):
             if not alone:
                 found = in_pieces(group, ends_piece, self.unseen)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:
                 # A Python step with several outputs runs once, where the walk back meets the last of them.
-                if node.python is None or node.python not in steps:
+                if whole(node) is not node:
+                    several[whole(node)].append(node)
+                elif type(node.aval) is tuple:
+                    segments.append(several.setdefault(node, [node]))
+                elif node.python is None or node.python not in steps:
                     segments.append([node])
                 if node.python is not None:
                     steps.add(node.python)
@@ -329,6 +344,10 @@ class _Sweep:
 
         `unpacked` maps operands to what saved-tensor hooks returned for them.
         """
+        inside = set(segment)
+        cut_off = {whole(each) for each in segment} - inside
+        if cut_off:  # some results of an op that returns several arrays, the others of which are in another segment
+            segment = sorted(inside | cut_off, key=recording_order)
         if self.stopped:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
@@ -347,7 +366,10 @@ class _Sweep:
     def step(self, segment: list[Node]) -> None:
         """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
         node, step = segment[0], segment[0].python
-        outputs = [each for each in segment if each in self.arrived] if step is None else step.outputs
+        outputs: Sequence[Node | None] = segment if step is None else step.outputs
+        if type(node.aval) is tuple:
+            made = {each.output_number: each for each in segment[1:]}
+            outputs = [made.get(number) for number in range(len(node.aval))]
         given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
         hooks = node.step_hooks
         if hooks is not None:
