@@ -31,7 +31,6 @@ from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
 from jaxvjp.library.creation import FloatTensor as FloatTensor
-from jaxvjp.library.creation import tensor as tensor
 from jaxvjp.library.crossing import from_dlpack as from_dlpack
 from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
@@ -502,7 +501,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
     """Each number as a mantissa of at least a half, times a power of two."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf with a copy of a NumPy array, for JAX's arrays never change; counterpart of `torch.from_numpy`."""
-def full(size: builtins.int | Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def full(size: Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `full`, with the shape, dtype and device of `input`, unless told otherwise."""
@@ -646,7 +645,7 @@ def less_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor |
     """Whether the elements of `input` are smaller or equal."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the magnitude of the gamma function."""
-def linspace(start: builtins.complex | Tensor, end: builtins.complex | Tensor, steps: builtins.int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def linspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, steps: builtins.int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` numbers from `start` to `end`, equally far apart."""
 def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: dict[str, builtins.int] | None = None, ortho_fparams: dict[str, builtins.float] | None = None, ortho_bparams: dict[str, builtins.bool] | None = None) -> tuple[Tensor, Tensor]:
     """The `k` largest eigenvalues (or not `largest`, smallest) of a symmetric A, or of `A @ x = e * B @ x`; vectors."""
@@ -688,7 +687,7 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
 def logit_(self: Tensor, eps: builtins.float | None = None) -> Tensor:
     """In place: `log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
-def logspace(start: builtins.complex | Tensor, end: builtins.complex | Tensor, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def logspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
@@ -791,7 +790,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
-def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The elements at the ranks `q`, NaN left out, along `dim` or of all. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of what is not NaN."""
@@ -883,7 +882,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
 def qr(input: Tensor, some: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """torch's older `linalg.qr`."""
-def quantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all. Counterpart of `torch.quantile`."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
@@ -928,13 +927,10 @@ def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex
     """What is left of a division rounded down; it has the sign of `other`."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
     """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
-@overload
-def reshape(self: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """The same elements, in order, in another shape: a view where torch has one, else a copy."""
-@overload
-def reshape(self: Tensor, *shape: builtins.int) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
+    """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
@@ -1108,7 +1104,9 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent."""
 def tanh_(self: Tensor) -> Tensor:
     """In place: The hyperbolic tangent."""
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
+def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.types.dtypes import dtype, within_64_bits
+from jaxvjp.types.dtypes import bool_, complex128, dtype, float64, int64, within_64_bits
 
 
 class Kind(NamedTuple):
@@ -75,7 +75,12 @@ def text(value: Any) -> str:
     return value
 
 
+PYTHON_TYPES = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""Python's types, which torch takes for its own."""
+
+
 def type_(value: Any) -> dtype:
+    value = PYTHON_TYPES.get(value, value) if isinstance(value, type) else value
     if not isinstance(value, dtype):
         raise TypeError(value)
     return value

@@ -271,7 +271,7 @@ class Methods(Stored):
         """In place: `beta * input + alpha * bmm(batch1, batch2)`."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.Tensor.bernoulli`."""
-    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
     def bfloat16(self) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is one. Counterpart of `torch.Tensor.bfloat16`."""
@@ -312,7 +312,7 @@ class Methods(Stored):
     def broadcast_to(self, *size: builtins.int) -> Tensor: ...
     def byte(self) -> Tensor:
         """The tensor as torch.uint8; itself where it is one. Counterpart of `torch.Tensor.byte`."""
-    def cauchy_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Random numbers from the Cauchy distribution. In place. Counterpart of `torch.Tensor.cauchy_`."""
     def cdouble(self) -> Tensor:
         """The tensor as torch.complex128; itself where it is one. Counterpart of `torch.Tensor.cdouble`."""
@@ -489,7 +489,7 @@ class Methods(Stored):
         """`exp(input) - 1`, precise near 0."""
     def expm1_(self) -> Self:
         """In place: `exp(input) - 1`, precise near 0."""
-    def exponential_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Exponential random numbers. In place. Counterpart of `torch.Tensor.exponential_`."""
     def fill_(self, value: Tensor | complex) -> Self:
         """In place: One number in the place of all of `input`."""
@@ -548,7 +548,7 @@ class Methods(Stored):
         """Whether the elements of `input` are larger or equal."""
     def ge_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements of `input` are larger or equal."""
-    def geometric_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self:
         """How many tries a success takes whose probability is `p`. In place. Counterpart of `torch.Tensor.geometric_`."""
     def geqrf(self) -> return_types.geqrf:
         """QR as LAPACK has it: R and, below it, the vectors of the reflections that make up Q; and their factors."""
@@ -708,7 +708,7 @@ class Methods(Stored):
         """In place: The logarithm to base 2."""
     def log_(self) -> Self:
         """In place: The natural logarithm."""
-    def log_normal_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None) -> Self:
         """Numbers whose logarithms are normal. In place. Counterpart of `torch.Tensor.log_normal_`."""
     def log_softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """The logarithm of softmax over `dim`."""
@@ -838,7 +838,7 @@ class Methods(Stored):
         """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian: ...
-    def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The elements at the ranks `q`, NaN left out, along `dim` or of all. Counterpart of `torch.nanquantile`."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The sum of what is not NaN."""
@@ -872,7 +872,7 @@ class Methods(Stored):
     def new_empty(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
     def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `empty_strided`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty_strided`."""
-    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    def new_full(self, size: Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `full`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_full`."""
     @overload
     def new_ones(self, size: builtins.int | Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
@@ -896,7 +896,7 @@ class Methods(Stored):
         """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
     def norm(self, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
-    def normal_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Normal random numbers. In place. Counterpart of `torch.Tensor.normal_`."""
     def not_equal(self, other: Tensor | complex) -> Tensor:
         """Whether the elements differ."""
@@ -940,13 +940,13 @@ class Methods(Stored):
         """In place: `input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     def qr(self, some: builtins.bool = True) -> return_types.qr:
         """torch's older `linalg.qr`."""
-    def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all. Counterpart of `torch.quantile`."""
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Self:
         """In place: Radians as degrees."""
-    def random_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def random_(self, *bounds: builtins.int, generator: Generator | None = None, **named: Any) -> Self:
         """Integers from `from` on, below `to`; without them all that the dtype tells apart. In place. Counterpart of `torch.Tensor.random_`."""
     def ravel(self) -> Tensor:
         """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
@@ -974,7 +974,7 @@ class Methods(Stored):
         """The whole of it `repeats` times along each dimension; more sizes than dimensions make new ones in front."""
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
-    def repeat_interleave(self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
@@ -1152,7 +1152,7 @@ class Methods(Stored):
         """The hyperbolic tangent."""
     def tanh_(self) -> Self:
         """In place: The hyperbolic tangent."""
-    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
     @overload
     def tile(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -1206,7 +1206,7 @@ class Methods(Stored):
         """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
-    def uniform_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def uniform_(self, *bounds: builtins.float, generator: Generator | None = None, **named: builtins.float) -> Self:
         """Uniform random numbers from `from` on, below `to`. In place. Counterpart of `torch.Tensor.uniform_`."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The different elements in order, or the different slices along `dim`. Counterpart of `torch.unique`."""
