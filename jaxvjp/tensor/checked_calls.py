@@ -7,7 +7,7 @@ A row's call is bound by `signatures`; here the same binding is made of a Python
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, wraps
 from itertools import product
 from types import SimpleNamespace, UnionType
@@ -70,7 +70,9 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
     fitting: set[tuple[Any, ...]] = set()
 
     def check(arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
-        signatures = _signatures(function, name, method)
+        signatures, known = _signatures(function, name, method)
+        if known is not None:
+            named = {each: value for each, value in named.items() if each in known}
         try:
             if signatures:
                 chosen(signatures, arguments, named)
@@ -100,13 +102,18 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
 
 
 @cache
-def _signatures(function: Callable[..., Any], name: str, method: bool) -> list[Signature]:
-    return [each for form in get_overloads(function) or [function] for each in _of_form(form, name, method)]
+def _signatures(function: Callable[..., Any], name: str, method: bool) -> tuple[list[Signature], set[str] | None]:
+    """The ways to call a function, and, where it takes others as well, the names that they know."""
+    forms = [
+        inspect.signature(each, eval_str=True).parameters.values() for each in get_overloads(function) or [function]
+    ]
+    signatures = [each for form in forms for each in _of_form(form, name, method)]
+    closed = all(each.kind is not each.VAR_KEYWORD for form in forms for each in form)
+    return signatures, None if closed else {each.name for one in signatures for each in one.parameters}
 
 
-def _of_form(function: Callable[..., Any], name: str, method: bool) -> Iterator[Signature]:
+def _of_form(shown: Collection[inspect.Parameter], name: str, method: bool) -> Iterator[Signature]:
     """torch has an overload for each type of `int | Tensor`. None where any number of anything may be given."""
-    shown = inspect.signature(function, eval_str=True).parameters.values()
     if any(each.kind is each.VAR_POSITIONAL and Sequence[int] not in get_args(each.annotation) for each in shown):
         return
     for parameters in product(*[_parameters(each) for each in shown if each.kind is not each.VAR_KEYWORD]):

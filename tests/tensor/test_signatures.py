@@ -18,7 +18,8 @@ torch.where(m > 2, m, 0); torch.where(m > 2, 1.0, m); m.where(m > 2, 0); torch.w
 torch.stack([m, m]); torch.stack((m, m), 1); torch.stack(tensors=[m, m], dim=-1); m.permute(1, 0)
 m.view(4); m.view((2, 2)); m.reshape(shape=(4,)); m.sum(dtype=float); m.to(float); torch.zeros(2, dtype=float)
 torch.full((2,), torch.tensor(3.0)); torch.linspace(torch.tensor(0.0), 1, 3); torch.zeros(size=(2, 3))
-torch.arange(0, end=3)
+torch.arange(0, end=3); torch.randint(3, 4, (2,), device='cpu'); torch.randperm(1, device='cpu')
+torch.rand_like(m, memory_format=torch.preserve_format) > 2
 torch.sum(m, (0, 1)); torch.mean(m, dtype=torch.float64); torch.maximum(m, m.t())
 """
 
