@@ -31,7 +31,6 @@ from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
 from jaxvjp.library.creation import FloatTensor as FloatTensor
-from jaxvjp.library.creation import tensor as tensor
 from jaxvjp.library.crossing import from_dlpack as from_dlpack
 from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
@@ -646,7 +645,7 @@ def less_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor |
     """Whether the elements of `input` are smaller or equal."""
 def lgamma(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the magnitude of the gamma function."""
-def linspace(start: builtins.complex | Tensor, end: builtins.complex | Tensor, steps: builtins.int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def linspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, steps: builtins.int, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` numbers from `start` to `end`, equally far apart."""
 def lobpcg(A: Tensor, k: builtins.int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: builtins.int | None = None, iK: Tensor | None = None, niter: builtins.int | None = None, tol: builtins.float | None = None, largest: builtins.bool | None = None, method: str | None = None, tracker: Callable[..., Any] | None = None, ortho_iparams: dict[str, builtins.int] | None = None, ortho_fparams: dict[str, builtins.float] | None = None, ortho_bparams: dict[str, builtins.bool] | None = None) -> tuple[Tensor, Tensor]:
     """The `k` largest eigenvalues (or not `largest`, smallest) of a symmetric A, or of `A @ x = e * B @ x`; vectors."""
@@ -1108,7 +1107,9 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The hyperbolic tangent."""
 def tanh_(self: Tensor) -> Tensor:
     """In place: The hyperbolic tangent."""
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+    """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
+def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""

@@ -74,6 +74,7 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
     return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
 
 
+@public("function")
 def tensor(
     data: Any,
     *,
@@ -293,7 +294,7 @@ ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 
 
 @factory
-def full(size: int | Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+def full(size: Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """`fill_value` everywhere, by default in the number's own dtype."""
     value = _number(fill_value)
     own = dtype or of_number(value)
@@ -433,7 +434,7 @@ def _evenly(start: Any, end: Any, steps: int, own: Dtype, between: Any = np.floa
 
 @factory
 def linspace(
-    start: complex | Tensor, end: complex | Tensor, steps: int, *, dtype: Dtype | None = None
+    start: Tensor | complex, end: Tensor | complex, steps: int, *, dtype: Dtype | None = None
 ) -> tuple[Any, Dtype]:
     """`steps` numbers from `start` to `end`, equally far apart."""
     count = _steps("linspace", start, end, steps)
@@ -445,7 +446,7 @@ def linspace(
 
 @factory
 def logspace(
-    start: complex | Tensor, end: complex | Tensor, steps: int, base: float = 10.0, *, dtype: Dtype | None = None
+    start: Tensor | complex, end: Tensor | complex, steps: int, base: float = 10.0, *, dtype: Dtype | None = None
 ) -> tuple[Any, Dtype]:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
     count = _steps("logspace", start, end, steps)

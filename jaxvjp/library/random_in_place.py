@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +48,10 @@ def _in_place(
 
             return _filled(self, numbers, generator)
 
+        own, taken = inspect.signature(method, eval_str=True), inspect.signature(draw, eval_str=True)
+        listed = [own.parameters["self"], *list(taken.parameters.values())[3:], own.parameters["generator"]]
+        shown = own.replace(parameters=sorted(listed, key=lambda each: each.kind))
+        method.__signature__ = shown  # type: ignore[attr-defined]
         method.__name__ = method.__qualname__ = name
         method.__doc__ = f"{summary} In place. Counterpart of `torch.Tensor.{name}`."
         return public("method", name)(method)
@@ -170,7 +175,7 @@ def _between(source: Generator, count: int, own: Dtype, low: int, high: int | No
 
 
 @public("method")
-def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
     if isinstance(p, Tensor):
         return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))

@@ -73,6 +73,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         device: Any = None,
         requires_grad: bool = False,
         pin_memory: bool = False,
+        memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
         shape = sizes(name, size or (named.pop("size"),))

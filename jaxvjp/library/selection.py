@@ -112,7 +112,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @public("method function", "repeat_interleave")
 def repeat_interleave_method(
-    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor, repeats: Tensor | int | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`.
 
@@ -237,7 +237,12 @@ def _quantile(name: str, row: Op) -> None:
             raise RuntimeError(f"{name}() q values must be in the range [0, 1]")
 
     def function(
-        input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+        input: Tensor,
+        q: Tensor | float,
+        dim: int | None = None,
+        keepdim: bool = False,
+        *,
+        interpolation: str = "linear",
     ) -> Tensor:
         if isinstance(q, Tensor):
             inspect(q.node, check)

@@ -27,7 +27,11 @@ from jaxvjp.types.size import Size
 
 UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
 
-public("function", "reshape")(Tensor.reshape)
+
+@public("function")
+def reshape(input: Tensor, shape: Sequence[int]) -> Tensor:
+    """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
+    return input.reshape(shape)
 
 
 @public("method")

@@ -256,6 +256,8 @@ WORDS = {
     "max_val": "the largest number that stays",
     "maxnorm": "how long slices may be",
     "mean": "the mean",
+    "cauchy_.median": "where the peak is",
+    "cauchy_.sigma": "half the peak's width at half its height",
     "memory_format": "which order of dimensions strides are to have",
     "method": "accepted and without effect",
     "min": "the smallest number that stays; None for no bound",

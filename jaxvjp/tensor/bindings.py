@@ -15,11 +15,12 @@ from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
 from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writable, recorded_in_place, written
+from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
-from jaxvjp.tensor.signatures import Signature, chosen
+from jaxvjp.tensor.signatures import Signature, chosen, invalid
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
 
 OPERATORS = {
@@ -43,6 +44,10 @@ OPERATORS = {
     "<<": "lshift",
     ">>": "rshift",
 }
+PARSED = {"function": "", "linalg": "linalg_", "fft": "fft_", "special": "special_"}
+"""The places of which torch parses the arguments itself, and how it calls them; in the others Python does."""
+OF_TENSOR = ("size", "stride", "reshape", "requires_grad_")
+"""Methods that `Tensor` itself has, of which arguments are checked as those of published ones."""
 REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
 """Operators whose row also serves with a number on the left: `2 * x`."""
 OPERANDS = (Tensor, *NUMBERS)
@@ -191,6 +196,8 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
     """
     row, (operands, static) = chosen(signatures, arguments, named)
     name = signatures[0].name
+    if len(signatures) > 1 and not isinstance(out, Tensor | tuple | list | None):
+        raise TypeError(invalid(signatures, arguments, {**named, "out": out}))
     if not row.out:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
 
@@ -279,7 +286,9 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     others = module.pop("__all__", ())
     for (where, name), function in PUBLISHED.items():
         if where == place:
-            module[name] = writing_out(function, name) if function in WRITING_OUT else function
+            prefix = PARSED.get(place)
+            front = function if prefix is None else checked(function, prefix + name)
+            module[name] = writing_out(front, name) if function in WRITING_OUT else front
 
     def getattr_(name: str) -> Any:
         if name == "__all__":
@@ -319,7 +328,9 @@ def attach_methods() -> None:
     """Adds every method, in-place form and operator of the registry to `Tensor`."""
     for (place, name), function in PUBLISHED.items():
         if place == "method":
-            setattr(Tensor, name, function)
+            setattr(Tensor, name, checked(function, name, method=True))
+    for name in OF_TENSOR:
+        setattr(Tensor, name, checked(getattr(Tensor, name), name, method=True))
     for (place, name), rows in overloads().items():
         if place == "method":
             setattr(Tensor, name, Unmade(method_of, rows, name))

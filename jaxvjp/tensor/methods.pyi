@@ -273,7 +273,7 @@ class Methods(Stored):
         """In place: `beta * input + alpha * bmm(batch1, batch2)`."""
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
         """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.Tensor.bernoulli`."""
-    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Self:
+    def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
     def bfloat16(self) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is one. Counterpart of `torch.Tensor.bfloat16`."""
@@ -314,7 +314,7 @@ class Methods(Stored):
     def broadcast_to(self, *size: builtins.int) -> Tensor: ...
     def byte(self) -> Tensor:
         """The tensor as torch.uint8; itself where it is one. Counterpart of `torch.Tensor.byte`."""
-    def cauchy_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Random numbers from the Cauchy distribution. In place. Counterpart of `torch.Tensor.cauchy_`."""
     def cdouble(self) -> Tensor:
         """The tensor as torch.complex128; itself where it is one. Counterpart of `torch.Tensor.cdouble`."""
@@ -491,7 +491,7 @@ class Methods(Stored):
         """`exp(input) - 1`, precise near 0."""
     def expm1_(self) -> Self:
         """In place: `exp(input) - 1`, precise near 0."""
-    def exponential_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def exponential_(self, lambd: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Exponential random numbers. In place. Counterpart of `torch.Tensor.exponential_`."""
     def fill_(self, value: Tensor | complex) -> Self:
         """In place: One number in place of all elements of `input`."""
@@ -550,7 +550,7 @@ class Methods(Stored):
         """Whether the elements of `input` are larger or equal."""
     def ge_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements of `input` are larger or equal."""
-    def geometric_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Self:
         """How many tries a success takes whose probability is `p`. In place. Counterpart of `torch.Tensor.geometric_`."""
     def geqrf(self) -> return_types.geqrf:
         """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their factors."""
@@ -710,7 +710,7 @@ class Methods(Stored):
         """In place: The logarithm to base 2."""
     def log_(self) -> Self:
         """In place: The natural logarithm."""
-    def log_normal_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def log_normal_(self, mean: builtins.float = 1.0, std: builtins.float = 2.0, *, generator: Generator | None = None) -> Self:
         """Numbers whose logarithms are normal. In place. Counterpart of `torch.Tensor.log_normal_`."""
     def log_softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """The logarithm of softmax over `dim`."""
@@ -874,7 +874,7 @@ class Methods(Stored):
     def new_empty(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
     def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
         """As `empty_strided`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty_strided`."""
-    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    def new_full(self, size: Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `full`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_full`."""
     @overload
     def new_ones(self, size: builtins.int | Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
@@ -898,7 +898,7 @@ class Methods(Stored):
         """`size` rows of `nonzero`, too few being filled up with `fill_value`. Counterpart of `torch.nonzero_static`."""
     def norm(self, p: Any = 'fro', dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
-    def normal_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Normal random numbers. In place. Counterpart of `torch.Tensor.normal_`."""
     def not_equal(self, other: Tensor | complex) -> Tensor:
         """Whether the elements differ."""
@@ -948,7 +948,7 @@ class Methods(Stored):
         """Radians as degrees."""
     def rad2deg_(self) -> Self:
         """In place: Radians as degrees."""
-    def random_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def random_(self, *bounds: builtins.int, generator: Generator | None = None, **named: Any) -> Self:
         """Integers from `from` on, below `to`; without them all that the dtype tells apart. In place. Counterpart of `torch.Tensor.random_`."""
     def ravel(self) -> Tensor:
         """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
@@ -976,7 +976,7 @@ class Methods(Stored):
         """The whole tensor `repeats` times along each dimension; more repeats than dimensions add dimensions in front."""
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
-    def repeat_interleave(self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+    def repeat_interleave(self, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
         """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
@@ -1154,7 +1154,7 @@ class Methods(Stored):
         """The hyperbolic tangent."""
     def tanh_(self) -> Self:
         """In place: The hyperbolic tangent."""
-    def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+    def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
     @overload
     def tile(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:

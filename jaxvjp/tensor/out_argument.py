@@ -33,6 +33,8 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     """What `compute` gives, written into `out` if there is one."""
     if out is None:
         return compute()
+    if not isinstance(out, Tensor | tuple | list):
+        raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(out).__name__}")
     targets = (out,) if isinstance(out, Tensor) else tuple(out)
     if grad_mode().enabled and any(each.requires_grad for each in (*targets, *given)):
         raise RuntimeError(

@@ -128,6 +128,8 @@ class Signature:
             if parameter.kind is None or parameter.kind.convert is None:
                 return value
             try:
+                if isinstance(value, Tensor) and (value.ndim or value.requires_grad):
+                    raise TypeError
                 return parameter.kind.convert(value)
             except (TypeError, ValueError):
                 raise TypeError(self._unfit(parameter, value, position)) from None
@@ -135,7 +137,10 @@ class Signature:
             if isinstance(value, tuple | list) and all(isinstance(each, Tensor) for each in value):
                 return tuple(value)
         elif isinstance(value, Tensor):
-            return value.item() if role == SCALAR else value
+            if role != SCALAR:
+                return value
+            if not value.ndim and not value.requires_grad:
+                return value.item()
         elif role in (EITHER, SCALAR) and isinstance(value, NUMERIC):
             return value.item() if isinstance(value, np.generic) else value
         raise TypeError(self._unfit(parameter, value, position))
@@ -151,8 +156,15 @@ class Signature:
                     argument = self.parameters.index(parameter) - self.own
                     return f"expected Tensor as element {number} in argument {argument}, but got {typename(each)}"
                 if not tensors and type(each) is not int:
+                    if number:  # torch looks at the first to choose the overload, and at the others to take them
+                        return (
+                            f"{self.name}(): argument '{parameter.name}' failed to unpack the object at pos "
+                            f'{number + 1} with error "type must be {word},but got {typename(each)}"'
+                        )
                     return f"{start}but found element of type {typename(each)} at pos {number}"
         advice = f"\nMake one of it first: `jaxvjp.tensor({value!r})`." if word == "Tensor" else ""
+        if parameter.name == "size":
+            advice = f"\nSuch as `{self.name}(2, 3)`."
         return f"{start}not {typename(value)}{advice}"
 
     def _too_many(self, given: int) -> str:
@@ -171,8 +183,10 @@ class Signature:
         return f"{self.name}() missing {len(lacking)} required positional argument{'s'[len(lacking) > 1 :]}: {quoted}"
 
     def _unexpected(self, given: int, named: dict[str, Any]) -> str:
-        before = [each.name for each in self.parameters[:given]]
-        names = [each.name for each in self.parameters]
+        if self.own and not self.most:
+            return f"TensorBase.{self.name}() takes no keyword arguments"
+        before = [each.name for each in self.parameters[self.own : given]]
+        names = [each.name for each in self.parameters[self.own :]]
         for each in named:
             if NUMPY_NAMES.get(each, each) in before or each in before:
                 return f"{self.name}() got multiple values for argument '{each}'"
@@ -285,7 +299,8 @@ def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: 
     """torch's sentence for a call that fits no overload, and the overloads."""
     own = signatures[0].own
     given = [typename(each) for each in arguments[own:]]
-    got = ", ".join([*given, *[f"{name}={typename(each)}" for name, each in named.items()]])
+    # In torch those given by name stand in a hash table, which gives them back last first.
+    got = ", ".join([*given, *[f"{name}={typename(each)}" for name, each in reversed(named.items())]])
     if not given and named:
         got += ", "  # as torch has it
     start = f"{signatures[0].name}() received an invalid combination of arguments - got ({got}), but expected one of:"

@@ -19,6 +19,7 @@ from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, tra
 from jaxvjp.core.record.record import detached, leaf, record
 from jaxvjp.core.run.evaluation import array_of, evaluate, numbers_of
 from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part
 from jaxvjp.ops.identity import NO_VALUE
 from jaxvjp.ops.view import alias, permute, reshaped_copy
@@ -78,7 +79,7 @@ class Tensor(Methods):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the size of one dimension."""
-        return self.shape if dim is None else self.shape[dim]
+        return self.shape if dim is None else self.shape[wrap_dim(dim, self.ndim)]
 
     @property
     def ndim(self) -> int:

@@ -16,7 +16,10 @@ torch.sum(x=m, axis=0); torch.add(m, 1, alpha=0.5); torch.add(m, m, alpha=2); m.
 i.add(m, alpha=0.5); torch.clamp(m, min=m.t()); m.clamp(max=2); torch.pow(2, m); torch.pow(m, 2.0)
 torch.where(m > 2, m, 0); torch.where(m > 2, 1.0, m); m.where(m > 2, 0); torch.where(m > 2, i, m)
 torch.stack([m, m]); torch.stack((m, m), 1); torch.stack(tensors=[m, m], dim=-1); m.permute(1, 0)
-m.view(4); m.view((2, 2))
+m.view(4); m.view((2, 2)); m.reshape(shape=(4,)); m.sum(dtype=float); m.to(float); torch.zeros(2, dtype=float)
+torch.full((2,), torch.tensor(3.0)); torch.linspace(torch.tensor(0.0), 1, 3); torch.zeros(size=(2, 3))
+torch.arange(0, end=3); torch.randint(3, 4, (2,), device='cpu'); torch.randperm(1, device='cpu')
+torch.rand_like(m, memory_format=torch.preserve_format) > 2
 torch.sum(m, (0, 1)); torch.mean(m, dtype=torch.float64); torch.maximum(m, m.t())
 """
 
@@ -28,6 +31,16 @@ torch.stack(m); torch.stack([m, 1]); torch.stack([]); torch.stack([m, m], 1.5)
 m.log(1); torch.maximum(m, 2); torch.where(m > 2, 'a', m); m.transpose(0); m.transpose(0, 1, 2); m.transpose(0, 'a')
 m.unsqueeze(); m.unsqueeze(dim=[1]); m.unsqueeze(dim=True); torch.mean(m, dtype=3)
 m.sum(dtype='float'); torch.pow(2, 3); torch.max(m, 5); torch.max(m, 1, keepdim=1); m.clamp('a'); torch.mm(m, 2)
+torch.flatten(m, 1.5); torch.flatten(3); torch.flatten(); m.flatten(bogus=1); m.flatten(input=1); torch.reshape(m, 4)
+torch.reshape(m, 's'); torch.reshape(m, (2, 2.0)); m.reshape(4.0); m.reshape(None); torch.zeros('s')
+torch.zeros(2, dtype=3)
+torch.ones(2, device=1.5); torch.arange(None); torch.arange(1, 2, 3, 4); torch.full(2, 3.0); torch.full((2,), None)
+torch.tensor(); torch.tensor(1.0, requires_grad=1); torch.eye(2.5); m.chunk(2, 's'); m.narrow(0, 0, 1.5); m.unbind('s')
+torch.linspace(0, 1, 's'); torch.where(m > 2, m, 's'); torch.equal(m, 3); m.view_as(3); torch.numel(3); m.abs(bogus=1)
+torch.quantile(m, 's'); torch.tensor_split(m, 's'); m.repeat_interleave('s'); m.bernoulli_('s'); m.size(5)
+m.add(input=1)
+torch.abs(m, out=3); torch.max(m, 1, out=3); torch.add(m, m, alpha=m); m.clone(3); m.new_full(2, 3)
+m.allclose(m, rtol='s')
 torch.mm(m); torch.mm(m, m, m); torch.mm(m, other=m); m.mm(mat2='a'); m.mul_('a'); m.mul_(); torch.exp(3)
 """
 
