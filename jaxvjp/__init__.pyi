@@ -501,7 +501,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
     """Each number as a mantissa of at least a half, times a power of two."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
-def full(size: builtins.int | Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def full(size: Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `full`, with the shape, dtype and device of `input`, unless told otherwise."""
@@ -687,7 +687,7 @@ def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | Non
     """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
 def logit_(self: Tensor, eps: builtins.float | None = None) -> Tensor:
     """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
-def logspace(start: builtins.complex | Tensor, end: builtins.complex | Tensor, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def logspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
@@ -790,7 +790,7 @@ def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
-def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+def nanquantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum of the elements that are not NaN."""
@@ -882,17 +882,17 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
 def qr(input: Tensor, some: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """torch's older `linalg.qr`."""
-def quantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
+def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements. Counterpart of `torch.quantile`."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(self: Tensor) -> Tensor:
     """In place: Radians as degrees."""
 @overload
-def rand(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def rand(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Uniform random numbers from [0, 1)."""
 @overload
-def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `rand`, with the shape, dtype and device of `input`, unless told otherwise."""
 @overload
@@ -903,10 +903,10 @@ def randint(low: builtins.int, high: builtins.int, size: Sequence[builtins.int],
 def randint_like(input: Tensor, *bounds: Any, dtype: dtype | None = None, **named: Any) -> Tensor:
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
 @overload
-def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Random numbers from the standard normal distribution."""
 @overload
-def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
+def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `randn`, with the shape, dtype and device of `input`, unless told otherwise."""
 def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, device: Any = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
@@ -927,13 +927,10 @@ def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex
     """What is left of a division rounded down; it has the sign of `other`."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
     """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
+def repeat_interleave(input: Tensor, repeats: Tensor | builtins.int | None = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
-@overload
-def reshape(self: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """The same elements, in order, in another shape: a view where torch has one, else a copy."""
-@overload
-def reshape(self: Tensor, *shape: builtins.int) -> Tensor: ...
+def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
+    """The same elements in another shape, a view where torch has one. Counterpart of `torch.reshape`."""
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:

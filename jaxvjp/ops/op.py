@@ -68,12 +68,12 @@ class Parameter(NamedTuple):
     """One parameter of an op, in torch's order.
 
     Attributes:
-        optional: whether None may be given for it.
         kind: what it accepts, with the converter of a static one; None for a parameter that only jaxvjp passes.
         role: what an operand may be; "" for a static.
         default: REQUIRED where there is none.
         positional: False for one that can only be given by name.
         annotation: the type that the op's function declares it to have.
+        optional: whether None may be given for it.
     """
 
     name: str

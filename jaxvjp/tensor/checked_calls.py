@@ -13,12 +13,12 @@ from itertools import product
 from types import SimpleNamespace, UnionType
 from typing import Any, Union, get_args, get_origin, get_overloads
 
-from jaxvjp.ops.arguments import PYTHON_TYPES, SCALAR, TENSOR, TENSORS, Kind, dims, flag, index, real, size, text, type_
+from jaxvjp.ops.arguments import SCALAR, TENSOR, TENSORS, Kind, dims, flag, index, real, size, text, type_
 from jaxvjp.ops.op import Parameter
 from jaxvjp.tensor.signatures import Signature, chosen
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
-from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.dtypes import OF_PYTHON, dtype
 
 IN_PYTHON = frozenset(
     [
@@ -89,7 +89,7 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
             fitting.add(form)
         if spread in named:  # `x.reshape(shape=(3, 2))`
             arguments, named = (*arguments, named[spread]), {each: named[each] for each in named if each != spread}
-        if type in form and named.get("dtype") in PYTHON_TYPES:
+        if type in form and named.get("dtype") in OF_PYTHON:
             named["dtype"] = type_(named["dtype"])
         try:
             return function(*arguments, **named)
@@ -117,7 +117,9 @@ def _of_form(shown: Collection[inspect.Parameter], name: str, method: bool) -> I
     if any(each.kind is each.VAR_POSITIONAL and Sequence[int] not in get_args(each.annotation) for each in shown):
         return
     for parameters in product(*[_parameters(each) for each in shown if each.kind is not each.VAR_KEYWORD]):
-        row: Any = SimpleNamespace(parameters=parameters, arities=None, out=False, roles=(), statics=parameters)
+        row: Any = SimpleNamespace(
+            torch_name=name, parameters=parameters, arities=None, out=False, roles=(), statics=parameters
+        )
         signature = Signature(row, name, method)
         signature.spreads = any(each.kind is each.VAR_POSITIONAL for each in shown)
         yield signature
@@ -137,9 +139,10 @@ def _parameters(shown: inspect.Parameter) -> list[Parameter]:
     else:
         whole = _kind(*taken)
         kinds = [whole] if whole is not None or None in map(_kind, taken) else [_kind(each) for each in taken]
-    by_place = shown.kind is not shown.KEYWORD_ONLY
+    by_place, none = shown.kind is not shown.KEYWORD_ONLY, type(None) in types or shown.default is None
     return [
-        Parameter(shown.name, each, each.role if each else "", default, by_place, shown.annotation) for each in kinds
+        Parameter(shown.name, each, each.role if each else "", default, by_place, shown.annotation, none)
+        for each in kinds
     ]
 
 

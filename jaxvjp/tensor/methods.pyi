@@ -840,7 +840,7 @@ class Methods(Stored):
         """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian: ...
-    def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def nanquantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
         """The sum of the elements that are not NaN."""
@@ -942,7 +942,7 @@ class Methods(Stored):
         """In place: `input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     def qr(self, some: builtins.bool = True) -> return_types.qr:
         """torch's older `linalg.qr`."""
-    def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
+    def quantile(self, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements. Counterpart of `torch.quantile`."""
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
@@ -1208,7 +1208,7 @@ class Methods(Stored):
         """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """Windows of `size` indices of one dimension, `step` apart; the elements of a window are a new last dimension."""
-    def uniform_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
+    def uniform_(self, *bounds: builtins.float, generator: Generator | None = None, **named: builtins.float) -> Self:
         """Uniform random numbers from `from` on, below `to`. In place. Counterpart of `torch.Tensor.uniform_`."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
         """The different elements in order, or the different slices along `dim`. Counterpart of `torch.unique`."""
