@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import jax
 
 from jaxvjp.explain import terminal
+from jaxvjp.tools import kept_programs
 from jaxvjp.tools.lessons import Answer, Run, lessons
 
 COMMANDS = {
@@ -23,6 +24,7 @@ COMMANDS = {
     "run": ("jaxvjp.tools.scripts.run", "run a torch script on jaxvjp, or check what it uses"),
     "conformance": ("jaxvjp.tools.conformance.command", "run PyTorch's own tests with jaxvjp in torch's place"),
     "compare": ("jaxvjp.tools.comparison.command", "run torch scripts under both and compare line by line"),
+    "cache": ("jaxvjp.tools.kept_programs", "say where compiled programs are kept, or remove them"),
 }
 """Each is a module with a `main` of its own, imported when it is asked for."""
 
@@ -116,5 +118,11 @@ def device() -> str:
     return platform if first.device_kind.lower() == first.platform else f"{platform} ({first.device_kind})"
 
 
+def process() -> int:
+    """`main` in a process of its own, which keeps what it compiles."""
+    kept_programs.keep()
+    return main()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(process())
