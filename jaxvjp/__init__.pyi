@@ -109,7 +109,7 @@ def adjoint(self: Tensor) -> Tensor:
 def affine_grid_generator(theta: Tensor, size: Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
     """`affine_grid`. Counterpart of `torch.affine_grid_generator`."""
 def alias_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """All of it: what `x[...]` reads."""
+    """The whole tensor: `x[...]`."""
 def all(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Whether all elements are true."""
 def allclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> builtins.bool:
@@ -148,7 +148,7 @@ def arcsinh_(self: Tensor) -> Tensor:
 def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose tangent is `input`."""
 def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (`other`, `input`); at the origin it has no slope."""
+    """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
 def arctan_(self: Tensor) -> Tensor:
     """In place: The angle in radians whose tangent is `input`."""
 def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -160,7 +160,7 @@ def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.boo
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the smallest element is, along `dim` or, without it, in the flattened tensor."""
 def argsort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """Where the elements along `dim`, put in order, were."""
+    """The positions along `dim` that sort the elements."""
 def argwhere(input: Tensor) -> Tensor:
     """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
 def as_strided(input: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
@@ -186,7 +186,7 @@ def asinh_(self: Tensor) -> Tensor:
 def atan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose tangent is `input`."""
 def atan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The angle of the point (`other`, `input`); at the origin it has no slope."""
+    """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
 def atan_(self: Tensor) -> Tensor:
     """In place: The angle in radians whose tangent is `input`."""
 def atanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -215,7 +215,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.com
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
     """A triangle; `periodic` for one whose next height would be the first again."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
-    """`nn.functional.batch_norm`, its arguments in another order. Counterpart of `torch.batch_norm`."""
+    """`nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`."""
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
 bfloat16: dtype
@@ -230,7 +230,7 @@ def bitwise_and(input: Tensor | builtins.complex, other: Tensor | builtins.compl
 def bitwise_left_shift(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The bits, moved up by `other` places."""
 def bitwise_not(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The other bits; of a truth value the other one."""
+    """Every bit inverted; the negation of a truth value."""
 def bitwise_or(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The bits that one of the two has."""
 def bitwise_right_shift(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -257,7 +257,7 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
 def broadcast_to(input: Tensor, size: builtins.int | Sequence[builtins.int]) -> Tensor:
     """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
 def bucketize(input: Tensor | builtins.complex, boundaries: Tensor, *, out_int32: builtins.bool = False, right: builtins.bool = False, out: Tensor | None = None) -> Tensor:
-    """Between which boundaries each element is; one that equals a boundary belongs below it, or above (`right`)."""
+    """The bucket between boundaries of each element; one equal to a boundary is below it, or above (`right`)."""
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether a result of one dtype may be stored as another; counterpart of `torch.can_cast`."""
 @overload
@@ -285,7 +285,7 @@ def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Te
 @overload
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
-    """The channels (dimension 1) dealt out: one of each group in turn."""
+    """The channels (dimension 1) interleaved: one of each group in turn."""
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """torch's older `linalg.cholesky`."""
 def cholesky_inverse(L: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -295,13 +295,13 @@ def cholesky_solve(input: Tensor, L: Tensor, upper: builtins.bool = False, *, ou
 def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
 def clamp(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+    """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
 def clamp_max(input: Tensor, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clip(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+    """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
 def clone(input: Tensor, *, memory_format: memory_format = ...) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -309,7 +309,7 @@ def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Ten
 def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.bool = False) -> Tensor:
     """Every choice of `r` elements of a vector, in its order, a row each."""
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers of their real and imaginary parts."""
+    """Complex numbers from their real and imaginary parts."""
 complex128: dtype
 complex64: dtype
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
@@ -323,7 +323,7 @@ def conj_physical(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def conj_physical_(self: Tensor) -> Tensor:
     """In place: The complex conjugates."""
 def constant_pad_nd(input: Tensor, pad: builtins.int | Sequence[builtins.int], value: builtins.complex = 0) -> Tensor:
-    """`input` with a number before and after it: `pad` has the two widths of the last dimension, then of others."""
+    """`input` padded with a number: `pad` has the widths before and after the last dimension, then of the one before, and so on."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = (1,), padding: builtins.int | Sequence[builtins.int] | str = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), groups: builtins.int = 1) -> Tensor:
     """The convolution of `input` with the kernels of `weight` over 1 spatial dimension."""
 def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = (1,), padding: builtins.int | Sequence[builtins.int] | str = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), groups: builtins.int = 1) -> Tensor:
@@ -359,7 +359,7 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector perpendicular to two others, along `dim`, by default the first dimension of length 3."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: builtins.int = 0, reduction: str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
-    """Minus the log-probability that frames spell the targets, with blanks between and repetitions merged."""
+    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped."""
 def cummax(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummax:
     """The largest element up to each place along `dim`, and where it is."""
 def cummin(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummin:
@@ -381,7 +381,7 @@ def detach(input: Tensor) -> Tensor:
 def diag(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The matrix with a vector on a diagonal; of a matrix the diagonal."""
 def diag_embed(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-    """Zeros in which the last dimension has become the diagonal of two."""
+    """Matrices of zeros whose diagonals are the vectors of the last dimension."""
 def diagflat(input: Tensor, offset: builtins.int = 0) -> Tensor:
     """The matrix with all elements, in order, on a diagonal."""
 def diagonal(input: Tensor, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
@@ -398,12 +398,12 @@ def dist(input: Tensor, other: Tensor, p: builtins.float = 2) -> Tensor:
     """The norm of order `p` of the difference."""
 @overload
 def div(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`, of integers too a floating result."""
+    """`input / other`; of integers, too, the result is floating."""
 @overload
 def div(input: Tensor, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
 @overload
 def divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`, of integers too a floating result."""
+    """`input / other`; of integers, too, the result is floating."""
 @overload
 def divide(input: Tensor, other: Tensor | builtins.complex, *, rounding_mode: str | None, out: Tensor | None = None) -> Tensor: ...
 def dot(input: Tensor, tensor: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -418,7 +418,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """`nn.functional.embedding`, its arguments in another order. Counterpart of `torch.embedding`."""
+    """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Memory that nobody has filled yet; here always zeros, in torch what was there."""
@@ -461,9 +461,9 @@ def expm1_(self: Tensor) -> Tensor:
 def eye(n: builtins.int, m: builtins.int | None = None, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Ones on the diagonal of `n` rows and `m` (as many) columns, zeros elsewhere."""
 def fill(input: Tensor, value: Tensor | builtins.complex) -> Tensor:
-    """One number in the place of all of `input`."""
+    """One number in place of all elements of `input`."""
 def fill_(self: Tensor, value: Tensor | builtins.complex) -> Tensor:
-    """In place: One number in the place of all of `input`."""
+    """In place: One number in place of all elements of `input`."""
 def fix(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part."""
 def fix_(self: Tensor) -> Tensor:
@@ -495,9 +495,9 @@ def fmin(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def fmod(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """What is left of a division rounded to zero; it has the sign of `input`."""
 def frac(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """What is left of `input` without its integer part."""
+    """`input` without its integer part."""
 def frac_(self: Tensor) -> Tensor:
-    """In place: What is left of `input` without its integer part."""
+    """In place: `input` without its integer part."""
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.frexp:
     """Each number as a mantissa of at least a half, times a power of two."""
 def from_numpy(ndarray: Any) -> Tensor:
@@ -513,7 +513,7 @@ def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
 def ge(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger or equal."""
 def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.geqrf:
-    """QR as LAPACK has it: R and, below it, the vectors of the reflections that make up Q; and their factors."""
+    """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their factors."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
 def get_float32_matmul_precision() -> str:
@@ -527,11 +527,11 @@ def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | No
 def greater_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger or equal."""
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
 def gt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -546,7 +546,7 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
 def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram:
@@ -556,7 +556,7 @@ def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Seq
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.hsplit`."""
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Arrays one after another along their second dimension; vectors along their one."""
+    """Arrays one after another along their second dimension; vectors along their only one."""
 def hypot(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`sqrt(input² + other²)`."""
 def i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -586,7 +586,7 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
-    """`nn.functional.instance_norm`, its arguments in another order. Counterpart of `torch.instance_norm`."""
+    """`nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`."""
 int: dtype
 int16: dtype
 int32: dtype
@@ -685,9 +685,9 @@ def logical_or(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Te
 def logical_xor(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Whether just one of the two is true."""
 def logit(input: Tensor, eps: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+    """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
 def logit_(self: Tensor, eps: builtins.float | None = None) -> Tensor:
-    """In place: `log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+    """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
 def logspace(start: builtins.complex | Tensor, end: builtins.complex | Tensor, steps: builtins.int, base: builtins.float = 10.0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -702,7 +702,7 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Tensor |
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: builtins.bool = True, unpack_pivots: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.lu_unpack:
     """P, L and U from what `linalg.lu_factor` gave."""
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: builtins.float = 0.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """How much the two inputs fall short of being `margin` apart, in the order that the target, 1 or -1, says."""
+    """`max(0, -target * (input1 - input2) + margin)`, for targets 1 and -1."""
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input` with one number wherever `mask` is true."""
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -781,34 +781,34 @@ def mv(input: Tensor, vec: Tensor, *, out: Tensor | None = None) -> Tensor:
 def mvlgamma(input: Tensor, p: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension `p`."""
 def nan_to_num(input: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+    """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
 def nan_to_num_(self: Tensor, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-    """In place: Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+    """In place: `input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
 def nanmean(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The mean of what is not NaN."""
+    """The mean of the elements that are not NaN."""
 @overload
 def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
 @overload
 def nanmedian(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.nanmedian: ...
 def nanquantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The elements at the ranks `q`, NaN left out, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+    """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
 def nansum(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
-    """The sum of what is not NaN."""
+    """The sum of the elements that are not NaN."""
 def narrow(self: Tensor, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
     """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
 def narrow_copy(self: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
     """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `batch_norm` gives, and the means and reciprocal deviations of the batch that it used."""
+    """`batch_norm`, and the means and reciprocal deviations of the batch."""
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, and which numbers it kept. Counterpart of `torch.native_dropout`."""
+    """`dropout`, and the mask of kept elements. Counterpart of `torch.native_dropout`."""
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: builtins.float) -> Tensor:
     """The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `group_norm` gives for `group` groups, and the means and reciprocal deviations that it used."""
+    """`group_norm` for `group` groups, and the means and reciprocal deviations that it used."""
 def native_layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None, bias: Tensor | None, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants."""
+    """`layer_norm`, and the means and reciprocal deviations that it used, which have no gradient."""
 def ne(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -821,7 +821,7 @@ def negative_(self: Tensor) -> Tensor:
     """In place: `-input`."""
 newaxis: None
 def nextafter(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The next number from `input` on in the direction of `other`."""
+    """The next representable number after `input` in the direction of `other`."""
 def nonzero(input: Tensor, *, as_tuple: builtins.bool = False, out: Tensor | None = None) -> Any:
     """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
 def nonzero_static(input: Tensor, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
@@ -844,7 +844,7 @@ def ones(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = N
 def ones_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """As `ones`, with the shape, dtype and device of `input`, unless told otherwise."""
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
+    """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -868,7 +868,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: builtins.int) -> Tensor:
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`."""
 def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Complex numbers of their magnitudes and angles."""
+    """Complex numbers from their magnitudes and angles."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of order `n` of `digamma`."""
 def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -884,7 +884,7 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool 
 def qr(input: Tensor, some: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """torch's older `linalg.qr`."""
 def quantile(input: Tensor, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
-    """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all. Counterpart of `torch.quantile`."""
+    """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements. Counterpart of `torch.quantile`."""
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(self: Tensor) -> Tensor:
@@ -921,13 +921,13 @@ def reciprocal(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def reciprocal_(self: Tensor) -> Tensor:
     """In place: `1 / input`."""
 def relu(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+    """The positive part; its derivative is 0 at 0, and 1 at NaN."""
 def relu_(self: Tensor) -> Tensor:
-    """In place: The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+    """In place: The positive part; its derivative is 0 at 0, and 1 at NaN."""
 def remainder(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """What is left of a division rounded down; it has the sign of `other`."""
 def renorm(input: Tensor, p: builtins.float, dim: builtins.int, maxnorm: builtins.float, *, out: Tensor | None = None) -> Tensor:
-    """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
+    """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
     """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
 @overload
@@ -938,15 +938,15 @@ def reshape(self: Tensor, *shape: builtins.int) -> Tensor: ...
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
+    """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor: there is no negation left to be done. Counterpart of `torch.resolve_neg`."""
+    """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
 def rms_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
 def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] = ()) -> Tensor:
-    """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
+    """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
 def rot90(input: Tensor, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
     """`k` quarter turns in the plane of two dimensions, from the first towards the second."""
 @overload
@@ -960,7 +960,7 @@ def round_(self: Tensor) -> Tensor:
 @overload
 def round_(self: Tensor, *, decimals: builtins.int) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Arrays, at least rows, one below another."""
+    """Arrays one after another along their first dimension; vectors as rows."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(input)`."""
 def rsqrt_(self: Tensor) -> Tensor:
@@ -982,11 +982,11 @@ def scatter_add(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, *,
 def scatter_reduce(input: Tensor, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True, out: Tensor | None = None) -> Tensor:
     """The elements of `src` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`."""
 def searchsorted(sorted_sequence: Tensor, input: Tensor | builtins.complex, *, out_int32: builtins.bool = False, right: builtins.bool = False, side: str | None = None, sorter: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-    """Where each element would go in a sorted sequence: before those equal to it, or behind them (`right`)."""
+    """Where each element would be inserted in a sorted sequence: before equal ones, or after them (`right`)."""
 def seed() -> builtins.int:
     """Seeds the default generator by what the machine's own source gives, and returns that."""
 def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, indices: Tensor | None = None, offsets: Tensor | None = None, axis: builtins.int = 0, unsafe: builtins.bool = False, initial: builtins.float | None = None) -> Tensor:
-    """The "sum", "mean", "max", "min" or "prod" of each stretch of dimension `axis`."""
+    """The "sum", "mean", "max", "min" or "prod" of each segment of dimension `axis`."""
 def select(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
 def select_copy(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
@@ -1025,7 +1025,7 @@ def sinh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def sinh_(self: Tensor) -> Tensor:
     """In place: The hyperbolic sine."""
 def slice_copy(input: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
-    """What `x[start:end:step]` shows of one dimension, with a storage of its own."""
+    """A copy of `x[start:end:step]` of one dimension."""
 def slice_scatter(input: Tensor, src: Tensor, dim: builtins.int = 0, start: builtins.int | None = None, end: builtins.int | None = None, step: builtins.int = 1, *, out: Tensor | None = None) -> Tensor:
     """`input` with a slice of one dimension replaced by `src`."""
 def slogdet(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_slogdet:
@@ -1051,9 +1051,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(self: Tensor) -> Tensor:
     """In place: `input ** 2`."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among `dim` that are."""
+    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
 def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among `dim` that are."""
+    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays of one shape, side by side along a new dimension."""
 @overload
@@ -1093,13 +1093,13 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
 def t(input: Tensor) -> Tensor:
-    """A matrix turned over; a vector stays as it is."""
+    """The transpose of a matrix; a vector unchanged."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """A matrix turned over; a vector stays as it is."""
+    """The transpose of a matrix; a vector unchanged."""
 def take(input: Tensor, index: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The elements at positions in the flattened tensor, in the shape of `index`."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
-    """As `gather`, with shapes that broadcast but for `dim`; without `dim` flat."""
+    """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor."""
 def tan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The tangent of an angle in radians."""
 def tan_(self: Tensor) -> Tensor:
@@ -1117,7 +1117,7 @@ def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -
 def threshold_(self: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
     """In place: `input`, or `value` where it is not above the threshold."""
 def tile(input: Tensor, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """The whole of it `dims` times along each dimension, 1 being put in front of too few numbers."""
+    """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.topk:
     """The `k` largest (or smallest) elements along `dim` in order, and where they were."""
 def trace(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1137,13 +1137,13 @@ def tril(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Rows and columns of the elements on and below a diagonal."""
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: builtins.float = 1.0, p: builtins.float = 2.0, eps: builtins.float = 1e-06, swap: builtins.bool = False, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """How much `negative` falls short of being `margin` further from the anchor than `positive` is."""
+    """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
 def triu(input: Tensor, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of each matrix, from a diagonal on; zeros below it."""
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int = 0, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Rows and columns of the elements on and above a diagonal."""
 def true_divide(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
-    """`input / other`, of integers too a floating result."""
+    """`input / other`; of integers, too, the result is floating."""
 def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part."""
 def trunc_(self: Tensor) -> Tensor:
@@ -1156,7 +1156,7 @@ def unbind_copy(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
 def unfold_copy(input: Tensor, dimension: builtins.int, size: builtins.int, step: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
+    """Windows of `size` indices of one dimension, `step` apart; the elements of a window are a new last dimension."""
 def unique(input: Tensor, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
     """The different elements in order, or the different slices along `dim`. Counterpart of `torch.unique`."""
 def unique_consecutive(input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
@@ -1170,9 +1170,9 @@ def unsafe_split(self: Tensor, split_size: builtins.int | Sequence[builtins.int]
 def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.unsafe_split_with_sizes`."""
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
-    """A dimension of size 1 more, at `dim`."""
+    """The tensor with a new dimension of size 1 at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
-    """A dimension of size 1 more, at `dim`."""
+    """The tensor with a new dimension of size 1 at `dim`."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """For each element of `x` a row of `N` of its powers, by default as many as elements, falling to 0."""
 @overload
@@ -1204,7 +1204,7 @@ def view_copy(input: Tensor, size: builtins.int | Sequence[builtins.int], *, out
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.vsplit`."""
 def vstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
-    """Arrays, at least rows, one below another."""
+    """Arrays one after another along their first dimension; vectors as rows."""
 @overload
 def where(condition: Tensor) -> tuple[Tensor, ...]:
     """`input` where `condition` is true and `other` elsewhere; of a condition alone, where it is not zero."""
@@ -1213,7 +1213,7 @@ def where(condition: Tensor, input: Tensor | builtins.complex, other: Tensor | b
 def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, 0 where `input` is."""
 def zero_(self: Tensor) -> Tensor:
-    """In place: Zeros in the place of `input`."""
+    """In place: Zeros in place of `input`."""
 @overload
 def zeros(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Zeros."""

@@ -30,7 +30,7 @@ def ifft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequen
 def ifftn(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = None, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Over several dimensions, by default all, the inverse of Fourier's transform."""
 def ifftshift(input: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """What `fftshift` did undone."""
+    """The inverse of `fftshift`."""
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Along one dimension the half that determines the inverse of a real spectrum."""
 def ihfft2(input: Tensor, s: int | Sequence[int] | None = None, dim: int | Sequence[int] | None = (-2, -1), norm: str | None = None, *, out: Tensor | None = None) -> Tensor:

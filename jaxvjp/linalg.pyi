@@ -29,17 +29,17 @@ def eigvals(A: Tensor, *, out: Tensor | None = None) -> Tensor:
 def eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Tensor | None = None) -> Tensor:
     """The eigenvalues of a Hermitian matrix, in ascending order; one triangle of it is read."""
 def householder_product(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
+    """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
 def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_inv_ex:
-    """The inverse of a square matrix, and 0, or the number of the zero that shows it to be singular."""
+    """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
     """The X for which `A @ X` comes closest to B, of several the shortest."""
 def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lu:
     """The permutation P, the lower L and the upper U of `P @ L @ U == A`."""
 def lu_factor(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor:
-    """L and U of a matrix in one, and the rows that were exchanged, counted from 1."""
+    """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lu_factor_ex:
     """What `linalg.lu_factor` gives, and 0, or the number of the first zero on U's diagonal."""
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Tensor | None = None) -> Tensor:
@@ -63,7 +63,7 @@ def norm(input: Tensor, ord: Any = None, dim: int | Sequence[int] | None = None,
     """The norm of vectors or, where `dim` names two dimensions or `ord` is a word, of matrices."""
 @overload
 def pinv(A: Tensor, *, atol: Tensor | complex | None = None, rtol: Tensor | complex | None = None, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
-    """Moore and Penrose's inverse: of singular values up to `atol`, or `rtol` times the largest, none."""
+    """The Moore-Penrose inverse; singular values up to `atol`, or `rtol` times the largest, count as 0."""
 @overload
 def pinv(A: Tensor, rcond: Tensor | complex, hermitian: bool = False, *, out: Tensor | None = None) -> Tensor: ...
 def qr(A: Tensor, mode: str = 'reduced', *, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_qr:
@@ -81,7 +81,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out
 def svdvals(A: Tensor, *, driver: str | None = None, out: Tensor | None = None) -> Tensor:
     """The singular values of each matrix, in descending order."""
 def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
-    """The tensor whose `tensordot` with A, over A's first `ind` dimensions, changes nothing."""
+    """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
 def tensorsolve(A: Tensor, B: Tensor, dims: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
 def vander(x: Tensor, *, N: int | None = None, out: Tensor | None = None) -> Tensor:

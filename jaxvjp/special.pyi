@@ -71,7 +71,7 @@ def log_ndtr(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def log_softmax(input: Tensor, dim: int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of softmax over `dim`."""
 def logit(input: Tensor, eps: float | None = None, *, out: Tensor | None = None) -> Tensor:
-    """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+    """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
 def logsumexp(input: Tensor, dim: int | Sequence[int] | None, keepdim: bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
 def modified_bessel_i0(input: Tensor, *, out: Tensor | None = None) -> Tensor:

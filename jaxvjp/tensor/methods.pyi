@@ -34,7 +34,7 @@ class Methods(Stored):
     def __dlpack__(self, **arguments: Any) -> Any:
         """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
     def __dlpack_device__(self) -> Any:
-        """Where the value is, as DLPack says it."""
+        """The value's device in DLPack's numbers."""
     def __eq__(self, other: Tensor | complex) -> Tensor:
         """Whether the elements are equal."""
     def __floordiv__(self, other: Tensor | complex) -> Tensor:
@@ -58,7 +58,7 @@ class Methods(Stored):
     def __imul__(self, other: Tensor | complex) -> Self:
         """`input * other`."""
     def __invert__(self) -> Tensor:
-        """The other bits; of a truth value the other one."""
+        """Every bit inverted; the negation of a truth value."""
     def __ior__(self, other: Tensor | complex) -> Self:
         """The bits that one of the two has."""
     def __ipow__(self, other: Tensor | complex) -> Self:
@@ -70,7 +70,7 @@ class Methods(Stored):
     def __iter__(self) -> Iterator[Tensor]:
         """The elements of the first dimension, as views."""
     def __itruediv__(self, other: Tensor | complex) -> Self:
-        """`input / other`, of integers too a floating result."""
+        """`input / other`; of integers, too, the result is floating."""
     def __ixor__(self, other: Tensor | complex) -> Self:
         """The bits that just one of the two has."""
     def __le__(self, other: Tensor | complex) -> Tensor:
@@ -100,7 +100,7 @@ class Methods(Stored):
     def __rand__(self, other: Tensor | complex) -> Tensor:
         """The bits that both have."""
     def __rdiv__(self, other: Tensor | complex) -> Tensor:
-        """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
+        """`other / input`, for a number on the left of the sign; computed by the reciprocal, as in torch."""
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         """What `pickle` writes: type, value, dtype and `requires_grad`, neither graph nor `.grad`, as in torch."""
     def __rfloordiv__(self, other: Tensor | complex) -> Tensor:
@@ -124,7 +124,7 @@ class Methods(Stored):
     def __rsub__(self, other: Tensor | complex) -> Tensor:
         """`other - input`, for a number on the left of the sign."""
     def __rtruediv__(self, other: Tensor | complex) -> Tensor:
-        """`other / input`, for a number on the left of the sign: as torch computes it, by the reciprocal."""
+        """`other / input`, for a number on the left of the sign; computed by the reciprocal, as in torch."""
     def __rxor__(self, other: Tensor | complex) -> Tensor:
         """The bits that just one of the two has."""
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -132,7 +132,7 @@ class Methods(Stored):
     def __sub__(self, other: Tensor | complex) -> Tensor:
         """`input - other`."""
     def __truediv__(self, other: Tensor | complex) -> Tensor:
-        """`input / other`, of integers too a floating result."""
+        """`input / other`; of integers, too, the result is floating."""
     def __xor__(self, other: Tensor | complex) -> Tensor:
         """The bits that just one of the two has."""
     def abs(self) -> Tensor:
@@ -220,9 +220,9 @@ class Methods(Stored):
     def arctan(self) -> Tensor:
         """The angle in radians whose tangent is `input`."""
     def arctan2(self, other: Tensor) -> Tensor:
-        """The angle of the point (`other`, `input`); at the origin it has no slope."""
+        """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
     def arctan2_(self, other: Tensor) -> Self:
-        """In place: The angle of the point (`other`, `input`); at the origin it has no slope."""
+        """In place: The angle of the point (`other`, `input`); its derivative at the origin is 0."""
     def arctan_(self) -> Self:
         """In place: The angle in radians whose tangent is `input`."""
     def arctanh(self) -> Tensor:
@@ -234,7 +234,7 @@ class Methods(Stored):
     def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Where the smallest element is, along `dim` or, without it, in the flattened tensor."""
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool = False) -> Tensor:
-        """Where the elements along `dim`, put in order, were."""
+        """The positions along `dim` that sort the elements."""
     def argwhere(self) -> Tensor:
         """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
     def as_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
@@ -254,9 +254,9 @@ class Methods(Stored):
     def atan(self) -> Tensor:
         """The angle in radians whose tangent is `input`."""
     def atan2(self, other: Tensor) -> Tensor:
-        """The angle of the point (`other`, `input`); at the origin it has no slope."""
+        """The angle of the point (`other`, `input`); its derivative at the origin is 0."""
     def atan2_(self, other: Tensor) -> Self:
-        """In place: The angle of the point (`other`, `input`); at the origin it has no slope."""
+        """In place: The angle of the point (`other`, `input`); its derivative at the origin is 0."""
     def atan_(self) -> Self:
         """In place: The angle in radians whose tangent is `input`."""
     def atanh(self) -> Tensor:
@@ -286,9 +286,9 @@ class Methods(Stored):
     def bitwise_left_shift_(self, other: Tensor | complex) -> Self:
         """In place: The bits, moved up by `other` places."""
     def bitwise_not(self) -> Tensor:
-        """The other bits; of a truth value the other one."""
+        """Every bit inverted; the negation of a truth value."""
     def bitwise_not_(self) -> Self:
-        """In place: The other bits; of a truth value the other one."""
+        """In place: Every bit inverted; the negation of a truth value."""
     def bitwise_or(self, other: Tensor | complex) -> Tensor:
         """The bits that one of the two has."""
     def bitwise_or_(self, other: Tensor | complex) -> Self:
@@ -333,9 +333,9 @@ class Methods(Stored):
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
     def clamp(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
-        """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+        """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clamp_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
-        """In place: `input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+        """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clamp_max(self, max: Tensor | complex) -> Tensor:
         """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clamp_max_(self, max: Tensor | complex) -> Self:
@@ -345,9 +345,9 @@ class Methods(Stored):
     def clamp_min_(self, min: Tensor | complex) -> Self:
         """In place: `input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
     def clip(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Tensor:
-        """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+        """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clip_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
-        """In place: `input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
+        """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
     def clone(self, *, memory_format: memory_format = ...) -> Tensor:
         """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
     def conj(self) -> Tensor:
@@ -359,7 +359,7 @@ class Methods(Stored):
     def contiguous(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor, or a copy of it that is contiguous, or laid out by a format. As `torch.Tensor.contiguous`."""
     def copy_(self, src: Tensor | complex) -> Self:
-        """In place: `src`, expanded to `input`'s shape and converted to its dtype, in the place of `input`: `x.copy_(src)`."""
+        """In place: `src`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(src)`."""
     def copysign(self, other: Tensor | complex) -> Tensor:
         """The magnitude of `input` with the sign of `other`."""
     def copysign_(self, other: Tensor | complex) -> Self:
@@ -407,7 +407,7 @@ class Methods(Stored):
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """The matrix with a vector on a diagonal; of a matrix the diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
-        """Zeros in which the last dimension has become the diagonal of two."""
+        """Matrices of zeros whose diagonals are the vectors of the last dimension."""
     def diagflat(self, offset: builtins.int = 0) -> Tensor:
         """The matrix with all elements, in order, on a diagonal."""
     def diagonal(self, offset: builtins.int = 0, dim1: builtins.int = 0, dim2: builtins.int = 1) -> Tensor:
@@ -424,22 +424,22 @@ class Methods(Stored):
         """The norm of order `p` of the difference."""
     @overload
     def div(self, other: Tensor | complex) -> Tensor:
-        """`input / other`, of integers too a floating result."""
+        """`input / other`; of integers, too, the result is floating."""
     @overload
     def div(self, other: Tensor | complex, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def div_(self, other: Tensor | complex) -> Self:
-        """In place: `input / other`, of integers too a floating result."""
+        """In place: `input / other`; of integers, too, the result is floating."""
     @overload
     def div_(self, other: Tensor | complex, *, rounding_mode: str | None) -> Self: ...
     @overload
     def divide(self, other: Tensor | complex) -> Tensor:
-        """`input / other`, of integers too a floating result."""
+        """`input / other`; of integers, too, the result is floating."""
     @overload
     def divide(self, other: Tensor | complex, *, rounding_mode: str | None) -> Tensor: ...
     @overload
     def divide_(self, other: Tensor | complex) -> Self:
-        """In place: `input / other`, of integers too a floating result."""
+        """In place: `input / other`; of integers, too, the result is floating."""
     @overload
     def divide_(self, other: Tensor | complex, *, rounding_mode: str | None) -> Self: ...
     def dot(self, tensor: Tensor) -> Tensor:
@@ -492,7 +492,7 @@ class Methods(Stored):
     def exponential_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
         """Exponential random numbers. In place. Counterpart of `torch.Tensor.exponential_`."""
     def fill_(self, value: Tensor | complex) -> Self:
-        """In place: One number in the place of all of `input`."""
+        """In place: One number in place of all elements of `input`."""
     def fill_diagonal_(self, fill_value: complex | Tensor, wrap: builtins.bool = False) -> Self:
         """In place: a number on the main diagonal, in a tall matrix with `wrap` on those below as well. As in torch."""
     def fix(self) -> Tensor:
@@ -533,9 +533,9 @@ class Methods(Stored):
     def fmod_(self, other: Tensor | complex) -> Self:
         """In place: What is left of a division rounded to zero; it has the sign of `input`."""
     def frac(self) -> Tensor:
-        """What is left of `input` without its integer part."""
+        """`input` without its integer part."""
     def frac_(self) -> Self:
-        """In place: What is left of `input` without its integer part."""
+        """In place: `input` without its integer part."""
     def frexp(self) -> return_types.frexp:
         """Each number as a mantissa of at least a half, times a power of two."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
@@ -551,7 +551,7 @@ class Methods(Stored):
     def geometric_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
         """How many tries a success takes whose probability is `p`. In place. Counterpart of `torch.Tensor.geometric_`."""
     def geqrf(self) -> return_types.geqrf:
-        """QR as LAPACK has it: R and, below it, the vectors of the reflections that make up Q; and their factors."""
+        """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their factors."""
     def ger(self, vec2: Tensor) -> Tensor:
         """Each element of one vector times each of another, as a matrix."""
     @property
@@ -737,9 +737,9 @@ class Methods(Stored):
     def logical_xor_(self, other: Tensor) -> Self:
         """In place: Whether just one of the two is true."""
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """`log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+        """`log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
     def logit_(self, eps: builtins.float | None = None) -> Self:
-        """In place: `log(x / (1 - x))`, of x kept between `eps` and `1 - eps`."""
+        """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False) -> Tensor:
         """The logarithm of the sum of `exp(input)` over `dim`."""
     def long(self) -> Tensor:
@@ -828,20 +828,20 @@ class Methods(Stored):
     def mvlgamma_(self, p: builtins.int) -> Self:
         """In place: The logarithm of the multivariate gamma function of dimension `p`."""
     def nan_to_num(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
-        """Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+        """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
     def nan_to_num_(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
-        """In place: Other numbers for NaN (0), infinity (the largest number) and minus infinity (the smallest)."""
+        """In place: `input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
     def nanmean(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
-        """The mean of what is not NaN."""
+        """The mean of the elements that are not NaN."""
     @overload
     def nanmedian(self) -> Tensor:
         """The median, the lower one of two; equal elements share the gradient. NaN is left out."""
     @overload
     def nanmedian(self, dim: builtins.int, keepdim: builtins.bool = False) -> return_types.nanmedian: ...
     def nanquantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The elements at the ranks `q`, NaN left out, along `dim` or of all. Counterpart of `torch.nanquantile`."""
+        """The quantiles `q` of the elements that are not NaN, along `dim` or of all. Counterpart of `torch.nanquantile`."""
     def nansum(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False, *, dtype: dtype | None = None) -> Tensor:
-        """The sum of what is not NaN."""
+        """The sum of the elements that are not NaN."""
     def narrow(self, dim: builtins.int, start: builtins.int | Tensor, length: builtins.int) -> Tensor:
         """`length` indices of dimension `dim` from `start` on: a view. Counterpart of `torch.narrow`."""
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
@@ -887,9 +887,9 @@ class Methods(Stored):
     @overload
     def new_zeros(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
     def nextafter(self, other: Tensor) -> Tensor:
-        """The next number from `input` on in the direction of `other`."""
+        """The next representable number after `input` in the direction of `other`."""
     def nextafter_(self, other: Tensor) -> Self:
-        """In place: The next number from `input` on in the direction of `other`."""
+        """In place: The next representable number after `input` in the direction of `other`."""
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
         """Where the elements are that are not zero: a row of indices each, or a tensor per dimension. As in torch."""
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
@@ -905,7 +905,7 @@ class Methods(Stored):
     def nuclear_norm(self, dim: builtins.int | Sequence[builtins.int] | None = (-2, -1), keepdim: builtins.bool = False) -> Tensor:
         """torch's older `linalg.matrix_norm` of order "nuc"."""
     def orgqr(self, tau: Tensor) -> Tensor:
-        """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
+        """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
     def ormqr(self, tau: Tensor, other: Tensor, left: builtins.bool = True, transpose: builtins.bool = False) -> Tensor:
         """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
     def outer(self, vec2: Tensor) -> Tensor:
@@ -941,7 +941,7 @@ class Methods(Stored):
     def qr(self, some: builtins.bool = True) -> return_types.qr:
         """torch's older `linalg.qr`."""
     def quantile(self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear') -> Tensor:
-        """The elements at the ranks `q`, from 0 for the least to 1 for the largest, along `dim` or of all. Counterpart of `torch.quantile`."""
+        """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements. Counterpart of `torch.quantile`."""
     def rad2deg(self) -> Tensor:
         """Radians as degrees."""
     def rad2deg_(self) -> Self:
@@ -958,20 +958,20 @@ class Methods(Stored):
     def reciprocal_(self) -> Self:
         """In place: `1 / input`."""
     def relu(self) -> Tensor:
-        """The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+        """The positive part; its derivative is 0 at 0, and 1 at NaN."""
     def relu_(self) -> Self:
-        """In place: The positive part; its derivative at 0 is 0, and that of NaN is 1."""
+        """In place: The positive part; its derivative is 0 at 0, and 1 at NaN."""
     def remainder(self, other: Tensor | complex) -> Tensor:
         """What is left of a division rounded down; it has the sign of `other`."""
     def remainder_(self, other: Tensor | complex) -> Self:
         """In place: What is left of a division rounded down; it has the sign of `other`."""
     def renorm(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Tensor:
-        """The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
+        """The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
     def renorm_(self, p: builtins.float, dim: builtins.int, maxnorm: builtins.float) -> Self:
-        """In place: The parts along `dim` scaled down to a norm of `maxnorm` where it is larger."""
+        """In place: The slices along `dim`, those with a norm above `maxnorm` scaled down to it."""
     @overload
     def repeat(self, repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The whole of it `repeats` times along each dimension; more sizes than dimensions make new ones in front."""
+        """The whole tensor `repeats` times along each dimension; more repeats than dimensions add dimensions in front."""
     @overload
     def repeat(self, *repeats: builtins.int) -> Tensor: ...
     def repeat_interleave(self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None) -> Tensor:
@@ -986,11 +986,11 @@ class Methods(Stored):
     def resize_as_(self, the_template: Tensor, *, memory_format: None = None) -> Self:
         """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     def resolve_conj(self) -> Tensor:
-        """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
+        """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
     def resolve_neg(self) -> Tensor:
-        """The tensor: there is no negation left to be done. Counterpart of `torch.resolve_neg`."""
+        """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] = ()) -> Tensor:
-        """The elements moved on by `shifts` along `dims`, those that fall off the end put first; without `dims` flat."""
+        """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
     def rot90(self, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
         """`k` quarter turns in the plane of two dimensions, from the first towards the second."""
     @overload
@@ -1080,7 +1080,7 @@ class Methods(Stored):
     def square_(self) -> Self:
         """In place: `input ** 2`."""
     def squeeze(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """Without the dimensions of size 1, or without those among `dim` that are."""
+        """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
     def squeeze_(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Self:
         """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
     @overload
@@ -1137,13 +1137,13 @@ class Methods(Stored):
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
     def t(self) -> Tensor:
-        """A matrix turned over; a vector stays as it is."""
+        """The transpose of a matrix; a vector unchanged."""
     def t_(self) -> Tensor:
         """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
     def take(self, index: Tensor) -> Tensor:
         """The elements at positions in the flattened tensor, in the shape of `index`."""
     def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
-        """As `gather`, with shapes that broadcast but for `dim`; without `dim` flat."""
+        """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor."""
     def tan(self) -> Tensor:
         """The tangent of an angle in radians."""
     def tan_(self) -> Self:
@@ -1156,7 +1156,7 @@ class Methods(Stored):
         """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
     @overload
     def tile(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
-        """The whole of it `dims` times along each dimension, 1 being put in front of too few numbers."""
+        """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
     @overload
     def tile(self, *dims: builtins.int) -> Tensor: ...
     @overload
@@ -1189,9 +1189,9 @@ class Methods(Stored):
     def triu_(self, diagonal: builtins.int = 0) -> Self:
         """In place: The upper triangle of each matrix, from a diagonal on; zeros below it."""
     def true_divide(self, other: Tensor | complex) -> Tensor:
-        """`input / other`, of integers too a floating result."""
+        """`input / other`; of integers, too, the result is floating."""
     def true_divide_(self, other: Tensor | complex) -> Self:
-        """In place: `input / other`, of integers too a floating result."""
+        """In place: `input / other`; of integers, too, the result is floating."""
     def trunc(self) -> Tensor:
         """The integer part."""
     def trunc_(self) -> Self:
@@ -1205,7 +1205,7 @@ class Methods(Stored):
     def unflatten(self, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
         """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""
     def unfold(self, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
-        """Every window of `size` indices of one dimension, a `step` apart: the windows' insides are a last dimension."""
+        """Windows of `size` indices of one dimension, `step` apart; the elements of a window are a new last dimension."""
     def uniform_(self, *parameters: Any, generator: Generator | None = None, **named: Any) -> Self:
         """Uniform random numbers from `from` on, below `to`. In place. Counterpart of `torch.Tensor.uniform_`."""
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: builtins.int | None = None) -> Any:
@@ -1219,7 +1219,7 @@ class Methods(Stored):
     def unsafe_split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.unsafe_split_with_sizes`."""
     def unsqueeze(self, dim: builtins.int) -> Tensor:
-        """A dimension of size 1 more, at `dim`."""
+        """The tensor with a new dimension of size 1 at `dim`."""
     def unsqueeze_(self, dim: builtins.int) -> Self:
         """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
     def untyped_storage(self) -> UntypedStorage:
@@ -1262,4 +1262,4 @@ class Methods(Stored):
     def xlogy_(self, other: Tensor | complex) -> Self:
         """In place: `input * log(other)`, 0 where `input` is."""
     def zero_(self) -> Self:
-        """In place: Zeros in the place of `input`."""
+        """In place: Zeros in place of `input`."""
