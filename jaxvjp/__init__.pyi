@@ -1109,7 +1109,7 @@ def tanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def tanh_(self: Tensor) -> Tensor:
     """In place: The hyperbolic tangent."""
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
+    """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""
 def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:

@@ -1153,7 +1153,7 @@ class Methods(Stored):
     def tanh_(self) -> Self:
         """In place: The hyperbolic tangent."""
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
+        """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`."""
     @overload
     def tile(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
