@@ -1,16 +1,16 @@
 """torch's imperative autograd over JAX: `import jaxvjp as torch`.
 
-Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. Here
-are the public names and nothing else.
+Operations on tensors are recorded; every derivative is `jax.vjp` of the recorded program, compiled by `jax.jit`. This
+module has the public names.
 
-Where things are, from the ground up (imports only point down, which CI checks):
+The packages, from the lowest up (each imports only from those before it, which CI checks):
 
-* `types`: dtypes, devices, shapes.  `ops`: every op, a pure JAX function and a row of the registry.
-* `core`: an operation is recorded (`record`), the program is compiled and run (`run`), and derived (`derive`).
+* `types`: dtypes, devices, shapes. `ops`: every op, as a pure JAX function and a row of the registry.
+* `core`: records operations (`record`), compiles and runs programs (`run`), differentiates them (`derive`).
 * `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
 * torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `linalg`, `fft`, `special`, `masked` and others.
-* `staging`: whole steps as one compiled function.  `explain`: the functional program shown.
-* `tools`: what the command line runs.
+* `staging`: whole steps as one compiled function. `explain`: shows the functional program.
+* `tools`: the commands of the command line.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from math import pi as pi
 from types import ModuleType
 from typing import Any
 
-import jax.numpy  # noqa: F401 - before the next lines, which are about importing jaxvjp itself
+import jax.numpy  # noqa: F401 - first, as the next lines are for jaxvjp's own imports
 
-# The rows of the ops are objects enough for Python to search all of JAX for cycles, which takes as long as the rest of
-# this import and finds none.
+# The rows of the ops are so many objects that Python would search all of JAX for garbage cycles. That takes as long as
+# the rest of this import and finds none.
 _collecting = gc.isenabled()
 gc.disable()
 
@@ -163,7 +163,7 @@ __all__ = [
 __all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
-"""Names whose modules are imported when they are first used."""
+"""Names whose modules are imported at first use."""
 NOT_STARRED = frozenset(
     [
         "broadcast_shapes",
@@ -182,7 +182,7 @@ NOT_STARRED = frozenset(
         "unique",
     ]
 )
-"""What `from torch import *` leaves out, as it does modules."""
+"""Names that `from torch import *` leaves out; it also leaves out modules."""
 
 complete_all(globals(), __all__, "function", "Python of this package, no JAX function")
 _published, __dir__ = bindings.published("function", globals())

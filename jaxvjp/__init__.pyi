@@ -214,7 +214,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: builtins.com
 def bartlett_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
     """A triangle; `periodic` for one whose next height would be the first again."""
 def batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
-    """`nn.functional.batch_norm`, its arguments in another order. Counterpart of `torch.batch_norm`."""
+    """`nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`."""
 def bernoulli(input: Tensor, p: builtins.float | None = None, *, generator: Generator | None = None, out: Tensor | None = None) -> Tensor:
     """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
 bfloat16: dtype
@@ -358,7 +358,7 @@ def cov(input: Tensor, *, correction: builtins.int = 1, fweights: Tensor | None 
 def cross(input: Tensor, other: Tensor, dim: builtins.int | None = None, *, out: Tensor | None = None) -> Tensor:
     """The vector perpendicular to two others, along `dim`, by default the first dimension of length 3."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: builtins.int = 0, reduction: str = 'mean', zero_infinity: builtins.bool = False) -> Tensor:
-    """Minus the log-probability that frames spell the targets, with blanks between and repetitions merged."""
+    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped."""
 def cummax(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummax:
     """The largest element up to each place along `dim`, and where it is."""
 def cummin(input: Tensor, dim: builtins.int, *, out: tuple[Tensor, ...] | None = None) -> return_types.cummin:
@@ -417,7 +417,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
-    """`nn.functional.embedding`, its arguments in another order. Counterpart of `torch.embedding`."""
+    """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """Memory that nobody has filled yet; here always zeros, in torch what was there."""
@@ -526,11 +526,11 @@ def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | No
 def greater_equal(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger or equal."""
 def grid_sampler(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def grid_sampler_2d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.int, padding_mode: builtins.int, align_corners: builtins.bool) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection."""
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
 def gt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -545,7 +545,7 @@ def hardshrink(input: Tensor, lambd: builtins.float = 0.5, *, out: Tensor | None
 def heaviside(input: Tensor, values: Tensor, *, out: Tensor | None = None) -> Tensor:
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float = 1.0, size_average: builtins.bool | None = None, reduce: builtins.bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
 def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram:
@@ -585,7 +585,7 @@ def index_select(input: Tensor, dim: builtins.int, index: Tensor, *, out: Tensor
 def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
 def instance_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, use_input_stats: builtins.bool, momentum: builtins.float, eps: builtins.float, cudnn_enabled: builtins.bool) -> Tensor:
-    """`nn.functional.instance_norm`, its arguments in another order. Counterpart of `torch.instance_norm`."""
+    """`nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`."""
 int: dtype
 int16: dtype
 int32: dtype
@@ -799,15 +799,15 @@ def narrow(self: Tensor, dim: builtins.int, start: builtins.int | Tensor, length
 def narrow_copy(self: Tensor, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
     """As `narrow`, with a storage of its own. Counterpart of `torch.narrow_copy`."""
 def native_batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: builtins.bool, momentum: builtins.float, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `batch_norm` gives, and the means and reciprocal deviations of the batch that it used."""
+    """`batch_norm`, and the means and reciprocal deviations of the batch."""
 def native_dropout(input: Tensor, p: builtins.float, train: builtins.bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, and which numbers it kept. Counterpart of `torch.native_dropout`."""
+    """`dropout`, and the mask of kept elements. Counterpart of `torch.native_dropout`."""
 def native_dropout_backward(grad_output: Tensor, mask: Tensor, scale: builtins.float) -> Tensor:
     """The gradient of `native_dropout`. Counterpart of `torch.native_dropout_backward`."""
 def native_group_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, N: builtins.int, C: builtins.int, HxW: builtins.int, group: builtins.int, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `group_norm` gives for `group` groups, and the means and reciprocal deviations that it used."""
+    """`group_norm` for `group` groups, and the means and reciprocal deviations that it used."""
 def native_layer_norm(input: Tensor, normalized_shape: Sequence[builtins.int], weight: Tensor | None, bias: Tensor | None, eps: builtins.float) -> tuple[Tensor, Tensor, Tensor]:
-    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants."""
+    """`layer_norm`, and the means and reciprocal deviations that it used, which have no gradient."""
 def ne(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements differ."""
 def neg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1047,9 +1047,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(self: Tensor) -> Tensor:
     """In place: `input ** 2`."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among `dim` that are."""
+    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
 def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Without the dimensions of size 1, or without those among `dim` that are."""
+    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays of one shape, side by side along a new dimension."""
 @overload

@@ -1,6 +1,6 @@
 """The command line: `python -m jaxvjp` runs every example and compares four answers.
 
-`python -m jaxvjp NAME` shows one example in full, and `COMMANDS` has what else there is.
+`python -m jaxvjp NAME` shows one example in full; `COMMANDS` lists the other commands.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COMMANDS = {
     "compare": ("jaxvjp.tools.comparison.command", "run torch scripts under both and compare line by line"),
     "cache": ("jaxvjp.tools.kept_programs", "say where compiled programs are kept, or remove them"),
 }
-"""Each is a module with a `main` of its own, imported when it is asked for."""
+"""By command, its module, which has a `main` and is imported when needed, and its help."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns its exit status: 1 where something disagrees, 2 for a wrong call."""
+    """Runs the command line and returns its exit status: 1 if something disagrees, 2 for a wrong call."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given and given[0] in COMMANDS:
         status: int = importlib.import_module(COMMANDS[given[0]][0]).main(given[1:])
@@ -97,7 +97,7 @@ def show(run: Run) -> int:
 
 
 def _matrices(answer: Answer) -> str:
-    """J with a row for each element of y and a column for each of x, v beside it, and their product."""
+    """Prints J, with a row for each element of y and a column for each of x, v, and their product."""
     y_shape, x_shape = answer.v.shape, answer.jacobian.shape[answer.v.ndim :]
     rows, columns = terminal.labels("y", y_shape), terminal.labels("x", x_shape)
     shape = f"J has shape {' × '.join(str(each) for each in answer.jacobian.shape) or 'of a number'}"
@@ -112,7 +112,7 @@ def _matrices(answer: Answer) -> str:
 
 
 def device() -> str:
-    """The device that JAX computes on by default, by platform and name."""
+    """JAX's default device, by platform and name."""
     first = jax.devices()[0]
     platform = {"cpu": "CPU", "gpu": "GPU", "tpu": "TPU"}.get(first.platform, first.platform)
     return platform if first.device_kind.lower() == first.platform else f"{platform} ({first.device_kind})"

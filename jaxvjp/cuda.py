@@ -1,4 +1,4 @@
-"""What scripts ask of `torch.cuda` before they choose a device."""
+"""The functions of `torch.cuda` that scripts call to choose a device."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def current_device() -> int:
 
 
 def get_device_name(device: Any = None) -> str:
-    """What a GPU is called; AssertionError where there is none. Counterpart of `torch.cuda.get_device_name`."""
+    """The name of a GPU; AssertionError if there is none. Counterpart of `torch.cuda.get_device_name`."""
     return str(devices.jax_device(devices.place("cuda" if device is None else device)).device_kind)
 
 
 def synchronize(device: Any = None) -> None:
-    """Accepted for the sake of scripts that time a GPU: reading a value waits for it. AssertionError without a GPU."""
+    """Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU."""
     devices.place("cuda" if device is None else device)
 
 
 def empty_cache() -> None:
-    """Accepted and without effect, as in torch without a GPU: JAX keeps its memory."""
+    """Accepted and without effect, as in torch without a GPU: JAX manages its memory itself."""
 
 
 def manual_seed(seed: int) -> None:

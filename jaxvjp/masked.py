@@ -1,4 +1,4 @@
-"""torch's `masked`: reductions and normalisations of what a mask keeps, which are in `library.masked`."""
+"""torch's `masked`: reductions and normalisations of the elements that a mask keeps, from `library.masked`."""
 
 from jaxvjp.tensor.bindings import published
 

@@ -1,4 +1,4 @@
-"""torch's `random`: how the generator is seeded. The functions that draw from it are `rand`, `randn` and their like."""
+"""torch's `random`: seeding, and the state of the generator. `rand`, `randn` and their like draw from it."""
 
 from jaxvjp.library.generator import initial_seed, manual_seed
 from jaxvjp.tensor.docstrings import complete_all

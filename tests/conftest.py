@@ -1,4 +1,4 @@
-"""What every test may use. Tests state a program once (`oracle.agree`) and run it under torch and under jaxvjp."""
+"""Options and fixtures of all tests. A test states a program once; `oracle.agree` runs it under torch and jaxvjp."""
 
 from __future__ import annotations
 

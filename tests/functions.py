@@ -1,4 +1,4 @@
-"""What the tests of custom Functions start from: a Function of given methods, a leaf, and programs of one call."""
+"""Parts of tests of custom Functions: a Function with given methods, a leaf, and programs of one call."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""One program, run under jaxvjp and under torch, and everything it gives compared.
+"""Runs a program under jaxvjp and under torch, and compares everything that it gives.
 
-A program is a function of the module that plays torch. What it returns (tensors, Python values, tuples, lists and
-dicts of them) or raises (class and first sentence) has to be the same under both. What it gives under live torch is
-recorded (`recording.py`), so that torch need not be installed; where it is, live torch has to give what is recorded.
+A program is a function of a parameter `torch`, which is either module. What it returns (tensors, Python values, tuples,
+lists and dicts of them) or raises (class and first sentence) has to be the same under both. The results of live torch
+are recorded (`recording.py`), so that torch need not be installed; if it is, it has to give the recorded results.
 """
 
 from __future__ import annotations

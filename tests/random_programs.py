@@ -1,13 +1,13 @@
-"""Random programs, run under torch and under jaxvjp, and everything compared that a program can see.
+"""Runs random programs under torch and under jaxvjp, and compares everything that a program can see.
 
 `disagreements` runs a program of `random_statements` under both modules, statement by statement; `reduced` deletes the
 statements that a disagreement does not need.
 
     python tests/random_programs.py --seeds 0:500 --processes 2 --reduce 10
 
-prints how often each kind of disagreement occurs, and a small program for the most frequent ones. `--seeds 17` is about
-one program. `--without "set data,hook"` leaves out kinds of statements, and `--ignore "_version,layout"` what is not to
-be compared (an entry of `COMPARED`): what is known to disagree then hides nothing else.
+prints how often each kind of disagreement occurs, and a small program for the most frequent ones. `--seeds 17` runs one
+program. `--without "set data,hook"` leaves out kinds of statements, and `--ignore "_version,layout"` comparisons
+(entries of `COMPARED`), so that known disagreements hide no others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Random programs as text: a table of kinds of statements, and a model of variables that knows what applies.
+"""Makes random programs as text, from a table of kinds of statements and a model of the variables.
 
-`program_of(17)` is always the same program. To try something new, add a row to `KINDS`: its name, how often it is
-drawn, about which variables, what the model knows afterwards, and its texts. In a text `{x}` is a variable, and the
-other braces are filled by the method of `Holes` of that name. Beside each text stands the shape of what it binds, from
-x's shape, or None where the text does not fit.
+`program_of(17)` is always the same program. To add a kind of statement, add a row to `KINDS`: its name, its frequency,
+which variables it applies to, how it changes the model, and its texts. In a text `{x}` is a variable; the method of
+`Holes` with that name fills other braces. With each text stands a function from x's shape to the shape of the assigned
+variable, or to None if the text does not apply.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What live torch gave, kept in `tests/recorded` so that it can be compared with where torch is not installed.
+"""Keeps the results of live torch in `tests/recorded`, for comparison where torch is not installed.
 
-Each test module has a file there: by test the outcomes of its programs, in the order in which the test runs them, one
-program on a line. `python -m pytest --record` runs the tests under live torch and writes what is new, or not the same
-any more; with names of test modules after it, or `-k`, it does so for those alone. Nobody writes these files by hand.
+Each test module has a file there with the outcomes of each test's programs, in the order of the runs, one on a line.
+`python -m pytest --record` runs the tests under live torch and writes new and changed outcomes; with names of test
+modules, or `-k`, only for those tests. These files are never edited by hand.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Documents that are written from the code are what the code says."""
+"""Generated documents are up to date with the code."""
 
 from __future__ import annotations
 

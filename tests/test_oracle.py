@@ -1,4 +1,4 @@
-"""The checker is checked: it must fail where the two modules differ, and where what is recorded is not so."""
+"""Tests of the oracle itself: it must fail if the modules differ, or if a recorded outcome is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user gets: an import that is light, documented names, a README that is true."""
+"""The package: a light import, documented names, a README whose code works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs give the same under torch and under jaxvjp; and what compares them finds what is broken."""
+"""Random programs agree under torch and jaxvjp; and their comparison notices planted bugs."""
 
 from __future__ import annotations
 

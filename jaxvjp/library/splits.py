@@ -129,7 +129,7 @@ def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tenso
 
 @public()
 def tensor_split(input: Tensor, indices_or_sections: Tensor | int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`.
+    """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`.
 
     Views. The indices, or their number, may be a tensor, which is read.
     """

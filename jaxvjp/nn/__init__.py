@@ -1,4 +1,4 @@
-"""torch's `nn`, as far as it is functions, and `Parameter`."""
+"""The functions of torch's `nn`, and `Parameter`."""
 
 from jaxvjp.nn import functional, init
 from jaxvjp.nn.parameter import Parameter

@@ -1,4 +1,4 @@
-"""Attention, whose dropout draws random numbers."""
+"""Attention with dropout, which draws random numbers."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def scaled_dot_product_attention(
 
     Args:
         query: (..., L, E); `key` is (..., S, E) and `value` (..., S, V). The result is (..., L, V).
-        attn_mask: broadcastable to (..., L, S): true where a query may look, or numbers that are added to the scores.
-        dropout_p: the probability with which a weight is dropped.
-        is_causal: whether query l looks at keys up to l alone.
+        attn_mask: broadcastable to (..., L, S): bool, True where a query attends, or numbers added to the scores.
+        dropout_p: the probability that a weight is dropped.
+        is_causal: whether query l attends only to keys up to l.
         scale: `1 / sqrt(E)` by default.
         enable_gqa: whether several heads of `query` (dimension -3) share one of `key` and `value`.
 
@@ -75,14 +75,14 @@ def multi_head_attention_forward(
     average_attn_weights: bool = True,
     is_causal: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """What `nn.MultiheadAttention` computes: attention of several heads, and its weights if `need_weights`.
+    """Multi-head attention, as in `nn.MultiheadAttention`; and its weights if `need_weights`.
 
     Args:
         query: (L, batch, E) or (L, E); `key` and `value` are (S, batch, ...) or (S, ...).
         in_proj_weight: the three projections into the heads, (3E, E); or, with `use_separate_proj_weight`, each alone.
-        bias_k: one key more, and `bias_v` its value; `add_zero_attn` adds one of zeros.
-        key_padding_mask: (batch, S), true for keys that nobody looks at; `attn_mask` is (L, S) or (batch·heads, L, S).
-        static_k: keys in the place of the projected ones, (batch·heads, S, E / heads); so `static_v`.
+        bias_k: an additional key, with `bias_v` as its value; `add_zero_attn` adds one of zeros.
+        key_padding_mask: (batch, S), True for keys to be ignored; `attn_mask` is (L, S) or (batch·heads, L, S).
+        static_k, static_v: keys and values in place of the projected ones, (batch·heads, S, E / heads).
         average_attn_weights: whether the weights are the mean over the heads.
         is_causal: a hint that `attn_mask` is the causal one.
 

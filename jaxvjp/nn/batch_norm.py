@@ -1,4 +1,4 @@
-"""Normalizations with running statistics, which change in place."""
+"""Normalizations with running statistics, which are updated in place."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def batch_norm(
     """`input` (batch, channels, ...) with mean 0 and variance 1 in each channel; times `weight`, plus `bias`.
 
     Args:
-        running_mean: one per channel; what is subtracted, or when training a step of `momentum` nearer to the batch's.
-        running_var: the same of the variance, which is estimated without bias.
+        running_mean: one per channel: it is subtracted or, when training, moved by `momentum` towards the batch's mean.
+        running_var: the same for the (unbiased) variance.
         training: whether to normalize by the batch's own statistics.
-        momentum: how much of the running statistics a batch replaces.
-        eps: what is added to the variance.
+        momentum: the fraction of the running statistics that a batch replaces.
+        eps: is added to the variance.
 
     Counterpart of `torch.nn.functional.batch_norm`.
     """
@@ -67,7 +67,7 @@ def batch_norm(
 def update(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
 ) -> None:
-    """Moves running statistics a step nearer to those of a batch of `count` numbers per channel."""
+    """Updates running statistics by those of a batch of `count` numbers per channel."""
     _move(running_mean, mean, momentum, 1.0)
     _move(running_var, variance, momentum, count / max(count - 1, 1))
 
@@ -83,7 +83,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """`batch_norm` of each example for itself. Running statistics move towards the mean of the batch's.
+    """`batch_norm` of each example separately. Running statistics move towards the mean of those of the examples.
 
     Counterpart of `torch.nn.functional.instance_norm`.
     """

@@ -1,8 +1,8 @@
-"""Losses that take numbers of classes.
+"""Losses whose targets are class numbers.
 
-The numbers are looked at when the function is called, and at each call of a staged step, so that one out of range
-raises there, as in torch, and not later or never: a compiled program clamps an index out of range and reads another
-element. Inside `vmap`, where values cannot be read, they are not checked.
+The numbers are read and checked when the function is called, and at each call of a staged step, so that one out of
+range raises there, as in torch: a compiled program would clamp it and read another element. Inside `vmap`, where values
+cannot be read, they are not checked.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Numbers = np.ndarray[Any, Any]
 
 
 def inspect_numbers(tensor: Tensor, bound: int, told: Callable[[int], Exception], allowed: int | None = None) -> None:
-    """Raises `told(number)` for the first number that is not from 0 to below `bound`, nor `allowed`."""
+    """Raises `told(number)` for the first number that is not in range(bound), nor `allowed`."""
     inspect(tensor.node, partial(refuse_outside, size=bound, error=told, allowed=allowed))
 
 
 def _check_target(input: Tensor, target: Tensor, ignore_index: int) -> None:
-    """IndexError in torch's words where a target is no class; leaves what is wrong with shapes to the row."""
+    """torch's IndexError if a target is no class; errors of shapes are left to the row."""
     if target.dtype.category == int64.category and input.ndim:
         classes = input.shape[min(1, input.ndim - 1)]
         told = f"is out of bounds.\nThe {classes} classes are 0 to {classes - 1}."
@@ -114,8 +114,8 @@ def linear_cross_entropy(
 ) -> Tensor:
     """`cross_entropy` of the scores `input @ linear_weight.T + linear_bias`.
 
-    `linear_weight` is (classes, ..., features). torch's `options` say in which chunks to compute it, which is XLA's
-    business here: accepted and without effect. Counterpart of `torch.nn.functional.linear_cross_entropy`.
+    `linear_weight` is (classes, ..., features). torch's `options`, about chunks, are accepted and without effect.
+    Counterpart of `torch.nn.functional.linear_cross_entropy`.
     """
     if input.ndim not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
@@ -160,9 +160,9 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the scores of other classes come within `margin` of the target's, to the power of `p`.
+    """The sum over other classes of `max(0, margin - target's score + score) ** p`, divided by the number of classes.
 
-    The sum over the classes is divided by their number. Counterpart of `torch.nn.functional.multi_margin_loss`.
+    Counterpart of `torch.nn.functional.multi_margin_loss`.
     """
     reduction = chosen_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
@@ -184,7 +184,7 @@ def multilabel_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much the scores of classes that are no targets come within 1 of the scores of those that are.
+    """The sum of `max(0, 1 - target's score + score)` over targets and other classes, divided by the number of classes.
 
     A row of `target` has the numbers of its classes and then -1. Counterpart of
     `torch.nn.functional.multilabel_margin_loss`.
@@ -206,16 +206,16 @@ def ctc_loss(
     reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Tensor:
-    """Minus the log-probability that frames spell the targets, with blanks between and repetitions merged.
+    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped.
 
     Args:
         log_probs: (frames, batch, classes) or (frames, classes).
         targets: (batch, longest), or all of them one after the other; without `blank`.
         input_lengths: how many frames each example has, as a tensor or a sequence.
         target_lengths: how long each target is.
-        blank: the number of the class that spells nothing.
+        blank: the class number of the blank label.
         reduction: "none", "mean" (each divided by its target's length first) or "sum".
-        zero_infinity: whether a target that the frames are too few for costs 0 and not infinity.
+        zero_infinity: whether the loss is 0, not infinity, if there are too few frames for a target.
 
     Counterpart of `torch.nn.functional.ctc_loss`.
     """

@@ -28,11 +28,11 @@ UNDERNEATH = "numbers drawn on the host, and an op of `jaxvjp.ops.neural`, with 
 
 Shape = Callable[[Tensor], tuple[int, ...]]
 SELU_FLOOR = activation.SELU_ALPHA * activation.SELU_SCALE
-"""What `selu` comes down to, less its sign: the value that `alpha_dropout` puts in the place of what it drops."""
+"""Minus the limit of `selu` at -infinity, the value that `alpha_dropout` gives to dropped elements."""
 
 
 def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Tensor:
-    """A tensor of random numbers that nothing else needs; inside `vmap` as its `randomness` says."""
+    """A tensor of random numbers; inside `vmap` as its `randomness` says."""
 
     def make(shape: tuple[int, ...]) -> Tensor:
         numbers = np.asarray(draw(math.prod(shape))).reshape(shape).astype(own.numpy)
@@ -57,7 +57,7 @@ def _result(row: Any, inplace: bool, input: Tensor, *operands: Any) -> Tensor:
 
 
 def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
-    """`input` times a random mask, whose shape is `shape` of the input's, divided by the probability to stay."""
+    """`input` times a random mask of shape `shape(input.shape)`, divided by the probability to be kept."""
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
@@ -80,7 +80,7 @@ def _whole(input: Tensor) -> tuple[int, ...]:
 
 
 def _first(input: Tensor) -> tuple[int, ...]:
-    """The shape of one number for each channel of an example alone."""
+    """The shape of one number for each channel, for input without a batch."""
     return (*input.shape[:1], *[1] * (input.ndim - 1))
 
 
@@ -138,7 +138,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
     _check_probability(p)
     _warn_of_dims("dropout3d", input, 3)
-    alone = input.ndim == 4  # without a batch
+    alone = input.ndim == 4  # no batch dimension
     return _dropped(input, _first if alone else _channels, p, training, inplace)
 
 
@@ -154,7 +154,7 @@ def _warn_of_dims(name: str, input: Tensor, dims: int) -> None:
 
 
 def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: bool) -> Tensor:
-    """`input` with what is dropped set to the floor of `selu`, and then brought back to its mean and variance."""
+    """`input` with dropped elements set to the limit of `selu`, and then rescaled to its mean and variance."""
     if p == 0 or not training or not input.numel():
         return input
     if p == 1:
@@ -167,7 +167,7 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
 
 @public("nn.functional")
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps mean and variance of what `selu` gives.
+    """`dropout` that keeps the mean and variance of `selu`'s results.
 
     Counterpart of `torch.nn.functional.alpha_dropout`.
     """
@@ -207,7 +207,7 @@ def rrelu(
 
 @public("nn.functional")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of one-hot vectors made soft, and so differentiable; with `hard` rounded, with the soft one's gradient.
+    """A differentiable, soft sample of one-hot vectors; with `hard` it is one-hot, with the gradient of the soft one.
 
     Counterpart of `torch.nn.functional.gumbel_softmax`.
     """

@@ -1,4 +1,4 @@
-"""Functions that take indices: `embedding`, which looks rows up, and `max_unpool`, which undoes pooling.
+"""Functions that take indices: `embedding`, which looks up rows, and `max_unpool`, which inverts pooling.
 
 The indices are read, as in `class_losses`, so that one out of range raises.
 """
@@ -34,14 +34,14 @@ def embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Tensor:
-    """The rows of `weight` that `input` names: its shape, and one dimension more.
+    """The rows of `weight` with the numbers in `input`; the result has one dimension more than `input`.
 
     Args:
         padding_idx: a row that gets no gradient.
-        max_norm: what rows that are looked up and longer are brought down to first, in place in `weight`.
+        max_norm: rows to be looked up whose norm exceeds it are first scaled down to it, in place in `weight`.
         norm_type: the p of that norm.
-        scale_grad_by_freq: whether a row's gradient is divided by how often it was looked up.
-        sparse: refused: there are no sparse gradients here.
+        scale_grad_by_freq: whether a row's gradient is divided by the number of its look-ups.
+        sparse: refused, as jaxvjp has no sparse gradients.
 
     IndexError for a number that is no row. Counterpart of `torch.nn.functional.embedding`.
     """
@@ -111,7 +111,7 @@ def embedding_bag(
         offsets: where each bag begins, if `input` has one dimension.
         per_sample_weights: a factor for each number, for `mode="sum"`.
         include_last_offset: whether `offsets` ends with where the last bag ends.
-        padding_idx: a number that does not count.
+        padding_idx: a number that is ignored.
 
     The others are as in `embedding`. Counterpart of `torch.nn.functional.embedding_bag`.
     """
@@ -162,7 +162,7 @@ def embedding_bag(
 
 @public("nn.functional")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the place that `tensor` says; as many places as it needs by default.
+    """Vectors of zeros with a one at the positions in `tensor`; by default as long as the largest position needs.
 
     Counterpart of `torch.nn.functional.one_hot`.
     """

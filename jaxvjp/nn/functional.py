@@ -1,6 +1,6 @@
-"""torch's `nn.functional`: what layers compute. Most of it is one row of `ops.neural` each.
+"""torch's `nn.functional`. Most functions are one row of `ops.neural` each.
 
-The modules imported here publish the functions that are more than one row.
+The modules imported here publish those that are more than one row.
 """
 
 from jaxvjp.nn import (  # noqa: F401

@@ -31,7 +31,7 @@ def adaptive_max_pool3d(input: Tensor, output_size: int | None | Sequence[int | 
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points, from -1 to 1, to which affine maps (batch, dims, dims + 1) send the pixels of images of `size`."""
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`dropout` that keeps mean and variance of what `selu` gives."""
+    """`dropout` that keeps the mean and variance of `selu`'s results."""
 def avg_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:
     """The mean of each window over 1 spatial dimension."""
 def avg_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Tensor:
@@ -71,7 +71,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean', label_smoothing: float = 0.0) -> Tensor:
     """Minus the log of the probability, by softmax of the scores, of the class that the target names."""
 def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = 'mean', zero_infinity: bool = False) -> Tensor:
-    """Minus the log-probability that frames spell the targets, with blanks between and repetitions merged."""
+    """Minus the log-probability that the frames spell the targets, once repetitions are merged and blanks dropped."""
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`input` with each number set to 0 with probability `p`, the others divided by `1 - p`."""
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -85,7 +85,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 def elu_(self: Tensor, alpha: float = 1.0) -> Tensor:
     """In place: `input` where it is positive, `alpha * (exp(input) - 1)` elsewhere."""
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """The rows of `weight` that `input` names: its shape, and one dimension more."""
+    """The rows of `weight` with the numbers in `input`; the result has one dimension more than `input`."""
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = 'mean', sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None) -> Tensor:
     """The sum, mean or maximum of the rows of `weight` in each bag of numbers."""
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -113,7 +113,7 @@ def grid_sample(input: Tensor, grid: Tensor, mode: str = 'bilinear', padding_mod
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of one-hot vectors made soft, and so differentiable; with `hard` rounded, with the soft one's gradient."""
+    """A differentiable, soft sample of one-hot vectors; with `hard` it is one-hot, with the gradient of the soft one."""
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """`input`, or 0 where its magnitude is at most `lambd`."""
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -125,11 +125,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 def hardtanh_(self: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     """In place: `input` clamped to the bounds, where its derivative is 0."""
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`input` where the target is 1, and how much it falls short of the margin where the target is -1."""
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
 def huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """Half the squared difference; above `delta` the tangent line there."""
 def instance_norm(input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-05) -> Tensor:
-    """`batch_norm` of each example for itself. Running statistics move towards the mean of the batch's."""
+    """`batch_norm` of each example separately. Running statistics move towards the mean of those of the examples."""
 def interpolate(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:
     """`input` with its spatial dimensions in another `size`, or `scale_factor` times as long."""
 def kl_div(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', log_target: bool = False) -> Tensor:
@@ -186,11 +186,11 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 def mse_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', weight: Tensor | None = None) -> Tensor:
     """The squared difference."""
 def multi_head_attention_forward(query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int, in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None, training: bool = True, key_padding_mask: Tensor | None = None, need_weights: bool = True, attn_mask: Tensor | None = None, use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None, k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None, static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
-    """What `nn.MultiheadAttention` computes: attention of several heads, and its weights if `need_weights`."""
+    """Multi-head attention, as in `nn.MultiheadAttention`; and its weights if `need_weights`."""
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """How much the scores of other classes come within `margin` of the target's, to the power of `p`."""
+    """The sum over other classes of `max(0, margin - target's score + score) ** p`, divided by the number of classes."""
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """How much the scores of classes that are no targets come within 1 of the scores of those that are."""
+    """The sum of `max(0, 1 - target's score + score)` over targets and other classes, divided by the number of classes."""
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """The binary cross entropy of each class, averaged over the classes."""
 def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -200,7 +200,7 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
 def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12) -> Tensor:
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Vectors of zeros with a one at the place that `tensor` says; as many places as it needs by default."""
+    """Vectors of zeros with a one at the positions in `tensor`; by default as long as the largest position needs."""
 def pad(input: Tensor, pad: int | Sequence[int], mode: str = 'constant', value: float | None = None) -> Tensor:
     """`input` padded by pairs of amounts, for the last dimension first; negative amounts crop."""
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor:
@@ -238,7 +238,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean', beta: float = 1.0) -> Tensor:
     """The absolute difference less `beta / 2`; below `beta` the square divided by `2 * beta`."""
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
-    """`log(1 + exp(-target * input))`, of targets 1 and -1, which must not require a gradient."""
+    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient."""
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
@@ -260,7 +260,7 @@ def threshold_(self: Tensor, threshold: float, value: float) -> Tensor:
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-06, swap: bool = False, size_average: bool | None = None, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = 'mean') -> Tensor:
-    """How much `negative` falls short of being `margin` further from the anchor than `positive` is."""
+    """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor."""
 def unfold(input: Tensor, kernel_size: int | Sequence[int], dilation: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), stride: int | Sequence[int] = (1,)) -> Tensor:
     """The windows of an image as columns: (N, C, H, W) to (N, C·k·k, number of windows)."""
 def upsample(input: Tensor, size: int | Sequence[int] | None = None, scale_factor: float | Sequence[float] | None = None, mode: str = 'nearest', align_corners: bool | None = None, recompute_scale_factor: bool | None = None, antialias: bool = False) -> Tensor:

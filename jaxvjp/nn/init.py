@@ -1,4 +1,4 @@
-"""torch's `nn.init`: a layer's parameters filled in place, with torch's numbers for the same seed.
+"""torch's `nn.init`: fills a layer's parameters in place, with torch's numbers for the same seed.
 
 Each returns the tensor that it filled, and records no gradient.
 """
@@ -37,7 +37,7 @@ GAINS: dict[str, Callable[[float], float]] = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """How much larger weights in front of `nonlinearity` should be; counterpart of `torch.nn.init.calculate_gain`."""
+    """The factor for weights before `nonlinearity`; counterpart of `torch.nn.init.calculate_gain`."""
     if nonlinearity not in GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     if param is not None and (isinstance(param, bool) or not isinstance(param, int | float)):
@@ -69,7 +69,8 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, kept from `a` to `b`: what falls outside is drawn again; counterpart of `torch.nn.init.trunc_normal_`."""
+    """Normal, truncated to `a` to `b`: numbers outside are drawn again; counterpart of
+    `torch.nn.init.trunc_normal_`."""
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -138,7 +139,7 @@ def _copied(target: Tensor, values: Any) -> Tensor:
 
 
 def _fans(weights: Tensor) -> tuple[int, int]:
-    """How many numbers go into one output, and how many outputs one input goes into."""
+    """Fan-in and fan-out: how many inputs an output has, and how many outputs an input has."""
     if weights.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     field = math.prod(weights.shape[2:])
@@ -146,13 +147,13 @@ def _fans(weights: Tensor) -> tuple[int, int]:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Uniform, so that variances stay as they are both ways; counterpart of `torch.nn.init.xavier_uniform_`."""
+    """Uniform, to keep variances forwards and backwards; counterpart of `torch.nn.init.xavier_uniform_`."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal, so that variances stay as they are both ways; counterpart of `torch.nn.init.xavier_normal_`."""
+    """Normal, to keep variances forwards and backwards; counterpart of `torch.nn.init.xavier_normal_`."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
 
 
@@ -171,7 +172,7 @@ def kaiming_uniform_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Uniform, so that variances stay as they are behind rectifiers; as `torch.nn.init.kaiming_uniform_`."""
+    """Uniform, to keep variances after rectifiers; as `torch.nn.init.kaiming_uniform_`."""
     bound = math.sqrt(3.0) * _he(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -183,7 +184,7 @@ def kaiming_normal_(
     nonlinearity: str = "leaky_relu",
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, so that variances stay as they are behind rectifiers; as `torch.nn.init.kaiming_normal_`."""
+    """Normal, to keep variances after rectifiers; as `torch.nn.init.kaiming_normal_`."""
     return normal_(tensor, 0.0, _he(tensor, a, mode, nonlinearity), generator)
 
 

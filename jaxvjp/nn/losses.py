@@ -26,7 +26,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """How much `negative` falls short of being `margin` further from the anchor than `positive` is.
+    """`max(0, distance to positive - distance to negative + margin)`, both measured from the anchor.
 
     `distance_function` is `pairwise_distance` by default. Counterpart of
     `torch.nn.functional.triplet_margin_with_distance_loss`.
@@ -62,7 +62,7 @@ def hinge_embedding_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`input` where the target is 1, and how much it falls short of the margin where the target is -1.
+    """`input` where the target is 1, and `max(0, margin - input)` where it is -1.
 
     The target is only compared, so it has no gradient. Counterpart of `torch.nn.functional.hinge_embedding_loss`.
     """
@@ -98,7 +98,7 @@ def soft_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """`log(1 + exp(-target * input))`, of targets 1 and -1, which must not require a gradient.
+    """`log(1 + exp(-target * input))`, for targets 1 and -1, which must not require a gradient.
 
     Counterpart of `torch.nn.functional.soft_margin_loss`.
     """
@@ -116,7 +116,7 @@ IN_PLACE = {
     **dict.fromkeys(["celu", "selu", "threshold"], "nn.functional function"),
     **dict.fromkeys(["elu", "hardtanh", "leaky_relu", "relu"], "nn.functional"),
 }
-"""Activations of which torch has a function like `relu_`, and where."""
+"""Activations with an in-place function such as `relu_`, and where torch has it."""
 
 for _name, _places in IN_PLACE.items():
     public(_places, f"{_name}_")(in_place_of([REGISTRY[_name]], _name))

@@ -1,4 +1,4 @@
-"""`Parameter`: a leaf tensor that says that it is to be trained."""
+"""`Parameter`: a leaf tensor that is to be trained."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Parameter(Tensor):
 
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:
-    """`tensor` itself, a new one that nobody else holds, turned into a parameter."""
+    """Turns `tensor`, which must be new and held by nobody else, into a parameter."""
     tensor.__class__ = kind
     assert isinstance(tensor, Parameter)
     return tensor

@@ -1,6 +1,6 @@
-"""torch's kernels under their own names, as its functions call them: `native_batch_norm`, `grid_sampler`.
+"""Functions with the names and arguments of torch's kernels: `native_batch_norm`, `grid_sampler`.
 
-They take torch's numbers for words, and hand out what their gradients need.
+They take torch's numbers in place of words such as "bilinear", and also return what their gradients need.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def native_batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `batch_norm` gives, and the means and reciprocal deviations of the batch that it used.
+    """`batch_norm`, and the means and reciprocal deviations of the batch.
 
     When not training these are empty. Counterpart of `torch.native_batch_norm`.
     """
@@ -52,7 +52,8 @@ def native_batch_norm(
 def _as_parameters(
     input: Tensor, parameters: Sequence[Tensor | None], mean: Tensor, scale: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Statistics in the type of the parameters, which may be wider than that of the input; or else in its own."""
+    """The statistics in the dtype of the parameters, which may be wider than the input's; without parameters in its
+    own."""
     own = next((each.dtype for each in parameters if each is not None), input.dtype)
     return mean.to(own), scale.to(own)
 
@@ -61,7 +62,7 @@ def _as_parameters(
 def native_layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `layer_norm` gives, and the means and reciprocal deviations that it used, which are constants.
+    """`layer_norm`, and the means and reciprocal deviations that it used, which have no gradient.
 
     Counterpart of `torch.native_layer_norm`.
     """
@@ -74,10 +75,10 @@ def native_layer_norm(
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `group_norm` gives for `group` groups, and the means and reciprocal deviations that it used.
+    """`group_norm` for `group` groups, and the means and reciprocal deviations that it used.
 
     Args:
-        N, C, HxW: the sizes of the batch and of the channels, and how many numbers each channel has.
+        N, C, HxW: the number of examples, of channels, and of numbers in each channel.
 
     Counterpart of `torch.native_group_norm`.
     """
@@ -91,7 +92,7 @@ def native_group_norm(
 def _native_batch_norm_legit(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, *further: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`native_batch_norm`, of which the running statistics may be left out of the call."""
+    """`native_batch_norm`, with optional running statistics."""
     return native_batch_norm(input, weight, bias, *(further if len(further) == 5 else (None, None, *further)))
 
 
@@ -105,7 +106,7 @@ def _batch_norm_with_update(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """`native_batch_norm` when training; and a tensor without elements, for there is nothing else to keep."""
+    """`native_batch_norm` when training; and an empty tensor, as nothing else is kept."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
     nothing: Tensor = input.new_empty(0, dtype=uint8)
     return *found, nothing
@@ -113,7 +114,7 @@ def _batch_norm_with_update(
 
 @public("function")
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    """`dropout`, and which numbers it kept. Counterpart of `torch.native_dropout`."""
+    """`dropout`, and the mask of kept elements. Counterpart of `torch.native_dropout`."""
     if train is False:
         return input.clone(), input.new_ones(input.shape, dtype=bool_)
     if not input.numel():
@@ -149,7 +150,7 @@ def batch_norm_kernel(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.batch_norm`, its arguments in another order. Counterpart of `torch.batch_norm`."""
+    """`nn.functional.batch_norm` with its arguments in another order. Counterpart of `torch.batch_norm`."""
     return batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -165,7 +166,7 @@ def instance_norm_kernel(
     eps: float,
     cudnn_enabled: bool,
 ) -> Tensor:
-    """`nn.functional.instance_norm`, its arguments in another order. Counterpart of `torch.instance_norm`."""
+    """`nn.functional.instance_norm` with its arguments in another order. Counterpart of `torch.instance_norm`."""
     return instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)
 
 
@@ -179,7 +180,7 @@ def dropout_kernel(input: Tensor, p: float, train: bool) -> Tensor:
 def embedding_kernel(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor:
-    """`nn.functional.embedding`, its arguments in another order. Counterpart of `torch.embedding`."""
+    """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
     padding = None if padding_idx == -1 else padding_idx
     rows: Tensor = embedding(indices, weight, padding, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
     return rows
@@ -209,7 +210,7 @@ def _word(words: Sequence[str], number: int) -> str:
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
-    """`grid_sample` with numbers for words: bilinear, nearest, bicubic; zeros, border, reflection.
+    """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection.
 
     Counterpart of `torch.grid_sampler`.
     """
@@ -226,7 +227,7 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
 
 
 def _within(input: Tensor, indices: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    """Positions brought back into the tensor, for what they read there is masked."""
+    """Positions clamped into the tensor; what they read is masked."""
     return tuple(
         slice(None) if each is None else each.clamp(-length, length - 1)
         for each, length in zip(indices, input.shape, strict=False)

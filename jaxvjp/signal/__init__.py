@@ -1,4 +1,4 @@
-"""torch's `signal`, which is its windows."""
+"""torch's `signal`, which has only `windows`."""
 
 from jaxvjp.signal import windows
 

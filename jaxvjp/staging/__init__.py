@@ -24,7 +24,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
-from jaxvjp.staging.seen import Same
+from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
 from jaxvjp.staging.warm import Form, Miss, cold
@@ -36,8 +36,8 @@ from jaxvjp.types.dtypes import dtype, get_default_dtype
 
 __all__ = ["Staged", "UnstageableError", "compile", "jit"]
 
-PATHS = 4
-"""At most this many warm paths are tried, one after the other, for calls with the same `_look`."""
+WARM_PATHS = 4
+"""At most this many warm paths are tried, one after the other, for calls with the same `_quick_key`."""
 VARIANTS = 64
 """At most this many programs are kept by one staged function (one for each shape, number, state); then all are
 dropped."""
@@ -50,7 +50,7 @@ class Staged:
     Attributes:
         _variants: for each signature of the arguments its programs, the last first; None where the function cannot be
             staged.
-        _warm: for each `_look` of a call the warm paths (see `warm`) of the programs that are called often.
+        _warm: for each `_quick_key` of a call the warm paths (see `warm`) of the programs that are called often.
         _hot: the warm path that the last call took.
         _left: whether the last run as Python left a tensor behind, for example in a list.
     """
@@ -69,12 +69,12 @@ class Staged:
         self._left = False
 
     def __getattr__(self, name: str) -> Any:
-        if name in OWN or name.startswith("__"):
+        if name in OWN_ATTRIBUTES or name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._function, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in OWN or name.startswith("__"):
+        if name in OWN_ATTRIBUTES or name.startswith("__"):
             object.__setattr__(self, name, value)
         else:
             setattr(self._function, name, value)
@@ -87,7 +87,7 @@ class Staged:
         return result if result is not Miss else self._in_general(given, named)
 
     def _in_general(self, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        for warm in self._warm.get(_look(given, named), ()):
+        for warm in self._warm.get(_quick_key(given, named), ()):
             if warm is not self._hot:
                 result = warm(given, named)
                 if result is not Miss:
@@ -119,14 +119,14 @@ class Staged:
                 if variant.calls % HOT == 0:
                     found = warm_path(variant, tensors, arguments, structure)
                     if found is not None:
-                        self._keep(found, variant, _look(given, named))
+                        self._keep(found, variant, _quick_key(given, named))
                 return result
         return self._stage(key, arguments, given, named)
 
     def _keep(self, warm: Callable[..., Any], variant: Variant, look: Any) -> None:
         """Adds the warm path of a variant, in place of the one that the variant had before."""
         others = [each for each in self._warm.get(look, ()) if each is not variant.warm]
-        self._warm[look] = [warm, *others][:PATHS]
+        self._warm[look] = [warm, *others][:WARM_PATHS]
         self._hot = variant.warm = warm
 
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
@@ -174,14 +174,14 @@ class Staged:
         return self._left
 
 
-OWN = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
+OWN_ATTRIBUTES = frozenset(["_function", "_fullgraph", "_variants", "_warm", "_hot", "_left"])
 PLAIN = frozenset([Tensor, int, float, bool, str, type(None)])
 VALUES = frozenset([int, bool, str, bytes, type(None), dtype, device])
 """Types whose equal values are interchangeable: a program recorded for one `True` or `3` is right for another."""
 SHOWN = frozenset([*VALUES, float])
 
 
-def _look(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+def _quick_key(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A quick key of a call: its numbers and texts, and the types of its other arguments."""
     shown = [each if type(each) in SHOWN else type(each) for each in given]
     if named:
@@ -194,7 +194,7 @@ def _signature(value: Any) -> Any:
     program."""
     if type(value) in (float, complex):
         return type(value), repr(value)  # by `==`, 0.0 is -0.0 and nan is not nan
-    return (type(value), value) if type(value) in VALUES else Same(value)
+    return (type(value), value) if type(value) in VALUES else Identity(value)
 
 
 def jit(function: Callable[..., Any] | None = None, *, fullgraph: bool = True) -> Any:

@@ -47,7 +47,7 @@ def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats())
 
 
-PLACE = ("_storage", "_path", "_base_tensor", "_steps", "_unrecorded")
+STORAGE_ATTRIBUTES = ("_storage", "_path", "_base_tensor", "_steps", "_unrecorded")
 """Attributes of a tensor that say which storage holds its contents, and of what it is a view."""
 
 
@@ -57,7 +57,7 @@ class Journal:
     Attributes:
         start: the step's first number in the order of recording; nodes with lower numbers come from outside.
         nodes: for each tensor whose `_node` was replaced, the node before.
-        places: for each tensor whose `data` was set, the attributes of `PLACE` before.
+        places: for each tensor whose `data` was set, the attributes of `STORAGE_ATTRIBUTES` before.
         grads: for each tensor whose `grad` was replaced, the `grad` before.
         contents: for each storage that was written, the node of its contents before.
         counts: for each write counter (`_version`) that rose, its value before.
@@ -91,7 +91,7 @@ class Journal:
 
     def moves(self, tensor: Tensor) -> None:
         """Notes that the `data` of `tensor` is about to be set."""
-        self.places.setdefault(tensor, [getattr(tensor, each) for each in PLACE])
+        self.places.setdefault(tensor, [getattr(tensor, each) for each in STORAGE_ATTRIBUTES])
 
     def writes(self, tensor: Tensor) -> None:
         """Notes that the storage of `tensor` is about to be written."""
@@ -179,7 +179,7 @@ class Journal:
     def undo(self) -> None:
         """Puts back what the step changed."""
         for tensor, place in self.places.items():
-            for name, value in zip(PLACE, place, strict=True):
+            for name, value in zip(STORAGE_ATTRIBUTES, place, strict=True):
                 setattr(tensor, name, value)
         for written, node in self.contents.items():
             written.contents = node

@@ -78,7 +78,7 @@ def bits(value: Any) -> Any:
     return repr(value) if type(value) in (float, complex) else value
 
 
-class Same:
+class Identity:
     """Wraps an object so that `==` and `hash` go by identity."""
 
     __slots__ = ("value",)
@@ -90,7 +90,7 @@ class Same:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+        return isinstance(other, Identity) and self.value is other.value
 
 
 class Bytes(NamedTuple):

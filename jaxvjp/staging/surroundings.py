@@ -56,9 +56,9 @@ COMPUTED = frozenset(
     ]
 )
 """Functions and attributes, such as `getattr` and `__dict__`, that reach attributes whose names are not in the code."""
-MOST = 10_000
+MOST_PLACES = 10_000
 """At most this many places are compared for one step."""
-LARGE = 1 << 16
+LARGE_BUFFER = 1 << 16
 """Buffers of this many bytes or more are not compared: that would take longer than the step."""
 
 
@@ -106,11 +106,11 @@ class Surroundings:
             if each is not function:
                 self._check(each, "takes", "")
             self._follow(each, "")
-        self._open_all()
+        self._look_into_all()
 
     def __enter__(self) -> None:
         self._profile = sys.getprofile()
-        sys.setprofile(self._happens)
+        sys.setprofile(self._profiled)
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(self._profile if callable(self._profile) else None)
@@ -122,7 +122,7 @@ class Surroundings:
         """For each tensor the place where it was found first."""
         return {each.value: each.place for each in reversed(self.seen) if issubclass(type(each.value), Tensor)}
 
-    def _happens(self, frame: Any, event: str, function: Any) -> None:
+    def _profiled(self, frame: Any, event: str, function: Any) -> None:
         """Called by Python's profiler when a Python function begins, or calls a C function."""
         if event not in ("call", "c_call") or self._journal.refused is not None:
             return
@@ -173,14 +173,14 @@ class Surroundings:
         self._names |= new
         for each, name in [*self._objects]:
             self._look_up(each, new, name)
-        self._open_all()
+        self._look_into_all()
         codes = [each for each in self._met.values() if type(each) is CodeType]
         inside = any(code in each.co_consts for each in self._ran.values())
         if code.co_freevars and not inside and not any(each is code for each in codes):
             for each in gc.get_referrers(code):  # for example, of a hook, to which no name leads
                 if type(each) is FunctionType:
                     self._follow(each, code.co_name)
-        self._open_all()
+        self._look_into_all()
 
     def _see(self, place: Place, name: str) -> None:
         """Notes what is at a place that `name` in the code led to."""
@@ -202,9 +202,11 @@ class Surroundings:
         what = None
         if hasattr(type(value), "__next__"):
             what = "an iterator, which gives something else at each call: hand over what comes of it"
-        elif issubclass(type(value), np.ndarray) and (how == "takes" or value.nbytes > LARGE or value.dtype.hasobject):
+        elif issubclass(type(value), np.ndarray) and (
+            how == "takes" or value.nbytes > LARGE_BUFFER or value.dtype.hasobject
+        ):
             what = "a NumPy array, which may change: hand it over as a tensor"
-        elif issubclass(type(value), MEMORY) and (how == "takes" or memoryview(value).nbytes > LARGE):
+        elif issubclass(type(value), MEMORY) and (how == "takes" or memoryview(value).nbytes > LARGE_BUFFER):
             what = f"{told(value)}, which may change: hand it over as a tensor"
         elif impure(value):
             what = f"{told(value)}, which may give something else each time"
@@ -212,8 +214,8 @@ class Surroundings:
             what = f"{told(value)}, of which cannot be told whether it has changed"
         if what is not None:
             self._refuse(f"{how} {what}", name)
-        elif len(self.seen) >= MOST:
-            self._refuse(f"leads to more than {MOST} values that may change", name)
+        elif len(self.seen) >= MOST_PLACES:
+            self._refuse(f"leads to more than {MOST_PLACES} values that may change", name)
 
     def _refuse(self, what: str, name: str) -> None:
         """Refuses the step because it `what`; the error says at which line `name` is in its code, or runs now."""
@@ -233,11 +235,11 @@ class Surroundings:
             self._met[id(value)] = value
             self._pending.append((value, name))
 
-    def _open_all(self) -> None:
+    def _look_into_all(self) -> None:
         while self._pending and self._journal.refused is None:
-            self._open(*self._pending.pop())
+            self._look_into(*self._pending.pop())
 
-    def _open(self, value: Any, name: str) -> None:
+    def _look_into(self, value: Any, name: str) -> None:
         """Notes what a value leads to: its contents, its attributes, its class, the names in its code."""
         kind = type(value)
         holds: list[Any] = []

@@ -36,7 +36,7 @@ from jaxvjp.types.dtypes import get_default_dtype
 DONATED = {"cpu": 1 << 26}
 """Arrays of this many bytes or more are donated, by backend; 256 KiB on accelerators, where memory is scarce. On a CPU
 a step that wrote two arrays took 0.8 of its time without donation if they had 1 to 32 MiB, and 1.2 if they had 128."""
-SEVERAL = 8
+MOST_DISPATCHES = 8
 """A step of more than this many dispatches gets no warm path: each dispatch is compiled anew, its numbers as
 constants."""
 
@@ -79,7 +79,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     step does something rare.
     """
     dispatches = variant.plan.dispatches
-    if variant.calls < HOT or not 1 <= len(dispatches) <= SEVERAL or variant.replaced or variant.required:
+    if variant.calls < HOT or not 1 <= len(dispatches) <= MOST_DISPATCHES or variant.replaced or variant.required:
         return None
     if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
@@ -91,7 +91,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
         return None
     if any(tensors[write.place].path for write in variant.writes):
         return None
-    return _Text(variant, tensors, arguments, structure).function()
+    return _Writer(variant, tensors, arguments, structure).function()
 
 
 def placed(value: Any) -> jax.Array:
@@ -107,7 +107,7 @@ def drawn(tensor: Tensor) -> Any:
     return placed(value) if value.dtype.itemsize == 8 else value
 
 
-def usual(enabled: bool, default: Any, precision: str) -> bool:
+def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
     """Whether this thread has the modes of before, and is inside no transform, recording or other staged step."""
     now = doing()
     mode, transforms = now.grad_mode, now.transforming
@@ -126,7 +126,7 @@ def usual(enabled: bool, default: Any, precision: str) -> bool:
 
 NAMES = {
     "doing": doing,
-    "usual": usual,
+    "modes_unchanged": modes_unchanged,
     "MISS": Miss,
     "changed": changed,
     "changes": changes,
@@ -142,7 +142,7 @@ NAMES = {
 }
 
 
-class _Text:
+class _Writer:
     """Writes the source of the function, and the namespace that it runs in.
 
     In the source `a0` is the first argument. `t0` is the first tensor outside, `n0` its node, `s0` its storage, `g0`
@@ -225,7 +225,7 @@ class _Text:
         yield "global known, thread"
         yield "count = changes.count"
         yield "same = count == known and doing() is thread"
-        yield f"if not (same or usual({grad_mode().enabled}, default, precision)): return MISS"
+        yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return MISS"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         count, names, tree = self.structure
         several = f"len(given) != {count}" if count else "given"

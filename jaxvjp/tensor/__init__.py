@@ -1,5 +1,5 @@
-"""`Tensor`, and how a call in torch's words becomes an operation of `core`.
+"""`Tensor`, and how a call of torch's API becomes an operation of `core`.
 
-`storage` says what a tensor holds, `tensor` is the class, `apply` applies a row of `ops` to tensors, and `bindings`
-makes torch's function, method and operator of each row.
+`storage` defines what a tensor holds, `tensor` is the class, `apply` applies a row of `ops` to tensors, and `bindings`
+makes torch's function, method and operator from each row.
 """

@@ -1,4 +1,4 @@
-"""What arguments mean that functions share, for their docstrings: by name, or by place or function and name.
+"""The meaning of arguments that many functions share, for docstrings: by name, or by place or function and name.
 
 (*, m, n) is any number of batch dimensions, then m and n.
 """

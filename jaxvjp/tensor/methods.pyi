@@ -1082,7 +1082,7 @@ class Methods(Stored):
     def square_(self) -> Self:
         """In place: `input ** 2`."""
     def squeeze(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """Without the dimensions of size 1, or without those among `dim` that are."""
+        """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
     def squeeze_(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Self:
         """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
     @overload

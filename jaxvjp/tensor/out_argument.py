@@ -17,7 +17,7 @@ OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, ann
 
 
 def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """A function over tensors that takes `out=` as well."""
+    """`function` with the additional argument `out=`."""
 
     @wraps(function)
     def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
@@ -30,7 +30,7 @@ def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
-    """What `compute` gives, written into `out` if there is one."""
+    """The result of `compute`, written into `out` if there is one."""
     if out is None:
         return compute()
     if not isinstance(out, Tensor | tuple | list):
@@ -61,7 +61,7 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
             "instead"
         )
     target.check_apart()
-    # One that has to grow would run over the rest of its storage.
+    # If it has to grow, it would overwrite the rest of its storage.
     grows = target.shape != result.shape
     if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
         raise RuntimeError(
@@ -71,7 +71,7 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
 
 
 def write_out(target: Tensor, result: Tensor) -> Tensor:
-    """Writes `result` into `target`, which is resized where it has another shape, and returns it."""
+    """Writes `result` into `target`, which is resized if it has another shape, and returns `target`."""
     if not castable(result.dtype, target.dtype):
         raise RuntimeError(
             f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"

@@ -43,7 +43,8 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Sets how tensors are written (see `Options`); what is not given stays, but `sci_mode`, which goes back to None.
+    """Sets how tensors are written (see `Options`). Omitted options keep their values, except `sci_mode`, which becomes
+    None.
 
     `profile` first sets all of them: to "default", "short" (two digits, two elements at each end) or "full" (no
     summaries); any other name does nothing. Counterpart of `torch.set_printoptions`.
@@ -67,7 +68,7 @@ def tensor(array: Array, own: dtype, suffixes: Sequence[str] = (), device: str |
     empty = array.size == 0
     if (empty and array.ndim != 1) or (not empty and not options.edgeitems):
         shown.append(f"size={tuple(array.shape)}")
-    # No element of an empty tensor tells what the type is.
+    # An empty tensor has no element that implies the dtype.
     implied = (get_default_dtype(),) if empty else (get_default_dtype(), default_complex_dtype(), int64, bool_)
     if own not in implied:
         shown.append(f"dtype={own}")
@@ -118,12 +119,12 @@ def _format(array: Array, own: dtype) -> _Format:
 
 
 def _float_format(values: Array) -> _Format:
-    # Zeros, infinities and NaNs have no say in style and width: [0, 1e-5] is as wide as [1e-5].
+    # Zeros, infinities and NaNs do not affect style and width: [0, 1e-5] is as wide as [1e-5].
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     scientific, integral = False, True
     if finite.size:
         largest, smallest = np.abs(finite).max(), np.abs(finite).min()
-        # As a product, for the quotient of a large and a tiny number overflows.
+        # A product, as the quotient of a large and a tiny number overflows.
         calls_for_it = bool(largest > 1000 * smallest or largest > 1e8 or smallest < 1e-4)
         scientific = calls_for_it if options.sci_mode is None else options.sci_mode
         integral = bool((finite == np.ceil(finite)).all())

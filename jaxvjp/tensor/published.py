@@ -1,7 +1,7 @@
-"""torch's functions that are more than one op, by the places where torch has them.
+"""A registry of torch's functions that are more than one op, by the places where torch has them.
 
-A row of the registry says with its columns where torch has it; a function that is written over tensors (`split`, which
-gives many views; `nonzero`, whose shape depends on values) says the same with `@public`.
+A row of `ops` says in its columns where torch has it; a function of tensors (`split`, which returns many views;
+`nonzero`, whose shape depends on values) says the same with `@public`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PUBLISHED: dict[tuple[str, str], Callable[..., Any]] = {}
 """By place ("method", "function", "linalg", "nn.functional", ...) and name."""
 
 WRITING_OUT: set[Callable[..., Any]] = set()
-"""Those of which the function takes `out=` as well, as a row's does."""
+"""Functions that also take `out=`."""
 
 
 def public(
@@ -43,7 +43,7 @@ def public(
 
 
 def names(places: Iterable[str], own: str, aliases: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Every place with a name there: its own name in all of its places, an alias in the place that it starts with.
+    """Pairs of a place and a name there: its own name in all its places, an alias in the place that it begins with.
 
     A bare alias is both a method and a function.
     """

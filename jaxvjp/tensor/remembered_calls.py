@@ -31,7 +31,7 @@ from jaxvjp.types.size import Size
 
 Front = Callable[..., Any]
 REMEMBERED = 512
-"""The most kinds of calls that a front remembers, and calls of a kind. When there are more, it forgets all."""
+"""A front remembers at most this many kinds of calls, and calls of a kind; then it forgets all."""
 VALUES = frozenset([int, float, bool, str, type(None), dtype])
 """Types of static arguments that can be part of a key: equal values mean the same to an op."""
 NUMBERS = frozenset([int, float])

@@ -23,7 +23,7 @@ from jaxvjp.types.dtypes import of_number
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-"""NumPy's names, which torch takes for its own."""
+"""NumPy's names of arguments, which torch accepts, and torch's."""
 
 TAKEN: dict[str, Any] = {
     **dict.fromkeys([TENSOR, KEPT], Tensor),
@@ -31,7 +31,7 @@ TAKEN: dict[str, Any] = {
     EITHER: Tensor | complex,
     SCALAR: complex,
 }
-"""The type of what an operand may be, by its role."""
+"""The type annotation of an operand, by its role."""
 
 Bound = tuple[tuple[Any, ...], tuple[Any, ...]]
 
@@ -39,7 +39,7 @@ Bound = tuple[tuple[Any, ...], tuple[Any, ...]]
 class Signature:
     """A row as torch's parser sees it: as a function, or as a method, whose tensor is no argument.
 
-    A method's tensor is the parameter `input`, wherever that is (`x.where(condition, other)`), or else the first.
+    A method's tensor is the parameter `input`, at whatever position (`x.where(condition, other)`), or else the first.
     """
 
     def __init__(self, row: Op, name: str, method: bool = False) -> None:
@@ -62,7 +62,7 @@ class Signature:
         )
         self.numbers_first = row.roles[:1] == (EITHER,)
         self.plans: dict[tuple[Any, ...], list[tuple[Parameter, int | str | None]]] = {}
-        """What calls of one form bind, by the number of arguments and the names; only forms that fit are kept."""
+        """Bindings of valid calls, by the number of positional arguments and the names of the others."""
         self.plain = not row.statics and all(each.role == "tensor" for each in self.parameters)
 
     def bind(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Bound:
@@ -97,7 +97,7 @@ class Signature:
     def _plan(self, count: int, named: dict[str, Any]) -> list[tuple[Parameter, int | str | None]]:
         """Where each of the row's parameters comes from: a place among `count` arguments, a name, None for its default.
 
-        TypeError, in torch's words, where so many arguments and those names do not fit.
+        TypeError, in torch's words, if that number of arguments and these names do not fit.
         """
         if count > self.positional:
             raise TypeError(self._too_many(count - self.own))
@@ -120,7 +120,7 @@ class Signature:
         return [(each, sources[each.name]) for each in self.row.parameters]
 
     def _checked(self, parameter: Parameter, value: Any, position: int | None) -> Any:
-        """`value` as the parameter takes it; TypeError where it does not."""
+        """`value` as converted for the parameter; TypeError if it does not fit."""
         role = parameter.role
         if value is None and parameter.optional:
             return None
@@ -179,7 +179,7 @@ class Signature:
     def _missing(self, place: int) -> str:
         lacking = [each.name for each in self.parameters[place:] if each.default is REQUIRED]
         quoted = ", ".join(f'"{each}"' for each in lacking)
-        # The plural is where torch has it.
+        # torch's spelling of the plural
         return f"{self.name}() missing {len(lacking)} required positional argument{'s'[len(lacking) > 1 :]}: {quoted}"
 
     def _unexpected(self, given: int, named: dict[str, Any]) -> str:
@@ -195,9 +195,9 @@ class Signature:
         return f"{self.name}(): invalid keyword arguments"
 
     def inspected(self, result: Any, *further: inspect.Parameter, spread: bool = False) -> inspect.Signature:
-        """For `inspect.signature`, with types; `further` parameters come last of those that can be given by place.
+        """The signature for `inspect.signature`, with types; `further` parameters follow the positional ones.
 
-        With `spread` the last of those that can be given by place is as many as one likes: `x.permute(1, 0)`.
+        With `spread` the last positional parameter becomes `*name`: `x.permute(1, 0)`.
         """
         shown = []
         for place, each in enumerate(self.parameters):
@@ -223,7 +223,7 @@ class Signature:
 
 
 def accepted(parameter: Parameter) -> Any:
-    """The type of what a call may give for a parameter: for sizes, a tuple to the op, `int | Sequence[int]`."""
+    """The type that a call may pass for a parameter: `int | Sequence[int]` for sizes, which the op gets as a tuple."""
     taken = TAKEN[parameter.role] if parameter.role else _widened(parameter.annotation)
     return taken | None if parameter.default is None and taken is not Any else taken
 
@@ -257,7 +257,7 @@ def chosen(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: d
         told = [arity for each in signatures for arity in each.arities]
         if len(told) == 1:
             raise
-    # torch tells what is wrong with the one signature that takes so many arguments, if just one does.
+    # If just one signature takes this number of arguments, torch says why that one does not fit.
     count = len(arguments) - last.own + len(named)
     if sum(least <= count <= most for least, most in told) == 1:
         for each in signatures:
@@ -296,7 +296,7 @@ def _modern(
 
 
 def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """torch's sentence for a call that fits no overload, and the overloads."""
+    """torch's error for a call that fits no overload, with the list of overloads."""
     own = signatures[0].own
     given = [typename(each) for each in arguments[own:]]
     # In torch those given by name stand in a hash table, which gives them back last first.
@@ -308,5 +308,5 @@ def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: 
 
 
 def typename(value: Any) -> str:
-    """What torch calls the type of an argument."""
+    """torch's name for the type of an argument."""
     return "torch.dtype" if type(value).__name__ == "dtype" else type(value).__name__

@@ -43,7 +43,7 @@ CONTROL_FLOW = (
 
 
 if TYPE_CHECKING:
-    from jaxvjp.tensor.methods import Methods  # a stub of what is hung on `Tensor`, from `tools.stubs`
+    from jaxvjp.tensor.methods import Methods  # the stub of methods added to `Tensor`, from `tools.stubs`
 else:
     Methods = Stored
 

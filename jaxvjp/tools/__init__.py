@@ -1,1 +1,1 @@
-"""The command line's tools: `bench`, `comparison`, `opinfo`, `scripts`, the examples (`lessons`) and `explain`."""
+"""The tools of the command line: `bench`, `comparison`, `opinfo`, `scripts`, the examples (`lessons`), `explain`."""

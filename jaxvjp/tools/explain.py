@@ -1,4 +1,4 @@
-"""`python -m jaxvjp explain script.py`: a script is run, and shown as the functional program that it was."""
+"""`python -m jaxvjp explain script.py`: runs a script, and shows it as a functional JAX program."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def show(explanation: Explanation, given: Any) -> None:
 
 
 def recorded(script: Path, arguments: Sequence[str], style: str) -> Explanation | None:
-    """The recording of a script, run as `python script.py arguments` would; None where it raised, which is told."""
+    """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed."""
     story = recording(style)
     argv, path = sys.argv, sys.path[:]
     sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.resolve().parent)  # in the place of where `python -m jaxvjp` was called
+    sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
         with as_torch(), story.of_a_script():
             story.finish(runpy.run_path(str(script), run_name="__main__"))
@@ -103,7 +103,7 @@ def about_line(program: Program, script: str, number: int) -> str:
 
 
 def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
-    """For each function that is pulled back its name, and the jaxpr of it with its pullback, or what XLA made of it."""
+    """For each function with a pullback its name, and the jaxpr of function and pullback, or XLA's compiled program."""
     found = []
     namespace = executed(program)
     with configured(program):

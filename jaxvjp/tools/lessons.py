@@ -1,8 +1,8 @@
 """The examples as objects: find them, run them, compare their answers.
 
-An example is a file of `examples/` with a document's name (`DOCUMENT`), its numbers (`NUMBERS`), and three functions
-that return a gradient for each of those: `imperative` by `backward`, `functional` by `jax.vjp`, and `jacobian`, which
-returns v and J, so that vᵀJ is left to do in NumPy.
+An example is a file of `examples/` with a document's name (`DOCUMENT`), the gradients in it (`NUMBERS`), and three
+functions that compute these: `imperative` by `backward`, `functional` by `jax.vjp`, and `jacobian`, which returns v and
+J, whose product vᵀJ NumPy computes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Answer(NamedTuple):
 
     @property
     def product(self) -> Array:
-        """vᵀJ: v's dimensions summed away against the first ones of J."""
+        """vᵀJ: v contracted with the first dimensions of J."""
         return np.tensordot(self.v, self.jacobian, self.v.ndim)
 
     @property
     def agrees(self) -> bool:
-        """Whether `backward`, `jax.vjp` and vᵀJ all gave the document's number."""
+        """Whether `backward`, `jax.vjp` and vᵀJ all equal the document's number."""
         try:
             for each in (self.backward, self.vjp, self.product):
                 assert_close(each, self.number, rtol=self.tolerance)
@@ -52,7 +52,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True)
 class Lesson:
-    """One example: its name on the command line, its file, and what it says about itself."""
+    """One example: its name on the command line, its file, and its docstring."""
 
     name: str
     path: Path
@@ -81,7 +81,7 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Run:
-    """What running an example gave."""
+    """The results of running an example."""
 
     lesson: Lesson
     module: ModuleType
@@ -104,12 +104,12 @@ class Run:
         return all(each.agrees for each in self.answers)
 
     def source(self, function: str) -> str:
-        """The lines of one of the example's functions, with the functions and constants of the file that it uses."""
+        """The source of one of the example's functions, with the functions and constants of the file that it uses."""
         return _source(self.lesson.path, function)
 
 
 def _source(path: Path, function: str) -> str:
-    """A function of a file, after whatever else at the file's top level it uses; results and imports left out."""
+    """The source of a function, after the top-level statements that it uses, without imports and results."""
     text = path.read_text(encoding="utf-8")
     statements = [each for each in ast.parse(text).body if not isinstance(each, ast.Import | ast.ImportFrom)]
     needed = {function}
@@ -130,7 +130,7 @@ def _source(path: Path, function: str) -> str:
 
 
 def _defined(statement: ast.stmt) -> set[str]:
-    """The names that a top-level statement gives a meaning to: `square.defvjp(...)` completes `square`."""
+    """The names that a top-level statement defines, or completes, as `square.defvjp(...)` does `square`."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         return {statement.name}
     targets: list[ast.expr] = []

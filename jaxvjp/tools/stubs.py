@@ -1,8 +1,8 @@
-"""Writes the stubs, from which editors and type checkers learn the functions that are made at first use.
+"""Writes the stubs, which tell editors and type checkers of functions that are made at first use.
 
-Run as `python -m jaxvjp.tools.stubs` after a change to the registry, or to a signature of what is published; a test
-says where that was forgotten. Functions and methods come from the rows of `ops` and from `PUBLISHED`, with the types
-that `bindings.inspected` and the annotations give; the other names of `jaxvjp` are imported as `__init__.py` does it.
+Run `python -m jaxvjp.tools.stubs` after a change to the registry, or to a published signature; a test fails if that was
+forgotten. Functions and methods come from the rows of `ops` and from `PUBLISHED`, with the types that
+`bindings.inspected` and the annotations give; the other names of `jaxvjp` are imported as `__init__.py` does it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PLACES = {
     "signal/windows": "signal.windows",
     "special": "special",
 }
-"""The modules whose functions are made when they are first asked for, and their places in the registry."""
+"""Modules whose functions are made at first use, and their places in the registry."""
 
 HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -42,13 +42,13 @@ HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
 from typing import Any, Literal, NamedTuple, Self, overload
 """
 HOMES = {"jaxvjp": "jaxvjp.tensor.tensor"}
-"""Where classes are found that say that they are elsewhere."""
+"""The real module of classes whose `__module__` names another one."""
 BUILTINS = frozenset(["bool", "complex", "dict", "float", "int", "list", "str", "tuple", "type"])
 Forms = Iterable[inspect.Signature]
 
 
 class Text:
-    """Text that a signature shows without quotes."""
+    """A string whose `repr` has no quotes, for use in a signature."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -58,9 +58,9 @@ class Text:
 
 
 class Stub:
-    """The text of one stub, line by line; `defined` are the names that it defines.
+    """The text of one stub, line by line; `defined` has the names that it defines.
 
-    `results` collects the named tuples that its annotations name.
+    `results` collects the named tuples in its annotations.
     """
 
     def __init__(self, defined: Iterable[str], results: dict[str, type]) -> None:
@@ -70,7 +70,7 @@ class Stub:
         self.lines: list[str] = []
 
     def typed(self, annotation: Any) -> str:
-        """An annotation as text, whose names are imported."""
+        """An annotation as text; the stub imports its names."""
         if hasattr(annotation, "_fields"):
             self.results[annotation.__name__] = annotation
         text = inspect.formatannotation(annotation).replace("NoneType", "None")
@@ -81,7 +81,7 @@ class Stub:
 
     def _named(self, module: str, name: str) -> str:
         module = HOMES.get(module, module)
-        if module == "jaxvjp.ops.op":  # a named tuple, whose name is that of a function
+        if module == "jaxvjp.ops.op":  # a named tuple with the name of a function
             self.imports.add("from jaxvjp.tensor import return_types")
             return f"return_types.{name}"
         if module == "typing":
@@ -93,7 +93,7 @@ class Stub:
         return f"{module}.{name}"
 
     def function(self, name: str, forms: Forms, live: Any, method: bool = False) -> None:
-        """A function or method that can be called in several ways."""
+        """Writes a function or method with one or several signatures."""
         indent = "    " if method else ""
         summary = (inspect.getdoc(live) or "").partition("\n\n")[0].replace("\n", " ").replace("\\", "\\\\")
         body = f'\n{indent}    """{summary}"""' if summary else " ..."
@@ -133,9 +133,10 @@ def _default(value: Any) -> Any:
 
 
 def _spread(form: inspect.Signature) -> Forms:
-    """The two ways to give what may be one sequence or spread out, `*size: int | Sequence[int]`; other forms as such.
+    """The two signatures for `*size: int | Sequence[int]`, which may be one sequence or spread out; other forms
+    unchanged.
 
-    A function that returns indices if it is asked to has two forms as well.
+    A function with `return_indices` has two signatures as well.
     """
     given = form.parameters
     for each in given.values():
@@ -159,7 +160,7 @@ def _spread(form: inspect.Signature) -> Forms:
 
 
 def forms_of(place: str, name: str, live: Any) -> Forms:
-    """The ways to call what stands at a place under a name."""
+    """The signatures of the function with that name at a place."""
     if (place, name) not in PUBLISHED:
         rows = overloads().get((place, name)) or (in_place_forms().get(name[:-1]) if name.endswith("_") else None)
         if rows is not None:
@@ -169,7 +170,7 @@ def forms_of(place: str, name: str, live: Any) -> Forms:
 
 
 def methods(results: dict[str, type]) -> str:
-    """A class with all that is hung on `Tensor`, which type checkers take for its base."""
+    """The stub of a class with all methods that are added to `Tensor`; type checkers take it as its base class."""
     hung: dict[str, tuple[Any, bool]] = {}
     for name, each in vars(Tensor).items():
         made: Any = getattr(Tensor, name) if isinstance(each, Unmade) else getattr(each, "fget", each)
@@ -186,7 +187,7 @@ def methods(results: dict[str, type]) -> str:
 
 
 def module(path: str, place: str, results: dict[str, type]) -> str:
-    """The stub of a module whose functions are at a place of the registry."""
+    """The stub of a module with the functions at a place of the registry."""
     own = importlib.import_module(".".join(["jaxvjp", *path.split("/")]).removesuffix(".__init__"))
     made = {name for where, name in PUBLISHED if where == place}
     names = [name for name in dir(own) if not name.startswith("_")]

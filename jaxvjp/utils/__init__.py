@@ -1,4 +1,4 @@
-"""torch's `utils`, which has only `checkpoint` here: `torch.utils.checkpoint`."""
+"""torch's `utils`, of which jaxvjp has `checkpoint`."""
 
 from __future__ import annotations
 

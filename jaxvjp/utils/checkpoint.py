@@ -1,9 +1,8 @@
-"""Memory for time: the inside of a function is computed again in the backward pass instead of being kept.
+"""Checkpointing: intermediate values of a function are computed again in the backward pass instead of being kept.
 
-Use this module to checkpoint a call (`checkpoint`) and a chain of calls (`checkpoint_sequential`). A checkpointed
-call is one op whose static argument is the Program that the function recorded, and whose function is `jax.checkpoint`
-of its replay. Python runs once, so that what is recomputed cannot differ from what was computed: random numbers are
-drawn once, and there is nothing to be checked or restored.
+`checkpoint` does so for a call, `checkpoint_sequential` for a chain of calls. A checkpointed call is one op whose
+static argument is the Program that the function recorded, and whose function is `jax.checkpoint` of its replay. Python
+runs once and random numbers are drawn once, so there is nothing to check or restore when values are recomputed.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ PYTHON_INSIDE = (
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Two contexts that do nothing: the default `context_fn`."""
+    """Returns two contexts that do nothing: the default `context_fn`."""
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 class _WithoutEffect(contextlib.nullcontext[None]):
-    """A setting of how torch runs the Python of a checkpointed call again, which does not happen here."""
+    """A setting of torch's for running the Python of a checkpointed call again, which jaxvjp does not do."""
 
     def __init__(self, setting: bool | None) -> None:
         super().__init__()
@@ -60,7 +59,7 @@ class set_checkpoint_debug_enabled(_WithoutEffect):  # noqa: N801 - torch's name
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Each tensor of a tuple detached, requiring a gradient as before; RuntimeError for what is no tuple."""
+    """Detaches each tensor of a tuple and keeps its `requires_grad`; RuntimeError if it is no tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(
@@ -76,7 +75,7 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
 def checkpointed(*leaves: Any, program: Program) -> tuple[Any, ...]:
-    """The outputs of `program`, of which a backward pass keeps the leaves and nothing else."""
+    """The outputs of `program`; a backward pass keeps only its leaves."""
     outputs: tuple[Any, ...] = jax.checkpoint(lambda *arguments: replay(program, arguments))(*leaves)
     return outputs
 
@@ -92,19 +91,19 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """`function(*args, **kwargs)`, of which the backward pass computes the inside anew from what went into it.
+    """`function(*args, **kwargs)`, whose intermediate values the backward pass computes again from the inputs.
 
     Args:
-        function: returns a tensor, or tuples, lists and dicts of them. Tensors that it holds on to get their
-            gradients as its arguments do.
-        use_reentrant: to be passed, as in torch, which otherwise warns and takes True. With True keyword arguments
-            are refused, and a call none of whose arguments requires a gradient has none.
-        context_fn: NotImplementedError if given, for no Python runs when the inside is computed again.
+        function: returns a tensor, or tuples, lists and dicts of them. Tensors in its closure get gradients, too.
+        use_reentrant: to be passed, as in torch, which otherwise warns and takes True. With True keyword arguments are
+            refused, and if no argument requires a gradient, neither does the result.
+        context_fn: NotImplementedError if given, as no Python runs during recomputation.
         determinism_check: "default" or "none", both without effect: the same program is run again.
         debug, early_stop, preserve_rng_state: accepted and without effect, for the same reason.
 
-    Kept are the inputs, and what is computed inside without a gradient: masks, random numbers. A function that calls a
-    custom `Function` is not checkpointed, with a warning: its backward is Python, which needs what its forward saved.
+    Only the inputs are kept, and values computed without a gradient, such as masks and random numbers. A function that
+    calls a custom `Function` is not checkpointed, with a warning: its backward is Python, which needs what its forward
+    saved.
 
     Counterpart of `torch.utils.checkpoint.checkpoint`. Underneath: `jax.checkpoint(f)(*args)`.
     """
@@ -129,7 +128,7 @@ def checkpoint(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
             "context could change"
         )
-    start = leaf(None, Aval((), float32)).serial  # what is recorded from here on is the inside
+    start = leaf(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
     returned = function(*args, **kwargs)
     shown: dict[Node, list[Tensor]] = {}
     for each in _tensors(returned):
@@ -150,11 +149,11 @@ def checkpoint_sequential(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """The functions one after the other, cut into `segments` of equal length, all but the last checkpointed.
+    """The functions one after the other, in `segments` of equal length; all but the last are checkpointed.
 
     Args:
         functions: each takes what the one before it returned, the first `input`.
-        segments: how many pieces; for n functions the memory is least near the square root of n.
+        segments: how many; for n functions memory is least near the square root of n.
         use_reentrant, preserve_rng_state: as for `checkpoint`.
 
     Counterpart of `torch.utils.checkpoint.checkpoint_sequential`.
@@ -193,10 +192,10 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
-    """For each output the same value as a result of a checkpointed op, in place of what was recorded since `start`.
+    """Replaces the nodes recorded since `start` by checkpointed ops that give the same outputs.
 
-    Outputs that depend on the same inputs come from one op; those that do not, from ops of their own, so that an
-    input on which an output does not depend gets None from it, and not zeros.
+    Outputs that depend on the same inputs come from one op, others from ops of their own, so that an input on which an
+    output does not depend gets the gradient None, not zeros.
     """
     together: dict[tuple[Node, ...], list[Node]] = {}
     inside: set[Node] = set()
@@ -218,7 +217,7 @@ def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
 
 
 def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node]) -> dict[Node, Node]:
-    """The operations of `between` as checkpointed ops: one, or of a long function one per piece that is compiled."""
+    """The operations of `between` as one checkpointed op, or for a long function as one per piece compiled apart."""
     pieces = in_pieces(between)
     needed = read_across(pieces).union(wanted)
     differentiable = set(edges)

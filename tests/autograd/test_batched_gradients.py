@@ -1,4 +1,4 @@
-"""`is_grads_batched` where Python is on the way back: hooks and custom Functions see one cotangent for all rows."""
+"""`is_grads_batched` through Python: hooks and custom Functions see one cotangent, which stands for all rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`autograd.Function`, under torch and under jaxvjp: its methods, what runs inside them, and the step they record."""
+"""`autograd.Function`, under torch and under jaxvjp: its methods, the code inside them, and the recorded step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A custom Function in a batch, in the derivative of one, and in a derivative inside of one.
+"""A custom Function under `vmap`, under a derivative of `vmap`, and under `vmap` of a derivative.
 
-The derivatives that these Functions claim are wrong by design, each factor another one: so it shows whose is taken.
+The derivatives of these Functions are wrong on purpose, each by another factor, so that a result shows which one was
+used.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A custom Function's `ctx`: what it saves, carries and knows, and how long it lives.
+"""A custom Function's `ctx`: saved tensors, attributes, and lifetime.
 
-A `case` (`functions.py`) is one call of a Function that states `forward`, `backward` and what is done in between.
+A `case` (`functions.py`) is one call of a Function with a given `forward` and `backward`, and code between the two.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What becomes of the inputs and outputs of a custom Function's `forward`: returned, written, marked.
+"""Inputs and outputs of a custom Function's `forward` that are returned, written or marked.
 
-A `case` (`functions.py`) is one call of a Function that states `forward`, `backward` and what is done in between.
+A `case` (`functions.py`) is one call of a Function with a given `forward` and `backward`, and code between the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`gradcheck` and `gradgradcheck`: they pass what is right, and above all find out what is wrong, as torch does."""
+"""`gradcheck` and `gradgradcheck`: they pass right gradients and, above all, reject wrong ones, as torch does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graphs that were partly freed, and graphs whose leaves were written after they were recorded."""
+"""Graphs that are partly freed, and graphs whose leaves were written after recording."""
 
 from __future__ import annotations
 

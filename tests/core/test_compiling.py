@@ -1,4 +1,4 @@
-"""How programs come to be compiled, and why anew: by counts, never by the clock."""
+"""When programs are compiled, and compiled again: tested by counts, never by time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record, freeze, evaluate, pull back. What is counted is compiles, dispatches and live nodes, never time."""
+"""Record, freeze, evaluate, pull back: tested by counts of compiles, dispatches and live nodes, never by time."""
 
 from __future__ import annotations
 

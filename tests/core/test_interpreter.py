@@ -1,5 +1,5 @@
-"""A jaxpr that NumPy runs gives what XLA gives, primitive by primitive: on edges, in every type, empty and without
-dimensions."""
+"""A jaxpr run by NumPy gives XLA's results, primitive by primitive: at edges, in every dtype, of empty and 0-dim
+arrays."""
 
 import itertools
 import weakref

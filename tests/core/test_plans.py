@@ -1,4 +1,4 @@
-"""What is remembered of graphs and calls, by counts, never by the clock."""
+"""The caches of graphs and calls: tested by counts, never by time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Long graphs of loops, whose equal pieces run as one compiled loop: the values are as piece by piece, and torch's."""
+"""Long graphs from loops, whose equal pieces run as one compiled loop: the values equal those without it, and
+torch's."""
 
 from __future__ import annotations
 

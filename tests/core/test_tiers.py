@@ -1,4 +1,4 @@
-"""When a program is compiled, and that it means the same before and after."""
+"""When a program changes from NumPy to XLA, and that its results stay the same."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Imperative programs as source text, made at random: what is printed of each is run and compared."""
+"""Random imperative programs as source text: the explanation of each is run and compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed is recorded again: it freezes to the very Program that was explained."""
+"""A printed program, recorded again, freezes to the same Program that was explained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be explained says so, and what to write instead."""
+"""What cannot be explained raises an error that says what to write instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lessons of `examples/lessons`: both forms agree, and what is printed of the imperative one runs."""
+"""The lessons of `examples/lessons`: both forms agree, and the explanation of the imperative one runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""J, v and vᵀJ laid out; the chain rule step by step; the picture of a graph; what a notebook shows."""
+"""J, v and vᵀJ as tables; the chain rule step by step; the picture of a graph; the output in a notebook."""
 
 from __future__ import annotations
 

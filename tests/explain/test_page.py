@@ -1,4 +1,4 @@
-"""The page, opened in a real browser: stepped through, v edited, numbers read back."""
+"""The HTML page in a real browser: stepping through, editing v, reading the numbers."""
 
 from __future__ import annotations
 

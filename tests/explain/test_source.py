@@ -1,4 +1,4 @@
-"""What is printed of a program: its text, and that the text runs and gives the same gradients."""
+"""The printed program: its text, and that it runs and gives the same gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings of everything that a backward pass can be: each is printed, run, and compared with `.grad`."""
+"""Recordings of every kind of backward pass: each is printed, run, and compared with `.grad`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`func.grad` and `func.grad_and_value`, under torch and under jaxvjp: what they give, and what may happen inside."""
+"""`func.grad` and `func.grad_and_value`, under torch and under jaxvjp: results, and what the function may do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transforms, of which torch cannot be asked: they are compiled once, run a function once and leave nothing behind."""
+"""Transforms, without torch: they compile once, run the function once, and keep nothing alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`func` on dicts, lists and tuples: what goes in and comes out as a tree keeps its kind and its order."""
+"""`func` on dicts, lists and tuples: arguments and results keep their types and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`func.vjp`, `func.jvp` and `func.linearize`, under torch and under jaxvjp: alone, and one inside the other."""
+"""`func.vjp`, `func.jvp` and `func.linearize`, under torch and under jaxvjp: alone and nested."""
 
 from __future__ import annotations
 

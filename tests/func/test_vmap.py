@@ -1,4 +1,4 @@
-"""`vmap`, under torch and under jaxvjp: dimensions, chunks, transforms inside and outside, and what is written."""
+"""`vmap`, under torch and under jaxvjp: dimensions, chunks, transforms inside and outside, and in-place writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of `func` start from: a vector, a matrix, and weights that the one multiplies with."""
+"""Data for the tests of `func`: a vector, a matrix, and weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors made from shapes and ranges, in all forms that torch has, and questions about tensors and dtypes."""
+"""Tensors made from shapes and ranges, in all of torch's forms; and functions such as `is_tensor` and `finfo`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values come from torch, NumPy and DLPack and go there, are copied and pickled; `Parameter`."""
+"""Conversion from and to torch, NumPy and DLPack; copies and pickles; `Parameter`."""
 
 from __future__ import annotations
 

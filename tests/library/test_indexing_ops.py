@@ -1,4 +1,4 @@
-"""Gathering, scattering, sorting and selecting where OpInfo's samples do not go: NaN, ties, positions out of range."""
+"""Gather, scatter, sort and select beyond OpInfo's samples: NaN, ties, positions out of range."""
 
 from __future__ import annotations
 

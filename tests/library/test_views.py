@@ -1,4 +1,4 @@
-"""Views and what is done with them: shared storage in both directions, gradients through writes, shapes in place."""
+"""Views: storage shared in both directions, gradients through writes, in-place changes of shape."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One row per op that a user can call: its name, and a few calls of it, as data.
 
 Numbers (and nested lists of them) are tensors of the floating dtype under test that require a gradient; `Given` is a
-tensor of a dtype of its own, `Empty` one without elements, `Plain` a Python number. `test_ops.py` runs every call
-under torch and under jaxvjp.
+tensor of a given dtype, `Empty` one without elements, `Plain` a Python number. `test_ops.py` runs every call under
+torch and under jaxvjp.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Values, slopes and curvatures at the numbers where functions have edges: zeros, ends, infinities, NaN, and ties.
+"""Values, first and second derivatives at edges of functions: zeros, ends of domains, infinities, NaN, and ties.
 
-Each function has a row of one leaf, so that a group is one program with one slope and one curvature. What differs
-deliberately is listed, with the reason: a difference that comes fails, and so does one that goes.
+Each function has a row of one leaf, so that a group is one program with one first and one second derivative. Deliberate
+differences are listed with the reason: a new difference fails the test, and so does a listed one that is gone.
 """
 
 from __future__ import annotations

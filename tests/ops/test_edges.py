@@ -1,4 +1,4 @@
-"""Values, slopes and curvatures at the edges: poles, ties, overflow, cuts, nothing at all, and few bits."""
+"""Values, first and second derivatives at edges: poles, ties, overflow, branch cuts, empty tensors, 16 bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch gives where the largest or smallest element is infinite, NaN or there several times."""
+"""Maxima and minima that are infinite, NaN or occur several times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear algebra where torch's samples do not look: matrices that are refused, windows, the precision of products."""
+"""Linear algebra beyond torch's samples: refused matrices, windows, the precision of products."""
 
 from __future__ import annotations
 

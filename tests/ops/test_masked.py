@@ -1,4 +1,4 @@
-"""Reductions and normalisations under a mask where torch's samples do not look: rows without anything, NaN, errors."""
+"""Masked reductions and normalisations beyond torch's samples: rows with nothing kept, NaN, errors."""
 
 from __future__ import annotations
 

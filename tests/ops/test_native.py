@@ -1,4 +1,4 @@
-"""torch's kernels under their own names, and decompositions of low rank, where torch's samples do not look."""
+"""Functions named after torch's kernels, and low-rank decompositions, beyond torch's samples."""
 
 from __future__ import annotations
 

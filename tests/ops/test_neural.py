@@ -1,4 +1,4 @@
-"""`nn.functional` where torch's samples do not look: kinks, ties, seeds, running statistics, bad numbers."""
+"""`nn.functional` beyond torch's samples: kinks, ties, seeds, running statistics, class numbers out of range."""
 
 from __future__ import annotations
 

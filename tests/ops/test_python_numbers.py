@@ -1,4 +1,4 @@
-"""Python numbers as operands: beside tensors of 16 bits, and with more than 64 bits of their own."""
+"""Python numbers as operands: beside 16-bit tensors, and integers of more than 64 bits."""
 
 from __future__ import annotations
 

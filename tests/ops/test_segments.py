@@ -1,4 +1,4 @@
-"""Reductions of stretches, histograms and powers where torch's samples do not look, and their errors."""
+"""Segment reductions, histograms and powers beyond torch's samples, and their errors."""
 
 from __future__ import annotations
 

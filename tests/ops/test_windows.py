@@ -1,4 +1,4 @@
-"""The windows of `torch.signal.windows` at lengths where formulas divide by zero, and the errors of each."""
+"""The windows of `torch.signal.windows` at lengths where the formulas divide by zero, and their errors."""
 
 from __future__ import annotations
 

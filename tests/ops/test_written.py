@@ -1,4 +1,4 @@
-"""Every op as `explain` prints it: the printed program is run, and its gradients are those of the op itself."""
+"""Every op as `explain` prints it: the printed program runs, and has the op's gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of staging start from: a step staged under jaxvjp alone, a small network, and a large parameter."""
+"""Parts of tests of staging: a step that is staged under jaxvjp only, a small network, and a large parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole training steps as people write them: under `jaxvjp.jit` they come to what torch's eager ones do."""
+"""Typical training steps: under `jaxvjp.jit` they give the results of torch's eager ones."""
 
 from __future__ import annotations
 

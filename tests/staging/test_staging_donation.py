@@ -1,4 +1,4 @@
-"""A staged step overwrites large state that nobody else holds, and nothing that somebody does."""
+"""A staged step donates large state that nothing else refers to, and no other."""
 
 from __future__ import annotations
 

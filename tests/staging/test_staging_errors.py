@@ -1,4 +1,4 @@
-"""What a staged step raises: errors of its ops at every call, and why it cannot be staged, with the line."""
+"""Errors of staged steps: those of its ops at every call, and UnstageableError with the reason and the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a staged function returns: results that are differentiated outside, alias what is outside, or outlive the graph.
+"""Results of staged functions: differentiated outside, aliases of tensors outside, or alive after the graph is freed.
 
 The oracle is the same function, not staged, under torch.
 """

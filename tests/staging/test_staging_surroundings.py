@@ -1,6 +1,6 @@
-"""What a staged step reads from around it: it is never stale. The oracle is the same step, not staged, under torch.
+"""A staged step notices every change of what it reads. The oracle is the same step, not staged, under torch.
 
-A case makes a number that a step multiplies with, and what changes it later; what cannot be compared is refused.
+A case makes a number that a step multiplies by, and a function that changes it later; or something that is refused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Later calls of a staged step: they record and compile nothing, and see what has changed around them."""
+"""Later calls of a staged step: they record and compile nothing, and notice what has changed."""
 
 from __future__ import annotations
 

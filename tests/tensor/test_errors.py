@@ -1,4 +1,4 @@
-"""Bad input: torch's class and first sentence, then what would have worked; and nothing has changed."""
+"""Errors for bad input: torch's class and first sentence, then what would have worked; and nothing is changed."""
 
 from __future__ import annotations
 

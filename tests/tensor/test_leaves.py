@@ -1,6 +1,6 @@
-"""Leaves stay leaves, whoever writes their storage, and keep their hooks: the same under torch and under jaxvjp.
+"""Leaves stay leaves and keep their hooks when their storage is written, under torch and under jaxvjp.
 
-`docs/storage.md` has the model; each program is one of its sentences, run round after round as a training loop runs.
+`docs/storage.md` has the model; each program tests one of its sentences, in several rounds, as in a training loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a call finds its row: overloads, argument forms, `out=`, named tuples, torch's words for what does not fit."""
+"""Overload resolution: argument forms, `out=`, named tuples, torch's errors for calls that fit no signature."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Views and pieces of tensors that are written: what they say afterwards, and what is refused. The model is in
-`docs/storage.md`.
-"""
+"""Writes to views and pieces: their properties afterwards, and what is refused. `docs/storage.md` has the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmarks: that they run and say what they measured. Their figures are not looked at."""
+"""The benchmarks run and print what they measured; their figures are not checked."""
 
 from __future__ import annotations
 

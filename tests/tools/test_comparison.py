@@ -1,4 +1,4 @@
-"""One program under torch and under jaxvjp: lines, gradients, errors, and whatever else a script may do."""
+"""`compare`: printed lines, gradients, errors, and scripts that crash or hang."""
 
 from __future__ import annotations
 

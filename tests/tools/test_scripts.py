@@ -1,4 +1,4 @@
-"""torch's names, jaxvjp in torch's place, and scripts run and checked so."""
+"""The list of torch's names, `as_torch`, and `python -m jaxvjp run` with and without `--check`."""
 
 from __future__ import annotations
 

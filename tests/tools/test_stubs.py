@@ -1,4 +1,4 @@
-"""What editors and type checkers know of jaxvjp: the stubs, and what checkers and completion make of them."""
+"""The stubs for editors and type checkers, and what mypy, pyright and completion report with them."""
 
 from __future__ import annotations
 

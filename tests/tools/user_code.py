@@ -1,4 +1,4 @@
-"""What a user may write, and, on lines that end with `# wrong`, what a type checker has to report."""
+"""User code for type checkers, which have to report the lines that end with `# wrong`, and no others."""
 
 from __future__ import annotations
 

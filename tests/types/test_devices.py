@@ -1,4 +1,4 @@
-"""Devices: torch's names on the CPU that every machine has, and moves between two devices."""
+"""Devices: torch's API on a CPU, and moves between two devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types: torch's promotion rules."""
+"""dtypes: torch's promotion rules."""
 
 from __future__ import annotations
 

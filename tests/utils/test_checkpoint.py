@@ -1,4 +1,4 @@
-"""`utils.checkpoint`: the same gradients as without it, and less memory, which XLA itself tells."""
+"""`utils.checkpoint`: the same gradients as without it, and less memory, by XLA's own account."""
 
 from __future__ import annotations
 

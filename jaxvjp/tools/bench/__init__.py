@@ -1,8 +1,9 @@
 """How long a warm step takes: torch eager, hand-written `jax.jit`, jaxvjp and `jaxvjp.jit`, as ratios. Run by hand.
 
 `python -m jaxvjp bench` prints a line per workload. The contenders are timed in one process, in rounds that alternate
-between them, and the medians are compared; seconds alone would tell about the machine. Every program is compiled at its
-first call (`set_compiling("always")`): what NumPy takes until compiling pays is in `bench --cold`.
+between them, and the ratios of their medians are shown, as seconds would depend on the machine. Every program is
+compiled at its first call (`set_compiling("always")`); `bench --cold` measures the calls before that, which run in
+NumPy.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ AS_A_WHOLE = (BY_HAND, STAGED)
 
 
 def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str, Any]:
-    """Of each step the seconds of its first call, the median seconds of the others, and for jaxvjp what they took.
+    """For each step the seconds of its first call, the median seconds of later ones, and for jaxvjp its counters.
 
-    Steps take turns in rounds, once they have been called `warm` times; a `fresh` step, which is another program at
-    each call, is timed call by call. Where it is compiled as a whole there is then nothing to warm up.
+    After `warm` calls each, steps take turns in rounds. A `fresh` step, which is another program at each call, is timed
+    call by call; if it is compiled as a whole there is nothing to warm up.
     """
     history.programs.clear()
     first: dict[str, float] = {}
@@ -62,7 +63,7 @@ def measure(steps: dict[str, Step], warm: int, fresh: bool = False) -> dict[str,
     compiles = dispatches = 0
     for _ in range(ROUNDS):
         for name, step in steps.items():
-            if not fresh:  # threads and memory that the previous contender left must not be charged to this one
+            if not fresh:  # not to measure threads and memory that the previous contender left
                 _finish(step())
             before = counters.compiles, counters.dispatches
             start = time.perf_counter()
@@ -95,7 +96,8 @@ def contenders(workload: Workload, torch: Any) -> dict[str, Step]:
     if workload.given is not None:
         for name, step in steps.items():
             given = workload.given()
-            # The lengths are new to every contender, but a warm contender has compiled for many other lengths.
+            # Every contender gets new lengths, but one that needs warming up has compiled for many other lengths
+            # before.
             skipped = itertools.islice(given, workload.warm if workload.fresh and name in AS_A_WHOLE else 0, None)
             steps[name] = partial(_with_next, step, skipped)
     return {name: partial(_reading, step) if workload.reads else step for name, step in steps.items()}
@@ -112,7 +114,7 @@ def _reading(step: Step) -> Any:
 
 
 def _computing(step: Step) -> Step:
-    """A step that is recorded, with its results computed even where nobody reads them, as it is with the others."""
+    """A recorded step that also computes its results, as the other contenders do."""
 
     def computed(*given: Any) -> Any:
         result = step(*given)
@@ -124,7 +126,7 @@ def _computing(step: Step) -> Step:
 
 
 def _finish(result: Any) -> None:
-    """Waits for a step's result, whichever of them it came from."""
+    """Waits for a step's result, of any contender."""
     for each in jax.tree.leaves(result):
         array = each.value if isinstance(each, jaxvjp.Tensor) else each
         if isinstance(array, jax.Array):
@@ -132,7 +134,7 @@ def _finish(result: Any) -> None:
 
 
 def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
-    """The figures of each workload, with its name, of programs that are compiled at their first call."""
+    """The figures of each workload, with its name; programs are compiled at their first call."""
     results = []
     when, thread = Compiling.when, Compiling.thread
     set_compiling("always")
@@ -170,14 +172,14 @@ OTHERS = {
     "--first-use": "jaxvjp.tools.bench.first_use",
     "--cold": "jaxvjp.tools.bench.cold",
 }
-"""What is measured apart from the workloads."""
+"""Other measurements, by command-line option."""
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Prints what warm steps take, compiled; with `--json` all figures. A name, or a part of one, picks workloads.
 
-    In front, `--ops` compares what recording an operation costs instead, `--first-use` what a new process's first
-    gradient does, and `--cold` what whole scripts do, as processes.
+    As the first argument, `--ops` measures the recording of an operation instead, `--first-use` the first gradient of a
+    new process, and `--cold` whole scripts as processes.
     """
     if arguments and arguments[0] in OTHERS:
         return int(importlib.import_module(OTHERS[arguments[0]]).main(arguments[1:]))

@@ -1,7 +1,7 @@
-"""What whole scripts take as processes, imports included: `python -m jaxvjp bench --cold`, by hand.
+"""Times whole scripts as processes, imports included: `python -m jaxvjp bench --cold`, run by hand.
 
-Each script runs in turns under torch, under jaxvjp for the first time, and under jaxvjp again, where it finds what the
-run before has compiled: the two share a folder of their own for JAX's compilation cache, empty at first.
+Each script runs in turns under torch, under jaxvjp with an empty compilation cache, and under jaxvjp again, with the
+cache that the run before has filled.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jaxvjp.tools.bench.first_use import PROGRAMS, Took, process
 
 ROUNDS = 3
 SCRIPTS = Path(__file__).parents[3] / "examples" / "torch_scripts"
-"""There in a checkout; an installed package has no examples."""
+"""The scripts; they exist in a checkout only."""
 
 TORCH, FIRST, AGAIN = "torch", "first", "again"
 
@@ -35,7 +35,7 @@ from jaxvjp.tools.scripts.run import run
 
 sys.exit(run(Path(sys.argv[1])))
 """
-"""Its last line on standard error is how many programs were compiled."""
+"""Its last line on standard error is the number of compiled programs."""
 
 
 def measured(script: Path, rounds: int, with_torch: bool) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def measured(script: Path, rounds: int, with_torch: bool) -> dict[str, Any]:
 
 
 def ratios(results: Sequence[dict[str, Any]], figure: str, name: str) -> list[float]:
-    """How many times as much each script takes as under torch."""
+    """For each script its figure under `name`, divided by that under torch."""
     return [each[figure][name] / each[figure][TORCH] for each in results]
 
 
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         parser.error(f"no scripts in {', '.join(str(each) for each in given.paths)}")
     with_torch = importlib.util.find_spec("torch") is not None
     for name in ("jaxvjp", *[TORCH] * with_torch):
-        process(["-c", PROGRAMS[name]])  # leaves its bytecode, and its files in the system's memory
+        process(["-c", PROGRAMS[name]])  # writes bytecode, and fills the system's file cache
     results, failed = [], 0
     for script in terminal.progress(scripts, "measuring", len(scripts)):
         try:

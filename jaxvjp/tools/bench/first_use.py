@@ -1,7 +1,6 @@
-"""What the first gradient costs in a new process, imports included: `python -m jaxvjp bench --first-use`, by hand.
+"""Times the first gradient in a new process, imports included: `python -m jaxvjp bench --first-use`, run by hand.
 
-Each contender is a program of its own, run as a process again and again, in turns with the others; the medians are
-compared.
+Each contender is a program that runs as a process again and again, in turns with the others; medians are compared.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ PROGRAMS = {
 
 
 class Took(NamedTuple):
-    """What a process took: seconds on the clock, user seconds of all its threads; and its standard error."""
+    """A finished process: its seconds on the clock, the user seconds of all its threads, and its standard error."""
 
     seconds: float
     user: float
@@ -74,12 +73,12 @@ def measured(programs: dict[str, str]) -> dict[str, float]:
 
 
 def process(arguments: Sequence[str], **environment: str) -> Took:
-    """Runs Python with these arguments, and with more in its environment; what it prints is dropped.
+    """Runs Python with these arguments and additional environment variables; its output is dropped.
 
     Raises:
         RuntimeError: it ended with another status than 0.
     """
-    # An installed package has its bytecode beside it; one that is run from its sources writes it in the first round.
+    # Bytecode is written in the first round, if the package is not installed.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before, start = os.times(), time.perf_counter()
     done = subprocess.run(

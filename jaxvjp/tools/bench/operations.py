@@ -1,7 +1,6 @@
-"""What recording one operation costs, beside torch's eager dispatch of it: `python -m jaxvjp bench --ops`, by hand.
+"""Times the recording of an operation, beside torch's eager dispatch: `python -m jaxvjp bench --ops`, run by hand.
 
-Nothing is computed here: jaxvjp records, torch computes on tensors of a few elements. Both are timed in rounds that
-alternate, and the medians are compared.
+jaxvjp only records; torch computes on tensors of a few elements. Rounds alternate between them; medians are compared.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the benchmark times: each workload as an imperative step and as a functional one, on the same NumPy data.
 
-Use this module to add a workload: a function that makes an imperative step for a module that plays torch, and one
-that makes the step that a JAX user would write by hand.
+A workload is a function that makes an imperative step, given torch or jaxvjp as `torch`, and one that makes the step as
+a JAX user would write it by hand.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ class Workload(NamedTuple):
     """One thing to time.
 
     Attributes:
-        name: what the table calls it.
-        data: NumPy's arrays, the same for all contenders.
-        imperative: `(torch, *data)` to a step, for a module that plays torch.
+        name: its name in the table.
+        data: NumPy arrays, the same for all contenders.
+        imperative: `(torch, *data)` to a step; `torch` is torch or jaxvjp.
         by_hand: `(*data)` to a step.
-        given: what each call of a step is given, one after the other; nothing, if there is none.
+        given: the arguments of successive calls of a step; empty if it takes none.
         reads: whether the first of a step's results, its loss, is read as a number.
         warm: calls before a step counts as warm.
-        fresh: whether every call is another program, so that a step is not to be repeated before it is timed.
+        fresh: whether every call is another program, so that a call must not be repeated before it is timed.
     """
 
     name: str
@@ -110,7 +110,8 @@ def weighted_by_hand(a: Any, b: Any, c: Any, v: Any) -> Any:
 
 
 def loss_of(function: Callable[[Any, Any], Any], kept: bool = False) -> Callable[..., Step]:
-    """An imperative step that differentiates the sum of `function(namespace, x)`; if `kept`, it gives that, too."""
+    """An imperative step that differentiates the sum of `function(namespace, x)`; if `kept`, it returns the sum,
+    too."""
 
     def make(torch: Any, x_data: Array) -> Step:
         (x,) = _leaves(torch, [x_data])
@@ -131,7 +132,7 @@ def loss_of_by_hand(function: Callable[[Any, Any], Any]) -> Callable[..., Step]:
 
 
 def tiny(namespace: Any, x: Any) -> Any:
-    """60 operations on few numbers, and the sum."""
+    """60 operations on a few numbers, and the sum."""
     for _ in range(15):
         x = namespace.sin(x) * 0.5 + x * 0.25
     return x

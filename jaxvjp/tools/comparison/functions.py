@@ -23,14 +23,14 @@ NO_TORCH = "compare needs torch: pip install 'jaxvjp[compare]'"
 def compare(function: Callable[..., Any], *inputs: Any, tolerance: float = TOLERANCE) -> Report:
     """Runs `function(torch, *inputs)` with torch and with jaxvjp as `torch`, and compares.
 
-    What is compared: the lines that it prints, the gradients of each `backward` and `autograd.grad` in it, what it
-    returns (tensors, numbers, tuples, lists and dicts of them), or the exception.
+    It compares printed lines, the gradients of each `backward` and `autograd.grad`, the returned tensors and numbers
+    (also in tuples, lists and dicts), or the exception.
 
     Args:
-        function: takes the module that plays torch: `def step(torch, x): ...`.
-        inputs: NumPy arrays and tensors of either module arrive as tensors of the module at hand, with their
-            `requires_grad`; anything else arrives as it is.
-        tolerance: how far numbers may be apart, relative to the larger one.
+        function: takes torch or jaxvjp as its first argument: `def step(torch, x): ...`.
+        inputs: NumPy arrays and tensors of either module are passed as tensors of the module at hand, with their
+            `requires_grad`; anything else is passed unchanged.
+        tolerance: the largest difference of numbers, relative to the larger one.
 
     Returns:
         The report; it raises nothing for a difference, nor for an error in `function`. `report.equal` says whether all
@@ -74,7 +74,7 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _crossed(value: Any, module: Any) -> Any:
-    """An input as a fresh tensor of a module, so that neither side sees what the other writes."""
+    """An input as a new tensor of a module, so that neither side sees the other's writes."""
     if isinstance(value, np.ndarray):
         return module.tensor(value)
     if not _is_tensor(value):

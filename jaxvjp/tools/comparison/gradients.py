@@ -1,4 +1,4 @@
-"""Tensors of the two sides compared, number by number."""
+"""Compares tensors of the two sides, number by number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, FLOOR, SAME
 Array = np.ndarray[Any, Any]
 EPSILON = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 EPSILON |= {"complex64": EPSILON["float32"], "complex128": EPSILON["float64"]}
-"""The distance between 1 and the next number."""
+"""By dtype, the distance between 1 and the next number."""
 
 
 class Values(NamedTuple):
@@ -25,12 +25,12 @@ class Values(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """One tensor of both sides by the name that the user gives it, with the largest differences of its numbers.
+    """One tensor of both sides, by the user's name, with the largest differences of its numbers.
 
-    `absolute` is |a - b|, `relative` that over the larger of |a| and |b|, `ulps` how many numbers of the dtype lie from
-    one to the other, and `scaled` the largest `absolute` over the largest number of the tensor or, for a gradient, of
-    any before it of this leaf, which is what the tolerance bounds; None where there is nothing to subtract, and `note`
-    says why.
+    `absolute` is |a - b|; `relative` is that divided by the larger of |a| and |b|; `ulps` is the distance in steps of
+    the dtype. `scaled`, which the tolerance bounds, is the largest `absolute` divided by the largest number of the
+    tensor or, for a gradient, of all gradients of this leaf so far. They are None if the two cannot be subtracted;
+    `note` says why.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Leaf(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A `backward` or `grad` of one side: where, and what it gave, or the error that it raised."""
+    """A call of `backward` or `grad` on one side: its line, and its gradients or its error."""
 
     kind: str
     line: int
@@ -54,7 +54,7 @@ class Call(NamedTuple):
 
 
 class CallPair(NamedTuple):
-    """A `backward` or `grad` of both sides; `note` says what differs but for the numbers."""
+    """A call of `backward` or `grad` on both sides; `note` says what differs besides numbers."""
 
     kind: str
     line: int
@@ -65,7 +65,7 @@ class CallPair(NamedTuple):
 
 
 def decoded(record: dict[str, Any]) -> Call:
-    """A call from the record of it (`comparison.recorder`)."""
+    """A call decoded from its record (`comparison.recorder`)."""
     leaves = [(each["name"], _values(each["tensor"])) for each in record.get("leaves", ())]
     return Call(record["kind"], record["line"], tuple(leaves), record.get("error"))
 
@@ -84,7 +84,7 @@ def compare_values(
 ) -> Leaf:
     """One tensor of both sides; `tolerance` is relative to its largest number, or to `scale` if that is larger.
 
-    Half-precision ones may differ by two of their own steps, whatever `tolerance` is.
+    Numbers of 16 bits may differ by two steps of their dtype, whatever `tolerance` is.
     """
     if torch is None or jaxvjp is None:
         known = torch or jaxvjp
@@ -125,7 +125,7 @@ def _differences(a: Array, b: Array) -> tuple[float, float]:
 
 
 def _ulps(a: Array, b: Array, dtype: str) -> int | None:
-    """The largest distance in steps of the dtype; None where one is infinite or no number and the other is not."""
+    """The largest distance in steps of the dtype; None if one is infinite or NaN and the other is not."""
     if dtype not in EPSILON or a.size == 0:
         return None if dtype not in EPSILON else 0
     if a.dtype.kind == "c":
@@ -139,7 +139,7 @@ def _ulps(a: Array, b: Array, dtype: str) -> int | None:
 
 
 def _ordered(values: Array) -> list[int]:
-    """For each float an integer, one more for the next larger float."""
+    """An integer for each float, in the same order; adjacent floats have adjacent integers."""
     bits = values.ravel().view(f"i{values.dtype.itemsize}")
     lowest = np.iinfo(bits.dtype).min
     return [each if each >= 0 else int(lowest) - each for each in bits.tolist()]
@@ -150,10 +150,10 @@ def _verdict(same: bool) -> str:
 
 
 def compare_calls(torch: Sequence[Call], jaxvjp: Sequence[Call], tolerance: float) -> list[CallPair]:
-    """The calls of two sides, one after the other.
+    """Compares the calls of two sides in order.
 
-    Close to an optimum a gradient is the small sum of large terms: its rounding error is as large as it ever was. So a
-    leaf's difference is measured by the largest gradient that it has had up to there.
+    Close to an optimum a gradient is a small sum of large terms, whose rounding error stays large. So a leaf's
+    difference is measured relative to its largest gradient so far.
     """
     scales: dict[str, float] = {}
     pairs = [_compare_call(*each, tolerance, scales) for each in zip(torch, jaxvjp, strict=False)]
@@ -190,7 +190,7 @@ def _compare_call(torch: Call, jaxvjp: Call, tolerance: float, scales: dict[str,
 
 
 def _sentence(error: dict[str, Any] | None) -> str:
-    """An exception by its class and first sentence; jaxvjp's go on after the first line."""
+    """An exception as its class and first line; jaxvjp's errors continue with advice after that."""
     if error is None:
         return ""
     first = str(error["text"]).partition("\n")[0].rstrip(". ")

@@ -1,4 +1,4 @@
-"""Reports as one self-contained page: differing lines side by side, and a plot of the differences."""
+"""Reports as one self-contained HTML page: differing lines side by side, and a plot of the differences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEW = 6
 MOST_POINTS = 3000
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720, 240, 56, 34, 12
 LOWEST = 1e-9
-"""Where the plot puts what is equal."""
+"""The lower end of the plot's axis, where differences of 0 are drawn."""
 
 STYLE = """
 .jaxvjp { color-scheme: light dark;
@@ -114,7 +114,7 @@ def _table(heads: Sequence[str], rows: Sequence[str]) -> str:
 
 
 def _folded(rows: Sequence[tuple[str, str]], heads: Sequence[str], what: str) -> str:
-    """Rows, each with its verdict, as tables of which long runs of equal ones are folded."""
+    """Rows as tables, in which long runs of equal rows are folded; `rows` have a verdict and HTML each."""
     parts = []
     runs = [list(run) for _, run in itertools.groupby(rows, lambda row: row[0] == SAME)]
     pending: list[str] = []
@@ -141,7 +141,7 @@ def _lines(lines: Sequence[Line]) -> str:
 
 
 def _marked(torch: str, jaxvjp: str) -> list[str]:
-    """Two lines with what differs marked, word by word."""
+    """Two lines with the differing words marked."""
     theirs, ours = (re.findall(r"\s+|[^\s,()\[\]]+|.", each) for each in (torch, jaxvjp))
     marked = ["", ""]
     for kind, *bounds in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
@@ -177,7 +177,7 @@ def _leaf(head: str, leaf: Leaf) -> str:
 
 
 def _plot(report: Report) -> str:
-    """Every gradient's difference, scaled as the tolerance is, over the backward passes, on a logarithmic axis."""
+    """The `scaled` difference of every gradient over the backward passes, on a logarithmic axis."""
     points = [
         (number, leaf) for number, call in enumerate(report.calls, 1) for leaf in call.leaves if leaf.scaled is not None
     ]

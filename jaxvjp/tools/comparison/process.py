@@ -1,6 +1,6 @@
-"""A script run in a process of its own, under either module, whatever it does there.
+"""Runs a script in a process of its own, under either module.
 
-It may crash, hang, or print without end: what it printed and recorded up to then is kept.
+It may crash, hang, or print without end: what it printed and recorded until then is kept.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, R
 MOST_OUTPUT = 10_000_000
 """Bytes that a script may print before it is stopped."""
 KEPT_ERRORS = 20_000
-"""Characters, of the end, that are kept of its standard error."""
+"""How many characters are kept of the end of its standard error."""
 STEP = 0.1
 RECORDER = Path(__file__).parent / "recorder.py"
 Progress = Callable[[str], None]
 
 
 class Input:
-    """This process's standard input, read once and given to every side. Not that of a terminal."""
+    """This process's standard input, unless it is a terminal: read once and given to every side."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -86,14 +86,14 @@ def run_side(
     side = Side(module)
     with tempfile.TemporaryDirectory() as folder:
         records = Path(folder) / "records"
-        # -u: what was printed before a crash arrives. -P: this folder is not where the script's imports are looked for.
+        # -u: output from before a crash is not lost in a buffer. -P: this folder is not on the script's import path.
         command = [sys.executable, "-u", "-P", str(RECORDER), str(records), module, str(RECORDER.parents[2])]
         process = subprocess.Popen(
             [*command, str(script), *arguments],
             stdin=subprocess.PIPE if given else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # so that what it starts in turn can be stopped with it
+            start_new_session=True,  # so that its child processes can be stopped with it
         )
         assert process.stdout is not None
         assert process.stderr is not None
@@ -112,7 +112,7 @@ def run_side(
 
 
 class _Reader:
-    """A pipe read to its end by a thread: all of it up to `most` bytes, or the last `most`."""
+    """A thread that reads a pipe to its end, and keeps the first or the last `most` bytes."""
 
     def __init__(self, pipe: Any, most: int, keeps_end: bool) -> None:
         self._pipe, self._most, self._keeps_end = pipe, most, keeps_end
@@ -133,7 +133,7 @@ class _Reader:
 
     def text(self) -> str:
         """What was read."""
-        self._thread.join(timeout=5)  # longer only where a process that was not stopped holds the pipe
+        self._thread.join(timeout=5)  # the pipe may stay open in a process that was not stopped
         if not self._thread.is_alive():
             self._pipe.close()
         return bytes(self._bytes).decode("utf-8", "replace")
@@ -160,7 +160,7 @@ def _wait(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends the process and what it started."""
+    """Ends the process and its child processes."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -170,7 +170,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def _read_records(side: Side, path: Path) -> None:
-    """Fills in what the recorder wrote; its last line may have been cut off."""
+    """Fills in `side` from the recorder's file, whose last line may be incomplete."""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
         with contextlib.suppress(json.JSONDecodeError):
             record = json.loads(line)
@@ -185,7 +185,7 @@ def _read_records(side: Side, path: Path) -> None:
 
 
 def _judge(side: Side, status: str, code: int, timeout: float | None) -> None:
-    """Says how a side ended; it has an end's seconds only where the script itself came to one."""
+    """Notes how a side ended; its seconds are known only if the script itself ended."""
     if side.error is not None:
         side.status = RAISED
     elif status == TIMED_OUT:

@@ -1,12 +1,11 @@
-"""One side of a comparison: a program runs, and what each backward pass of it gave is written down.
+"""One side of a comparison: runs a program, and writes down the gradients of each backward pass.
 
 It imports nothing of jaxvjp. Run as a script,
 
     python recorder.py RECORDS MODULE FOLDER SCRIPT [ARGUMENT ...]
 
 runs SCRIPT on MODULE, "torch" or "jaxvjp" (found in FOLDER), and appends one JSON record a line to the file RECORDS:
-`ready`, one `call` for each `backward` or `grad` that the script makes, and `end`. What is written stays, whatever
-happens to the process.
+`ready`, a `call` for each `backward` or `grad` of the script, and `end`. The records survive a crash of the process.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ from typing import Any
 import numpy as np
 
 MOST_BYTES = 1 << 28
-"""Of gradients, over a whole run: those after are noted without their numbers."""
+"""At most this many bytes of gradients are recorded in a run; later ones are recorded without their numbers."""
 MOST_STEPS = 1_000_000
-"""Of a graph, when its leaves are looked for."""
+"""At most this many steps of a graph are searched for leaves."""
 DEPTH = 3
-"""How far into lists, dicts and objects a leaf is looked for: `model.layers[0].weight`."""
+"""How many levels of lists, dicts and objects are searched for a leaf's name: `model.layers[0].weight`."""
 
 Write = Callable[[dict[str, Any]], None]
 
 
 class Recorder:
-    """Within its `with` block, every `backward` and `grad` that user code calls on `module` is handed to `write`.
+    """In its `with` block, passes a record of every `backward` and `grad` that user code calls on `module` to `write`.
 
     A record has the `kind` of call, its `line`, the `leaves` (name, shape, dtype and numbers of each gradient), or the
     `error`. `overhead` counts the seconds that the recording itself took.
@@ -80,7 +79,7 @@ class Recorder:
                 with (
                     self._uncounted(),
                     contextlib.suppress(Exception),
-                ):  # an error of the recorder must not stop the user's program
+                ):  # an error in the recorder must not stop the user's program
                     leaves = _leaves(original, arguments, named, self._alone)
                     names = _names(leaves, frame)
                 try:
@@ -89,7 +88,7 @@ class Recorder:
                     self._write({**record, "error": described(error)})
                     raise
                 with self._uncounted(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # reading the `grad` of a tensor that is no leaf warns
+                    warnings.simplefilter("ignore")  # reading the `grad` of a non-leaf warns
                     gradients = [each.grad for each in leaves] if kind == "backward" else result
                     self._write({**record, "leaves": list(map(self._encoded, names, gradients))})
                 return result
@@ -111,7 +110,7 @@ class Recorder:
             return {"name": name, "tensor": None}
         try:
             encoded = encode(tensor)
-        except Exception:  # an example of a `vmap`, say, has no numbers
+        except Exception:  # for example, an example of a `vmap` has no numbers
             unread = {"shape": list(tensor.shape), "dtype": str(tensor.dtype), "held": "", "numbers": None}
             return {"name": name, "tensor": unread}
         array = encoded.pop("array")
@@ -145,7 +144,7 @@ def described(error: BaseException) -> dict[str, Any]:
 
 
 def _of_user(frame: FrameType) -> bool:
-    """Whether a frame runs user code: not a library's, nor the code that starts the script."""
+    """Whether a frame runs user code: no library's, and not the code that starts the script."""
     starts = frame.f_globals is globals() or frame.f_globals.get("__name__") in ("runpy", "ast")
     return not starts and not _library(frame)
 
@@ -157,7 +156,7 @@ def _library(frame: FrameType) -> bool:
 
 
 def _alone(module: Any) -> int:
-    """How many references a leaf has that the graph alone holds; here it is None then."""
+    """The reference count of a leaf that only torch's graph holds; jaxvjp's graph then gives None for it."""
     with module.enable_grad():
         ((step, _),) = module.ones(1, requires_grad=True).sum().grad_fn.next_functions
     leaf = step.variable
@@ -165,14 +164,14 @@ def _alone(module: Any) -> int:
 
 
 def _leaves(original: Callable[..., Any], arguments: Any, named: Any, alone: int) -> list[Any]:
-    """The tensors that a call gives gradients to: its `inputs`, or the leaves that its roots lead back to.
+    """The tensors that a call gives gradients to: its `inputs`, or the leaves of the graph behind its roots.
 
-    Of leaves those that user code holds, for a gradient that nobody can read is not compared.
+    Leaves that user code does not hold are left out: nobody can read their gradient.
     """
     try:
         bound = inspect.signature(original).bind(*arguments, **named).arguments
     except TypeError:
-        return []  # the call will say what is wrong with it
+        return []  # the call itself will raise
     inputs, roots = bound.get("inputs"), arguments[0] if arguments else bound.get("tensors")
     if inputs is not None:
         return list(inputs) if isinstance(inputs, list | tuple) else [inputs]
@@ -202,7 +201,7 @@ def _leaves(original: Callable[..., Any], arguments: Any, named: Any, alone: int
 
 
 def _names(tensors: list[Any], frame: FrameType) -> list[str]:
-    """What user code calls these tensors: a variable, an entry or an attribute; else "leaf 1" and so on."""
+    """The names of these tensors in user code: a variable, an entry or an attribute; else "leaf 1" and so on."""
     names: dict[int, str] = {}
     wanted = {id(each) for each in tensors}
     level = _variables(frame)
@@ -267,7 +266,7 @@ def main(records: str, module: str, folder: str, script: str, *arguments: str) -
         end: dict[str, Any] = {"event": "end"}
         start = time.perf_counter()
         try:
-            library.manual_seed(0)  # for a script that sets none
+            library.manual_seed(0)  # for a script that sets no seed
             if module == "jaxvjp":
                 importlib.import_module("jaxvjp.tools.scripts.program").run_as_main(script)
             else:

@@ -1,4 +1,4 @@
-"""What a comparison found: two sides, their lines and gradients in pairs, and whether all of it agrees.
+"""The result of a comparison: two sides, their lines and gradients in pairs, and whether all agree.
 
 A report is data: `comparison.terminal_view` and `comparison.page` show it, `as_dict` is its JSON.
 """
@@ -18,11 +18,11 @@ TIMED_OUT, CRASHED, ENDLESS = "timed out", "crashed", "printed without end"
 
 @dataclass
 class Side:
-    """What a program did under one of the two.
+    """What a program did under one of the two modules.
 
     Attributes: `module` ("torch" or "jaxvjp") and its `version`; `status` (how it ended) with `detail`; the `error`
-    that it raised (kind, text, line); the `seconds` that it ran, and those that `loading` the module took; the
-    `lines` that it printed; the `calls` of `backward` and `grad`; the end of what it wrote to its standard `errors`.
+    that it raised (kind, text, line); the `seconds` that it ran, and that `loading` the module took; the `lines` that
+    it printed; the `calls` of `backward` and `grad`; the end of its standard error, `errors`.
     """
 
     module: str
@@ -38,7 +38,7 @@ class Side:
 
     @property
     def ending(self) -> str:
-        """How it ended, in a few words: an exception by its class, first sentence and line."""
+        """How it ended, in a few words: for an exception its class, first line, and the line of code."""
         if self.error is not None:
             first = str(self.error["text"]).partition("\n")[0]
             line = self.error["line"]
@@ -47,7 +47,7 @@ class Side:
 
     @property
     def comparable(self) -> str:
-        """How it ended, without the line, and up to where jaxvjp's errors go on with advice."""
+        """How it ended, without the line of code, and without the advice in jaxvjp's errors."""
         if self.error is not None:
             return f"{self.error['kind']}: " + str(self.error["text"]).partition("\n")[0].rstrip(". ")
         return self.ending
@@ -76,7 +76,7 @@ class Report:
 
     @property
     def endings_agree(self) -> bool:
-        """Whether both ended alike: by themselves, or by one exception or exit status. No hang agrees with another."""
+        """Whether both ended normally, or with the same exception or exit status. Two hangs do not agree."""
         if any(each.status in (TIMED_OUT, CRASHED, ENDLESS) for each in (self.torch, self.jaxvjp)):
             return False
         endings = self.torch.comparable, self.jaxvjp.comparable
@@ -110,7 +110,7 @@ class Report:
         return f"{self.name}: {'equal' if self.equal else 'DIFFERENT'}" + "".join(f", {each}" for each in parts)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it but the gradients' numbers, as JSON has it; an infinity or NaN is its name, in quotes."""
+        """The report for JSON, without the gradients' numbers; infinity and NaN are strings."""
         sides = [
             {
                 "status": side.status,

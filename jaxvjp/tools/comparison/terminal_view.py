@@ -1,4 +1,4 @@
-"""A report in a terminal: with colours where there are some, plain when piped."""
+"""Prints a report: with colours on a terminal, plain when piped."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ MARKS = {SAME: "=", CLOSE: "≈", DIFFERENT: "≠"}
 _RANK = {SAME: 0, CLOSE: 1, DIFFERENT: 2}
 STYLES = {SAME: "", CLOSE: "yellow", DIFFERENT: "bold red"}
 FEW = 40
-"""So many lines in a row that compare alike are shown; of more only the first and the last."""
+"""Up to this many consecutive lines with the same verdict are shown; of more, only the first and the last ones."""
 ENDS = {SAME: 2, CLOSE: 4, DIFFERENT: 10}
 FEW_CALLS = 10
-"""So many backward passes are shown one by one; more as one, with the worst of them."""
+"""Up to this many backward passes are shown one by one; more are merged, with the worst differences."""
 
 
 def text(report: Report) -> str:
@@ -70,7 +70,7 @@ def _seconds(seconds: float | None) -> str:
 
 
 def _shortened(verdicts: list[str]) -> Iterable[tuple[int, int]]:
-    """Which of many to show, and how many are left out just before each."""
+    """The indices of the lines to show, each with the number of lines left out before it."""
     position = 0
     for verdict, group in itertools.groupby(verdicts):
         count, ends = len(list(group)), ENDS[verdict]
@@ -100,7 +100,7 @@ def _show_lines(lines: list[Line]) -> None:
 
 
 def _show_calls(calls: list[CallPair]) -> None:
-    """Backward passes one by one, or, of many, those of one line as one, but for the first that differ."""
+    """Shows backward passes one by one; if they are many, merged by line, except the first that differ."""
     differing = [number for number, each in enumerate(calls) if each.verdict == DIFFERENT][: ENDS[DIFFERENT]]
     apart = differing if len(calls) > FEW_CALLS else list(range(len(calls)))
     apart = [number for number in apart if not calls[number].one_sided]
@@ -129,7 +129,7 @@ def _worst_call(calls: list[CallPair]) -> CallPair:
 
 
 def _worst_leaves(calls: list[CallPair]) -> tuple[Leaf, ...]:
-    """For each leaf by name its largest differences over all calls."""
+    """For each leaf, by name, its largest differences over all calls."""
     named: dict[str, list[Leaf]] = {}
     for call in calls:
         for leaf in call.leaves:
@@ -163,7 +163,7 @@ def _show_leaves(head: str, leaves: list[tuple[str, Leaf]]) -> None:
 
 
 def _show_errors(side: Side, agree: bool) -> None:
-    """The end of what a side wrote to standard error, where the two end differently."""
+    """Shows the end of a side's standard error, if the two sides end differently."""
     lines = side.errors.strip().splitlines()
     if lines and not agree:
         print()

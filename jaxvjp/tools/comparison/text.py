@@ -1,6 +1,6 @@
-"""Printed lines compared: their numbers with a tolerance, the rest to the letter.
+"""Compares printed lines: their numbers with a tolerance, the rest exactly.
 
-How far apart two numbers may be is said here once, for printed ones and for gradients: see `within`.
+`within` is the tolerance for printed numbers and for gradients.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import NamedTuple
 SAME, CLOSE, DIFFERENT = "same", "close", "different"
 TOLERANCE = 1e-5
 FLOOR = 0.01
-"""Smaller numbers are compared as if they were this large: what is left of 1 - 1 need not agree."""
+"""Smaller numbers are compared as if they were this large: rounding errors in place of 0 need not agree."""
 ALIGNED = 2000
-"""Up to so many lines are matched up where the two sides print different numbers of them."""
+"""If the two sides print different numbers of lines, up to this many are aligned as a diff does."""
 NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?|inf\b|nan\b)", re.IGNORECASE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
-"""`<Tensor object at 0x7f...>` is another one in every run."""
+"""Addresses, as in `<Tensor object at 0x7f...>`, differ from run to run."""
 
 
 class Line(NamedTuple):
-    """A line of each side, or None where one has no more, and how they compare; `difference` is the largest of theirs.
+    """A line of each side (None if one has no more), their verdict, and the largest `difference` of their numbers.
 
-    SAME is to the letter, CLOSE up to the numbers' tolerance, or up to one in the last digit that was printed of a
-    number with at least four.
+    SAME lines are identical. In CLOSE ones numbers differ within the tolerance, or by one in the last printed digit of
+    a number with at least four digits.
     """
 
     torch: str | None
@@ -43,7 +43,7 @@ def within(a: float, b: float, tolerance: float) -> bool:
 
 
 def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
-    """Two lines as one."""
+    """The comparison of two lines."""
     left, right = (ADDRESS.sub("0x", each) for each in (torch, jaxvjp))
     if left == right:
         return Line(torch, jaxvjp, SAME)
@@ -55,7 +55,7 @@ def compare_line(torch: str, jaxvjp: str, tolerance: float) -> Line:
 
 
 def _text(line: str) -> str:
-    """A line without its numbers, and without the spaces that align them."""
+    """A line without its numbers and the spaces that align them."""
     return re.sub(r"\s+", " ", re.sub(r"\s*#", "#", NUMBER.sub("#", line)))
 
 
@@ -77,7 +77,7 @@ def _whole(number: str) -> bool:
 
 
 def _last_digit(a: str, b: str) -> bool:
-    """Whether two numbers differ by one in the last digit printed, as 0.12345 and 0.12350 do in 0.1234 and 0.1235."""
+    """Whether two printed numbers differ by one in their last digit: 0.1234 and 0.1235."""
     written = [each.lower().partition("e") for each in (a, b)]
     (left, _, left_power), (right, _, right_power) = written
     digits = [each.lstrip("+-0.").replace(".", "") for each in (left, right)]

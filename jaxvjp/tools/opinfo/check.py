@@ -1,8 +1,8 @@
-"""One op of torch's database, run under torch and under jaxvjp on torch's sample inputs, and everything compared.
+"""Runs an op of torch's database under torch and under jaxvjp on torch's sample inputs, and compares all results.
 
-Use this module to list torch's ops (`database`), find ours for one of them (`counterpart`), and have the differences
-told (`differences`): of value, shape, dtype and `requires_grad`, of the gradient for a random cotangent and of its
-gradient, of the method and the in-place form, and of the errors for bad input.
+`database` lists torch's ops, `counterpart` gives ours for one of them, and `differences` compares values, shapes,
+dtypes, `requires_grad`, first and second gradients for random cotangents, the method, the in-place form, and the errors
+for bad input.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from jaxvjp.tools.opinfo.table import (
 FLOATING = ("float64", "float32", "complex128")
 EVERY = (*FLOATING, "complex64", "float16", "bfloat16", "int64", "int32", "uint8", "bool")
 UNDIFFERENTIABLE = r"derivative for .* is not implemented|Expected a proper Tensor but got None"
-"""What torch says where it has no second derivative, the latter where a layer without a weight has a bias."""
+"""torch's errors for a missing second derivative; the second one is for a layer with a bias but no weight."""
 HALF = ("float16", "bfloat16")
 AT_ONCE = 100
-"""Samples whose results are computed in one dispatch; more of them are more programs than a process can map."""
+"""At most this many samples are computed in one dispatch; a process can map only so many programs."""
 _forget: Any = jax.clear_caches
 
 
 class Difference(NamedTuple):
-    """Something in which the two differ.
+    """A difference between the two.
 
     Attributes:
         part: "value", "gradient", "second gradient", "method", "in-place", "error".
@@ -62,7 +62,7 @@ class Difference(NamedTuple):
 
 
 class Missing(LookupError):  # noqa: N818 - what it says
-    """There is no such op here."""
+    """jaxvjp does not have the op."""
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def title(op: Any) -> str:
 
 
 def counterpart(op: Any) -> Callable[..., Any]:
-    """Our function for an entry of torch's: by its name, or torch's own wrapper with jaxvjp in the place of torch."""
+    """Our function for an entry of torch's: that of the same name, or torch's wrapper with jaxvjp in place of torch."""
     called = op.op
     if isinstance(called, types.FunctionType) and called.__module__.startswith("torch.testing"):
         return rebound(called)
@@ -98,7 +98,7 @@ def counterpart(op: Any) -> Callable[..., Any]:
 
 
 def rebound(function: Any) -> Callable[..., Any]:
-    """`function` with jaxvjp where it says torch."""
+    """A copy of `function` in which the global `torch` is jaxvjp."""
     if not isinstance(function, types.FunctionType):
         untouched: Callable[..., Any] = function
         return untouched
@@ -117,7 +117,7 @@ def rebound(function: Any) -> Callable[..., Any]:
 
 
 def _seeded(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What torch's wrappers of random ops do: the same seed for each call."""
+    """Calls `function` with a fixed seed, as torch's wrappers of random ops do."""
     jaxvjp.manual_seed(42)
     return function(*arguments, **named)
 
@@ -143,7 +143,7 @@ def differences(op: Any, dtypes: Sequence[str], count: int | None, errors: bool 
 
 
 def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> list[tuple[str, Any]]:
-    """torch's sample inputs, numbered; `count` of them, spread evenly over all, or only the first one."""
+    """torch's sample inputs, numbered; `count` of them, spread evenly over all, or the first if `count` is 1."""
     import torch
 
     _seed(0)
@@ -159,7 +159,7 @@ def samples_of(op: Any, name: str, count: int | None, requires_grad: bool) -> li
 
 
 def _leaf_of_its_own(value: Any) -> Any:
-    """`value`; for a view of a leaf a leaf, for a view that was made without recording gets no gradient in torch."""
+    """`value`; a view made under `no_grad` is replaced by a leaf, as it gets no gradient in torch."""
     lost = is_tensor(value) and value.requires_grad and value._is_view()
     return value.detach().requires_grad_() if lost else value
 
@@ -190,7 +190,7 @@ class _Run:
         if self.differentiable:
             self.differentiable = dtype in op.supported_backward_dtypes("cpu")
         self.twice = self.differentiable and op.supports_gradgrad and name in ("float64", "complex128")
-        # The method and the in-place form are the same in double precision.
+        # The method and the in-place form need no second check in double precision.
         self.forms = not (name in ("float64", "complex128") and torch.float32 in op.supported_dtypes("cpu"))
         self.tolerance = TOLERANCE.get(op.name, {}).get(name) or TOLERANCE["*"].get(name, (0.0, 0.0))
 
@@ -218,7 +218,7 @@ class _Run:
                     own = self.op.method_variant.__name__
                     forms.append(("method", _method(own), _method(own)))
                 variant = self.op.inplace_variant
-                if isinstance(variant, functools.partial):  # of the function itself: `inplace=True`
+                if isinstance(variant, functools.partial):  # the function itself with `inplace=True`
                     own = functools.partial(self.ours, **variant.keywords)
                     forms.append(("in-place", _on_a_copy(variant), _on_a_copy(own)))
                 elif isinstance(variant, types.FunctionType):
@@ -234,7 +234,7 @@ class _Run:
                         found.append(Difference("value", self.name, label, f"torch itself raises {error!r:.200}"))
                     continue
                 if not all(hasattr(jaxvjp, repr(each.dtype)[6:]) for each in expected["value"] if is_tensor(each)):
-                    continue  # complex32, which there is none of here
+                    continue  # jaxvjp has no complex32
                 try:
                     given = self.outcome(jaxvjp, function, mirrored, rebound(sample.output_process_fn_grad), number)
                 except Exception as error:
@@ -251,7 +251,7 @@ class _Run:
         return found
 
     def computed(self, outcomes: list[dict[str, list[Any]]]) -> list[Difference]:
-        """All results of all samples in one dispatch, for compiling costs more than computing."""
+        """Computes all results of all samples in one dispatch, as compiling takes longer than computing."""
         tensors = [each for outcome in outcomes for part in outcome.values() for each in part]
         try:
             evaluate([each.node for each in tensors if isinstance(each, jaxvjp.Tensor)])
@@ -272,7 +272,7 @@ class _Run:
         _seed(number)
         first = sample.input
         if getattr(self.op.gradcheck_wrapper, "__name__", "") == "gradcheck_wrapper_hermitian_input":
-            first = first + first.conj().transpose(-2, -1)  # as torch itself has it where it checks gradients
+            first = first + first.conj().transpose(-2, -1)  # as in torch's own checks of gradients
         result = process(function(first, *sample.args, **sample.kwargs))
         values = list(leaves(result))
         outcome: dict[str, list[Any]] = {"value": values}
@@ -299,14 +299,14 @@ class _Run:
         return outcome
 
     def widened(self, function: Any, sample: Any, number: int) -> dict[str, list[Any]]:
-        """What torch gives in float32 for a sample of 16 bits: {} where it does not."""
+        """torch's results in float32 for a sample of 16 bits; {} if it has none."""
 
         def wide(tensor: Any) -> Any:
             if repr(tensor.dtype)[6:] != self.name:
                 return tensor
             return tensor.detach().float().requires_grad_(tensor.requires_grad)
 
-        same: dict[int, Any] = {}  # a tensor that a sample has twice is one tensor
+        same: dict[int, Any] = {}  # a tensor that occurs twice is converted once
         try:
             precise = sample.transform(lambda each: same.setdefault(id(each), wide(each)) if is_tensor(each) else each)
             half = getattr(_torch(), self.name)
@@ -322,10 +322,10 @@ class _Run:
         given: dict[str, list[Any]],
         wide: Callable[[], dict[str, list[Any]]],
     ) -> Iterator[Difference]:
-        """What differs between what torch gave and what jaxvjp did.
+        """The differences between torch's results, `expected`, and jaxvjp's, `given`.
 
-        In 16 bits torch rounds in the middle of a formula, overflows there, or sums up in 16 bits: what torch itself
-        gives in float32 for the same numbers, `wide`, is as good.
+        In 16 bits torch may round or overflow in the middle of a formula, or sum in 16 bits; so torch's results in
+        float32 for the same numbers, `wide`, are accepted, too.
         """
         if not given:
             return
@@ -334,7 +334,7 @@ class _Run:
             own = given.get(part)
             said = " ".join(each for each in (form, part) if each)
             if own is None or len(own) != len(theirs):
-                if part != "second gradient":  # which may be a constant to one and zero to the other
+                if part != "second gradient":  # one may have None where the other has zeros
                     count = "no" if own is None else len(own)
                     yield Difference(said, self.name, label, f"{count} results instead of {len(theirs)}")
                 continue
@@ -371,7 +371,7 @@ class _Run:
         if self.op.name in UNDEFINED_VALUES:
             return ""
         a, b = array_of(expected), array_of(given)
-        # Where torch multiplies 0 by infinity there is no number to compare with.
+        # There is nothing to compare with where torch multiplies 0 by infinity.
         if part == "second gradient" or (self.op.name, self.name) in UNDEFINED:
             b = np.where(np.isnan(a), a, b)
         rtol, atol = self.tolerance if any(self.tolerance) else TOLERANCE["*"].get(a.dtype.name, (0.0, 0.0))
@@ -385,7 +385,7 @@ class _Run:
 
 
 def _errors(op: Any, ours: Callable[..., Any]) -> Iterator[Difference]:
-    """The bad inputs of an op: torch's class of error, and torch's first sentence."""
+    """Compares the errors for an op's bad inputs: the class, and the first sentence."""
     if op.error_inputs_func is None:
         return
     _seed(0)
@@ -404,7 +404,7 @@ def _errors(op: Any, ours: Callable[..., Any]) -> Iterator[Difference]:
             continue
         sentence = first_sentence(expected)
         if sentence.startswith(("descriptor", "Trying to resize storage")):
-            continue  # Python's words about a method of C's; and no storage here is of a fixed size
+            continue  # Python's own words; and storages here have no fixed size
         try:
             result = ours(mirrored.input, *mirrored.args, **mirrored.kwargs)
         except Exception as error:
@@ -423,7 +423,7 @@ def first_sentence(error: Exception) -> str:
 
 
 def _drawn(module: Any, like: Any, seed: int, requires_grad: bool) -> Any:
-    """A random cotangent, so that an error in any part of a formula changes the result."""
+    """A random cotangent, so that an error in any term of a formula changes the result."""
     draws = np.random.RandomState(seed)
     numbers = draws.uniform(0.5, 1.5, tuple(like.shape))
     if like.dtype.is_complex:
@@ -446,7 +446,7 @@ def _in_place(name: str) -> Callable[..., Any]:
 def _seed(seed: int) -> None:
     import torch
 
-    torch.default_generator.manual_seed(seed)  # `torch.manual_seed` takes a millisecond to tell every device
+    torch.default_generator.manual_seed(seed)  # `torch.manual_seed` takes a millisecond, as it seeds every device
     jaxvjp.manual_seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - torch's samples draw from it
     random.seed(seed)

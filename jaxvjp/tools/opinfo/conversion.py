@@ -1,4 +1,4 @@
-"""torch's samples as jaxvjp's: tensors that share memory in torch share it here too."""
+"""Converts torch's samples to jaxvjp's; tensors that share memory in torch share it here, too."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import jaxvjp
 
 
 class Unsupported(TypeError):  # noqa: N818 - what it says
-    """The sample holds what has no counterpart: a sparse tensor, a memory format."""
+    """The sample has a value without a counterpart, such as a sparse tensor."""
 
 
 class Conversion:
-    """A sample with jaxvjp's values for torch's: each tensor once, however often the sample has it.
+    """Converts a sample; a tensor that occurs several times becomes one tensor.
 
-    Tensors that share a storage, or show but part of one, do so here too.
+    Tensors that share a storage, or are part of one, are so here, too.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Conversion:
         return value
 
     def mirrored(self, tensor: Any) -> Any:
-        if tensor.ndim > 64 or tensor.is_meta:  # NumPy and JAX have no more dimensions, and no array without values
+        if tensor.ndim > 64 or tensor.is_meta:  # NumPy allows 64 dimensions; a meta tensor has no values
             raise Unsupported(tensor.shape)
         own = getattr(jaxvjp, repr(tensor.dtype).removeprefix("torch."), None)
         if own is None:

@@ -1,8 +1,8 @@
-"""The report: which of torch's ops jaxvjp has, and which of them agree.
+"""Reports which of torch's ops jaxvjp has, and which of them agree.
 
 `python -m jaxvjp ops` runs a few samples of each op, `python -m jaxvjp ops --full` all of them in every dtype, and
-`python -m jaxvjp ops softmax linalg.norm` those ops alone whose names have that in them. It shares the ops among
-processes, compiled there without XLA's costlier optimisations, and tells of a failure as soon as it is found.
+`python -m jaxvjp ops softmax linalg.norm` only ops with these texts in their names. Several processes run the ops,
+without XLA's costly optimisations; a failure is printed at once.
 """
 
 from __future__ import annotations
@@ -39,22 +39,23 @@ Every function, method and in-place form that comes from the registry of ops or 
 written by `python -m jaxvjp.tools.opinfo.report`, and a test holds it to the registry.
 How each fares against torch's own samples: `python -m jaxvjp ops`."""
 SAMPLES = 3
-"""How many samples of each op and dtype are run by default."""
+"""The number of samples of each op and dtype that run by default."""
 WORTH_A_PROCESS = 15
-"""Ops for which another process is worth its start."""
+"""The number of ops that make the start of another process worth it."""
 RUNS_BETWEEN_CLEARING = 50
-"""Each op compiles some dozens of programs, and a process can map but so many: then XLA crashes."""
+"""Compiled programs are cleared after this many ops: each compiles dozens, and XLA crashes if a process maps too
+many."""
 PASSED, FAILED, DIFFERENT, MISSING = "passed", "FAILED", "differs deliberately", "missing"
 
 
 class Verdict(NamedTuple):
-    """How one op of torch's database fared.
+    """The result for one op of torch's database.
 
     Attributes:
-        title, name: torch's, with the variant and without.
+        title, name: torch's name with and without the variant.
         status: PASSED, FAILED, DIFFERENT or MISSING.
         dense: whether it counts among the differentiable ops on dense tensors.
-        differences: what was different, as text.
+        differences: the differences, as text.
     """
 
     title: str
@@ -65,7 +66,7 @@ class Verdict(NamedTuple):
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Runs the ops asked for (all by default) and prints the report; 1 where something failed, 2 for no such op."""
+    """Runs the named ops (all by default) and prints the report; returns 1 if one failed, 2 if there is no such op."""
     parser = argparse.ArgumentParser(prog="jaxvjp ops", description="Compares every op with torch's.")
     parser.add_argument(
         "names", nargs="*", metavar="op", help="which to run: a part of torch's name, or a pattern; by default all"
@@ -101,25 +102,26 @@ def _fits(title: str, name: str) -> bool:
 
 
 def _judged(titles: Sequence[str], full: bool, processes: int | None) -> Iterator[Verdict]:
-    """The verdict on each op, as it comes: from several processes, which take a few seconds to start, if it pays."""
+    """Yields the verdict on each op when it is found; several processes, which start slowly, run them if they are
+    many."""
     count = min(processes or len(os.sched_getaffinity(0)), math.ceil(len(titles) / WORTH_A_PROCESS))
     if count < 2:
         yield from (verdict(each, full) for each in titles)
         return
-    # Not forked: JAX's threads would not survive it.
+    # Not by fork, which JAX's threads do not survive.
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), _prepare) as pool:
         running = [pool.submit(verdict, each, full) for each in titles]
         try:
             for each in as_completed(running):
                 found = each.result()
-                # Chains in which almost everything cancels may need the optimisations that were left out there.
+                # Results with strong cancellation may need the optimisations that the processes leave out.
                 yield verdict(found.title, full) if found.status == FAILED else found
-        finally:  # also where the caller stops iterating
+        finally:  # also if the caller stops iterating
             pool.shutdown(cancel_futures=True)
 
 
 def _prepare() -> None:
-    """Makes a process of the report's own quick: most of the time goes into compiling what is run but once."""
+    """Sets a worker process up to compile fast, as each program runs only once."""
     import torch
 
     _update("jax_disable_most_optimizations", True)
@@ -156,7 +158,7 @@ _forget: Any = jax.clear_caches
 
 
 def summary(verdicts: Sequence[Verdict], whole: bool) -> None:
-    """How much of torch is covered, and what is missing, with what it would take."""
+    """Prints how much of torch is covered, and what is missing, and why."""
     missing = sorted({each.name for each in verdicts if each.status == MISSING})
     if missing:
         terminal.heading("missing")
@@ -179,14 +181,14 @@ def _matches(name: str, patterns: Sequence[str]) -> bool:
 
 
 def covered() -> None:
-    """What the registry has, by torch's places."""
+    """Prints the registry's names by torch's namespaces."""
     for place, found in places().items():
         terminal.heading(f"{place}: {len(found)}")
         print(textwrap.fill(" ".join(found), 110, initial_indent="    ", subsequent_indent="    "))
 
 
 def places() -> dict[str, list[str]]:
-    """By torch's place, how a reader would write it, the names that are there."""
+    """The covered names by torch's namespaces, spelled as in a program (`torch.linalg`)."""
     found: dict[str, set[str]] = {}
     for place, name in (*overloads(), *PUBLISHED):
         found.setdefault(TITLES.get(place, f"torch.{place}"), set()).add(name)
@@ -199,7 +201,7 @@ def places() -> dict[str, list[str]]:
 
 
 def document() -> str:
-    """The page of the documentation that lists every name, and what differs at the edges: `docs/operators.md`."""
+    """The text of `docs/operators.md`, which lists every name, and the differences at the edges."""
     parts = [HEAD]
     for place, found in places().items():
         parts.append(f"## {place} ({len(found)})\n\n" + textwrap.fill(", ".join(f"`{each}`" for each in found), 118))

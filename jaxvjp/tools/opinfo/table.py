@@ -1,6 +1,6 @@
-"""Exceptions for single ops: their tolerances, and where jaxvjp deliberately differs.
+"""Exceptions for single ops: tolerances, and deliberate differences.
 
-Names are those of torch's database.
+Names are those in torch's database.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
         "float16": (2e-2, 2e-2),
         "bfloat16": (1e-1, 5e-2),
     },
-    # Of these two torch's own rounding is up to 14 times the common tolerance, measured against float64; ours is not.
+    # torch's own rounding error of these two is up to 14 times the common tolerance, measured against float64; ours is
+    # less.
     "linalg.householder_product": {"float32": (1e-3, 1e-4), "complex64": (1e-3, 1e-4)},
     "matrix_exp": {"float32": (1e-3, 1e-3)},
     "linalg.matrix_exp": {"float32": (1e-3, 1e-3)},
@@ -25,37 +26,37 @@ TOLERANCE: dict[str, dict[str, tuple[float, float]]] = {
     # ours by 1e-5 at most.
     "svd_lowrank": {"complex128": (1e-6, 1e-8), "complex64": (1e-3, 1e-3)},
     "pca_lowrank": {"complex64": (1e-3, 1e-3)},
-    # torch's own are exact to but seven digits near their zeros; ours to twelve, as a test against SciPy's tells.
+    # torch's own have only seven correct digits near their zeros; ours have twelve, as a test against SciPy shows.
     **{f"special.{name}": {"float64": (1e-5, 2e-6)} for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1")},
     "special.airy_ai": {"float64": (1e-5, 1e-5)},
-    # Sums of hundreds of products up to 81: where they cancel, torch's own are off by 2e-4, measured against float64.
+    # Sums of hundreds of products of up to 81: if they cancel, torch's own are off by 2e-4, measured against float64.
     "nn.functional.conv_transpose3d": {"float32": (1e-4, 3e-4)},
     "nn.functional.ctc_loss": {"float32": (1e-3, 1e-4)},
     "nn.functional.grid_sample": {"float32": (1e-4, 1e-4)},
-    # Where one weight of the softmax is 1, gradients of hundreds cancel: to nothing or to their last digits, as they
-    # are summed.
+    # If one weight of the softmax is 1, gradients of hundreds cancel: to 0, or to rounding errors, by the order of
+    # summation.
     "nn.functional.multi_head_attention_forward": {"float32": (1e-4, 2e-2), "float64": (1e-7, 1e-7)},
     "nn.functional.layer_norm": {"float32": (1e-4, 5e-4)},
     "nn.functional.scaled_dot_product_attention": {"float32": (1e-4, 1e-4)},
-    # The samples' weights are float32, and with them some of their sums.
+    # The samples' weights are float32, and so are some sums of them.
     "cov": dict.fromkeys(("float64", "complex128", "float32", "complex64"), (1e-4, 5e-4)),
-    "logcumsumexp": {"float32": (1e-3, 1e-4), "complex64": (2e-3, 1e-4)},  # torch's own running sum
-    "logsumexp": {"complex64": (5e-2, 1e-4)},  # torch's exponential of a small difference of large phases
-    # Differences of singular values are divided by: torch's gradients are as far from those in double precision.
+    "logcumsumexp": {"float32": (1e-3, 1e-4), "complex64": (2e-3, 1e-4)},  # torch's own cumulative sum is less precise
+    "logsumexp": {"complex64": (5e-2, 1e-4)},  # torch takes the exponential of a small difference of large phases
+    # Its gradient divides by differences of singular values: torch's is as far from that in double precision.
     "svd": {"float32": (1e-3, 1e-4)},
     "linalg.svd": {"float32": (1e-3, 1e-4)},
-    # Of matrices that are nearly singular torch's gradients are 1.7 times the common tolerance off, ours 0.6 times.
+    # For nearly singular matrices torch's gradients are off by 1.7 times the common tolerance, ours by 0.6 times.
     "linalg.lstsq": {"float32": (1e-3, 1e-4)},
 }
-"""Relative and absolute, by op and dtype; integers and truth values have to be equal."""
+"""Relative and absolute tolerances by op and dtype; integers and bools have to be equal."""
 
 COSTLY = frozenset(["grid_sampler_3d", "pca_lowrank", "svd_lowrank"])
-"""Those that take seconds to compile: of each type one sample, unless all are asked for."""
+"""Ops that take seconds to compile: one sample of each dtype is run, unless all are asked for."""
 
 UNDEFINED_VALUES = frozenset(
     ["empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"]
 )
-"""Those that hand out memory as it is."""
+"""Ops that return uninitialized memory."""
 
 ANY_OF_EQUAL: dict[str, int | None] = {
     "argsort": None,
@@ -67,19 +68,19 @@ ANY_OF_EQUAL: dict[str, int | None] = {
     "sort": 0,
     "topk": 0,
 }
-"""Those whose indices torch leaves open where elements are equal, as they are in the smaller types: with the place of
-the result that is nevertheless determined."""
+"""Ops whose indices torch does not determine if elements are equal, as they often are in small dtypes; with the
+position of the result that is determined."""
 
 NO_GRADIENT = frozenset(
     ["linalg.householder_product", "linalg.norm", "linalg.vector_norm", "masked.norm", "masked.normalize", "norm"]
 )
-"""Those of which torch leaves a gradient out that is zero, as that of a norm of order 0, or of a product of no
-reflections; here it is zeros."""
+"""Ops for which torch gives None in place of a zero gradient, such as a norm of order 0, or a product of no
+reflections; jaxvjp gives zeros."""
 
 UNDEFINED: dict[tuple[str, str], str] = {
     ("renorm", "complex64"): "torch looks for the largest magnitude, taken in double precision, among those in single",
 }
-"""By op and dtype, where torch gives NaN by its own rounding and why: there is nothing to compare with."""
+"""By op and dtype, why torch gives NaN by its own rounding; there is nothing to compare with."""
 
 OTHER_WORDS: dict[str, str] = {
     "amax": "torch has a rule of its own for the dtype of `out` here; ours is that of most ops",
@@ -93,15 +94,15 @@ OTHER_WORDS: dict[str, str] = {
     "multinomial": "torch looks at a row's entries in another order",
     "bernoulli": "torch refuses an expanded `out`; here the one sample's is resized first",
 }
-"""The ops, by name, of whose errors for bad input the words are not torch's, and why."""
+"""Ops, by name, whose error messages for bad input differ from torch's, and why."""
 
 DIFFERS: dict[str, str] = {
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
 }
-"""The ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
+"""Ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
 
 NOT_DENSE = ("sparse.*", "jiterator*", "torch.*", "to_sparse")
-"""Those about sparse tensors, CUDA kernels or torch's own internals, which do not count as missing."""
+"""Ops for sparse tensors, CUDA kernels or torch's internals, which do not count as missing."""
 
 WHAT_IT_TAKES: dict[str, str] = {
     "slice": "torch has it as an operator of its compiler only; here it is `x[a:b:c]`",
@@ -115,7 +116,7 @@ WHAT_IT_TAKES: dict[str, str] = {
     "torch.*": "torch's samples call `torch.ops.aten`: kernels of its compiler, and of 8-bit types",
     "chalf": "a complex type of 32 bits, which JAX has not",
 }
-"""For ops that are missing and take more than a row: what."""
+"""For missing ops that need more than a row: what they need."""
 
 EDGES = (
     "`float16` and `bfloat16`: of a formula of several steps only the result is rounded; torch rounds some steps "
@@ -148,4 +149,4 @@ EDGES = (
     "difference `x.exp() - x` is minus infinity at infinity; torch's is NaN.",
     "The gradient of a norm of order 0 is zeros; torch's is None.",
 )
-"""Where ops deliberately differ from torch at the edges, as the documentation lists it."""
+"""Deliberate differences from torch at the edges, as listed in the documentation."""

@@ -1,6 +1,6 @@
-"""torch's scripts on jaxvjp: what torch's names are, jaxvjp under the name of torch, and a script run so.
+"""Runs torch scripts on jaxvjp: torch's list of names, and jaxvjp under the name of torch.
 
-It is `as_torch` in a program, and the command `python -m jaxvjp run`.
+In a program that is `as_torch`, on the command line `python -m jaxvjp run`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which of torch's names a script uses, found by reading it and not by running it.
+"""Finds torch's names in a script by parsing it, without running it.
 
-A name is followed through the script's imports (`import torch.nn.functional as F`) and plain assignments
-(`relu = torch.relu`). What type an object has is not known without running, so that every attribute that is a method of
-torch's `Tensor` counts as one, but on the script's other imports, on `self` and on literals, and but for those that are
-as likely another object's (`values` of a dict, `name` of a `grad_fn`).
+A name is followed through the script's imports (`import torch.nn.functional as F`) and plain assignments (`relu =
+torch.relu`). Types are not known, so every attribute with the name of a method of torch's `Tensor` counts as one,
+except on other imports, `self` and literals, and except names that other objects often have (`values` of a dict, `name`
+of a `grad_fn`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, torch
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
 OTHERS_TOO = {"name", *[name for kind in (str, list, dict, set, int, float) for name in dir(kind)]}
-"""Attributes that say nothing of whose they are."""
+"""Attributes that builtin types and others have, too."""
 
 
 class Use(NamedTuple):
-    """One name of torch's that a script uses: the module or `torch.Tensor` that has it, and the lines."""
+    """A name of torch's that a script uses: its place (a module or `torch.Tensor`), and the lines."""
 
     place: str
     name: str
@@ -41,7 +41,7 @@ class Use(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether it is covered and, if not, what comes nearest."""
+        """Whether it is covered and, if not, the nearest name that is."""
         if self.covered:
             return "yes"
         if not self.is_torchs:
@@ -62,11 +62,11 @@ def names_used(source: str, path: str = "<script>") -> list[Use]:
 class _Reader(ast.NodeVisitor):
     def __init__(self) -> None:
         self.meanings: dict[str, str] = {}
-        """What a name of the script stands for: "torch.nn.functional", or, if not torch's, the module it is."""
+        """What the script's names stand for: "torch.nn.functional", or another imported module."""
         self.found: dict[tuple[str, str], set[int]] = {}
 
     def use(self, dotted: str, line: int) -> None:
-        """Notes a dotted name of torch's: as far as it is a module, then one name. `torch.Tensor.add` is a method."""
+        """Notes a dotted name of torch's, split into module (or `torch.Tensor`) and name."""
         place, *rest = dotted.split(".")
         while rest and is_module(f"{place}.{rest[0]}") and not (len(rest) == 1 and covers(place, rest[0])):
             place += "." + rest.pop(0)
@@ -122,7 +122,7 @@ class _Reader(ast.NodeVisitor):
             self.found.setdefault((TENSOR, node.attr), set()).add(node.lineno)
 
     def meaning(self, node: ast.expr) -> str | None:
-        """What a name or a chain of attributes stands for in the end; None unless it starts at an import."""
+        """The dotted name that a name or a chain of attributes stands for; None unless it starts at an import."""
         if isinstance(node, ast.Name):
             return self.meanings.get(node.id)
         if isinstance(node, ast.Attribute):

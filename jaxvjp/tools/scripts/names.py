@@ -1,7 +1,7 @@
 """Which names torch has, and which of them jaxvjp covers.
 
-torch need not be installed: its names are in `torch_names.txt` (written by `tools/list_torch_names.py`), which is read
-when first asked for. The public names of jaxvjp are looked up in its namespaces, one by one.
+torch need not be installed: its names are in `torch_names.txt`, written by `tools/list_torch_names.py`. The public
+names of jaxvjp are looked up in its namespaces.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any, NamedTuple
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
 TENSOR = "torch.Tensor"
 ANOTHER_THING = {"torch.storage", "torch.Tensor.storage"}
-"""Names of torch's that are ours for something else."""
+"""Names of torch's that mean something else in jaxvjp."""
 ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",
     "torch.autograd.variable": "jaxvjp.library.creation",
     "torch.utils.dlpack": "jaxvjp.library.crossing",
 }
-"""torch's modules whose names are in a module of ours with another name."""
+"""torch's modules whose counterpart in jaxvjp has another name."""
 
 
 class TorchNames(NamedTuple):
-    """torch's public names: its version, and for each of its modules (and `torch.Tensor`) what is in there."""
+    """torch's version, and the public names of each of its modules and of `torch.Tensor`."""
 
     version: str
     modules: dict[str, frozenset[str]]
@@ -48,29 +48,29 @@ def is_module(name: str) -> bool:
 
 
 def counterpart(module: str) -> ModuleType | None:
-    """Our module with the names of one of torch's modules; None where there is none."""
+    """Our counterpart of one of torch's modules, or None."""
     if module in ANOTHER_THING or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     try:
         return importlib.import_module(ours) if importlib.util.find_spec(ours) else None
-    except ModuleNotFoundError:  # the package around it is not there
+    except ModuleNotFoundError:  # its package is missing
         return None
 
 
 def owner_of(place: str) -> Any:
-    """What of ours has the names of `place`, a module of torch's or "torch.Tensor"."""
+    """Our counterpart of `place`, a module of torch's or "torch.Tensor"."""
     return importlib.import_module("jaxvjp").Tensor if place == TENSOR else counterpart(place)
 
 
 def covers(place: str, name: str) -> bool:
-    """Whether ours has the name `name` that torch has in `place`, a module or "torch.Tensor"."""
+    """Whether jaxvjp has torch's `name` in `place`, a module or "torch.Tensor"."""
     if is_module(f"{place}.{name}") and counterpart(f"{place}.{name}") is not None:
         return True
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
     found = getattr(owner_of(place), name, None)
-    # A module of ours may have a name of torch's and other contents: `torch.storage`.
+    # A module of ours may have a name of torch's by chance: `storage`.
     return found is not None and not isinstance(found, ModuleType)
 
 
@@ -80,7 +80,7 @@ def covered(place: str) -> list[str]:
 
 
 def nearest(place: str, name: str) -> str | None:
-    """The covered name that comes nearest to one that is not: the same elsewhere, or nearly the same in its place."""
+    """The covered name nearest to one that is not: the same name in another place, or a similar one in the same."""
     for other in torch_names().modules:
         if other != place and covers(other, name):
             return f"{other}.{name}"
@@ -89,7 +89,7 @@ def nearest(place: str, name: str) -> str | None:
 
 
 def advice(place: str, name: str) -> str:
-    """What an error about a missing name goes on with: nothing unless the name is torch's."""
+    """The advice in an error about a missing name; empty unless the name is torch's."""
     if name not in torch_names().modules.get(place, ()) and not is_module(f"{place}.{name}"):
         return ""
     near = nearest(place, name)
@@ -101,7 +101,7 @@ def advice(place: str, name: str) -> str:
 
 
 def advise(error: BaseException) -> None:
-    """Notes on an error that is about to be shown, where a name of torch's is missing, what there is instead."""
+    """Adds a note to an error about a missing name of torch's: what to use instead."""
     if isinstance(error, AttributeError) and error.name is not None:
         tensor = isinstance(error.obj, importlib.import_module("jaxvjp").Tensor)
         owner = TENSOR if tensor else getattr(error.obj, "__name__", "")
@@ -111,7 +111,7 @@ def advise(error: BaseException) -> None:
 
 
 def table() -> str:
-    """The table of what is covered: for each module, how many of torch's names, which, and which not."""
+    """A table of coverage: for each module of torch the number of covered names, which, and which not."""
     names = torch_names()
     lines = [f"The public names of torch {names.version} that jaxvjp covers, by module."]
     for place, listed in names.modules.items():

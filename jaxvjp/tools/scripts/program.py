@@ -1,8 +1,7 @@
-"""A script's file as the main program, with one change: what `except` catches of ours says what torch would say.
+"""Runs a script's file as the main program; errors of jaxvjp that it catches have torch's text.
 
-jaxvjp's errors keep torch's sentence as their first line and go on with advice. A script that prints the error it
-caught would print the advice too, where torch prints one line; here the advice moves to the exception's notes, which a
-traceback still shows.
+jaxvjp's errors have torch's sentence as their first line, and then advice. A script that prints a caught error would
+print the advice, too. So `except` moves it to the exception's notes, which a traceback still shows.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 
 def run_as_main(path: str) -> None:
-    """Runs the file as Python would run `python path`, in a module named `__main__`."""
+    """Runs the file as `python path` does, in a module named `__main__`."""
     with open(path, "rb") as file:
         tree = ast.parse(file.read(), path)
     code = compile(ast.fix_missing_locations(_Handlers().visit(tree)), path, "exec", dont_inherit=True)
@@ -28,12 +27,12 @@ def run_as_main(path: str) -> None:
 
 
 def says_as_torch(error: BaseException) -> None:
-    """Moves the advice in an exception of jaxvjp's from its text to its notes."""
+    """Moves the advice in an exception of jaxvjp from its text to its notes."""
     raised = error.__traceback__
     while raised is not None and raised.tb_next is not None:
         raised = raised.tb_next
     if raised is None or str(raised.tb_frame.f_globals.get("__name__")).partition(".")[0] != "jaxvjp":
-        return  # a user's own, or JAX's
+        return  # raised by the user or by JAX
     if error.args and isinstance(error.args[0], str):
         sentence, _, advice = error.args[0].partition("\n")
         if advice:
@@ -42,7 +41,7 @@ def says_as_torch(error: BaseException) -> None:
 
 
 class _Handlers(ast.NodeTransformer):
-    """Has every `except ... as error:` begin with `says_as_torch(error)`."""
+    """Inserts `says_as_torch(error)` at the start of every `except ... as error:`."""
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> Any:
         self.generic_visit(node)

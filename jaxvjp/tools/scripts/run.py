@@ -1,4 +1,4 @@
-"""`python -m jaxvjp run script.py`: a script that says `import torch`, run on jaxvjp."""
+"""`python -m jaxvjp run script.py`: runs a script that says `import torch` on jaxvjp."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from jaxvjp.tools.scripts.stand_in import as_torch
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command; returns its exit status: the script's own, 1 where it raised, 2 for a wrong call.
+    """The command; returns its exit status: the script's own, 1 if it raised, 2 for a wrong call.
 
-    With `--check`: 0 where every name is covered, else 1.
+    With `--check`: 0 if every name is covered, else 1.
     """
     parser = argparse.ArgumentParser(
         prog="jaxvjp run", description="Runs a script that imports torch on jaxvjp, as it is.", epilog=TABLE
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check(script: Path) -> int:
-    """Prints which of torch's names the script uses and whether each is covered; 1 where one is not."""
+    """Prints torch's names in the script and whether each is covered; returns 1 if one is not."""
     try:
         used = names_used(script.read_text(encoding="utf-8"), str(script))
     except SyntaxError as error:
@@ -64,10 +64,10 @@ def _lines(lines: tuple[int, ...]) -> str:
 
 
 def run(script: Path, arguments: Sequence[str] = ()) -> int:
-    """Runs a script as `python script.py arguments` would, but that torch is jaxvjp; returns its exit status."""
+    """Runs a script as `python script.py arguments` does, with jaxvjp as torch; returns its exit status."""
     argv, path = sys.argv, sys.path[:]
     sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.resolve().parent)  # in the place of where `python -m jaxvjp` was called
+    sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
         with as_torch():
             run_as_main(str(script))
@@ -84,7 +84,7 @@ def run(script: Path, arguments: Sequence[str] = ()) -> int:
 
 
 def _from_script(traceback: TracebackType | None, script: Path) -> TracebackType | None:
-    """The part of a traceback that starts in the script; none of it for a syntax error."""
+    """The part of a traceback that starts in the script; None for a syntax error."""
     part = traceback
     while part is not None and part.tb_frame.f_code.co_filename != str(script):
         part = part.tb_next

@@ -1,4 +1,4 @@
-"""`import torch` that gives jaxvjp: modules that have torch's names and stand in `sys.modules` in torch's place."""
+"""Makes `import torch` give jaxvjp: modules with torch's names are put into `sys.modules`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 from jaxvjp.tools.scripts.names import advice, counterpart, covered, covers, is_module, torch_names
 
 SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
-"""Classes that scripts print: `print(type(x))`."""
+"""Classes that are printed with torch's name, as in `print(type(x))`."""
 
 
 class StandIn(ModuleType):
-    """A module of torch's, such as `torch.autograd`, with what jaxvjp covers of it and nothing else."""
+    """A stand-in for a module of torch's, such as `torch.autograd`, with the names that jaxvjp covers."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, f"jaxvjp in the place of {name}.")
@@ -31,7 +31,7 @@ class StandIn(ModuleType):
         place = self.__name__
         if not name.startswith("__"):
             if covers(place, name):
-                # Where a module and its main function have one name (`autograd.gradcheck`), torch shows the function.
+                # If a module and its main function have the same name (`autograd.gradcheck`), torch has the function.
                 found = getattr(counterpart(place), name, None)
                 return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
         elif name == "__all__":
@@ -44,12 +44,12 @@ class StandIn(ModuleType):
 
 @cache  # one for each of torch's modules
 def stand_in(module: str) -> StandIn:
-    """The stand-in of a module of torch's that has a counterpart."""
+    """The stand-in for a module of torch's that has a counterpart."""
     return StandIn(module)
 
 
 class _Refusal(MetaPathFinder):
-    """Answers an import of what has no counterpart with what there is instead."""
+    """Refuses to import a module without a counterpart; the error says what to use instead."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         if name.partition(".")[0] == "torch":
@@ -57,7 +57,7 @@ class _Refusal(MetaPathFinder):
             told = advice(parent, last)
             if told and not is_module(name):
                 raise ImportError(f"cannot import name '{last}' from '{parent}'{told}")
-            # With a name, `from torch import fft` would swallow this error and raise one without the advice.
+            # If `name` were set, `from torch import fft` would replace this error by one without the advice.
             raise ModuleNotFoundError(f"No module named '{name}'{told}", name=None if told else name)
 
 
@@ -65,9 +65,9 @@ class _Refusal(MetaPathFinder):
 def as_torch() -> Iterator[ModuleType]:
     """Makes `import torch`, in all its forms, give jaxvjp in this block; restores what was there.
 
-    What a script imports in the block it keeps. A name of torch's that jaxvjp lacks raises AttributeError (or, where it
-    is a module, ModuleNotFoundError); `advise` says what comes nearest to it. For the whole process: other threads that
-    import torch meanwhile get jaxvjp too. Gives the module in torch's place.
+    Modules imported in the block stay usable after it. A name of torch's that jaxvjp lacks raises AttributeError (for a
+    module, ModuleNotFoundError); `advise` names the nearest one. The whole process is affected: other threads that
+    import torch meanwhile get jaxvjp, too. Gives the module in torch's place.
 
     No counterpart in torch. Underneath: `sys.modules` and `sys.meta_path`.
     """
@@ -95,7 +95,7 @@ def as_torch() -> Iterator[ModuleType]:
 
 
 def _shown(qualified: str) -> tuple[type, str] | None:
-    """A class of ours and the module that torch says it is in; None where there is no such class yet."""
+    """A class of ours, and the module that torch shows for it; None if there is no such class yet."""
     module, _, name = qualified.rpartition(".")
     if not covers(module, name):
         return None
