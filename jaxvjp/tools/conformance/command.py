@@ -38,8 +38,8 @@ BETWEEN_SAVING = 30.0
 """Seconds."""
 HEAD = """# What PyTorch's own tests say
 
-PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where FOLDER is a
-copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the applicable tests."""
+PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where the folder
+is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the applicable tests."""
 Store = dict[str, dict[str, Outcome]]
 
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--show", metavar="NAME", help="run nothing; print what is stored of the tests of this name")
     parser.add_argument("--write", type=Path, help="write the stored table to this page")
     parser.add_argument("--verbose", action="store_true", help="a line for each test as it ends")
-    asked = parser.parse_args(arguments)
+    asked = parser.parse_intermixed_args(arguments)
     if not asked.folder.is_dir():
         parser.error(f"there is no folder {str(asked.folder)!r}")
     path = asked.store or Path(f"conformance-{asked.impl}.json")
@@ -83,6 +83,7 @@ def main(arguments: Sequence[str]) -> int:
                     saved = time.monotonic()
             save(store, path)
     shown = {file: store[file] for file in store if file in files or not asked.names}
+    shown = {file: {test: judged(file, test, each) for test, each in tests.items()} for file, tests in shown.items()}
     columns, rows = ["file", *STATUSES, "share"], table(shown)
     terminal.table(columns, rows)
     if asked.write:
@@ -100,6 +101,12 @@ def page(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
             by_reason.setdefault(why, []).append(f"`{pattern}`")
         lines += ["", f"## {title}", "", *[f"* {why}: {', '.join(each)}" for why, each in by_reason.items()]]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def judged(file: str, test: str, outcome: Outcome) -> Outcome:
+    """A stored outcome, in the light of the list of what is not applicable as it is now."""
+    why = reason(file, test)
+    return {"status": NOT_APPLICABLE, "told": why} if why else outcome
 
 
 def save(store: Store, path: Path) -> None:
@@ -133,7 +140,7 @@ def listing(store: Store, files: Sequence[str], names: Sequence[str], whole: boo
         for test, outcome in tests.items():
             if (files and file not in files) or (names and not any(fits(test, name) for name in names)):
                 continue
-            if whole or outcome["status"] not in (PASSED, NOT_APPLICABLE):
+            if whole or judged(file, test, outcome)["status"] not in (PASSED, NOT_APPLICABLE):
                 print(line(file, test, outcome))
             if whole and "traceback" in outcome:
                 print(outcome["traceback"])

@@ -140,7 +140,7 @@ def _tests(generic: type) -> list[str]:
 def _expanded(generic: type, device: str | None) -> Iterator[tuple[str, Any]]:
     for name in _tests(generic):
         function = vars(generic)[name]
-        types: list[Any] = [None]
+        types: Sequence[Any] = [None]
         if device is not None:
             by_kind = getattr(function, "types", {})
             types = _common(by_kind.get("cpu", by_kind.get("", None))) or [None]
@@ -184,7 +184,7 @@ def _with(
         self.precision = max(precisions.get(dtype, 0.0), self.precision)
         return function(self, **given)
 
-    del test.__wrapped__  # type: ignore[attr-defined] - its signature is its own
+    del vars(test)["__wrapped__"]  # its signature is its own
     test.__name__ = name
     decorated: Any = test
     for decorator in decorators:

@@ -22,7 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -348,13 +348,19 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Puts the stand-ins in the place of torch's test internals, for this process."""
+    """Puts the stand-ins in the place of torch's test internals, for this process.
+
+    With jaxvjp there are also `functorch` and the few private functions that tests of public ones are written with.
+    """
     for name in [each for each in sys.modules if each == PACKAGE or each.startswith(PACKAGE + ".")]:
         del sys.modules[name]
     vars(importlib.import_module("torch.testing"))["make_tensor"] = samples.make_tensor
     sys.meta_path.insert(0, _Finder())
-    if "functorch" not in sys.modules and not importlib.util.find_spec("functorch"):
+    if torch.__version__.endswith("jaxvjp"):
         sys.modules["functorch"] = _Functorch("functorch")
+        sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
+        vars(sys.modules["torch"]).update(_utils=sizes, _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap))
+        vars(sys.modules["torch.autograd.forward_ad"]).update(_current_level=-1)  # a test cleans up until it is
 
 
 class _Functorch(ModuleType):

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from jaxvjp.tools.conformance.worker import CRASHED, ERROR, NOT_APPLICABLE, TIMEOUT
 
@@ -44,14 +44,15 @@ class Worker:
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path[1:]])},
         )
         self._lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         self.runs = 0
         self.loaded = self._answer(STARTING) or {}
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with cast(IO[str], self.process.stdout) as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put("")
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:
@@ -74,7 +75,8 @@ class Worker:
             answer = self._answer(self.limit * WAITING)
         if answer is None:
             answer = {"status": TIMEOUT, "told": f"waits for more than {self.limit * WAITING:g} seconds"}
-            self.stop()
+            self.process.kill()
+            self.process.wait()
         elif not answer:
             code = self.process.wait()
             answer = {"status": CRASHED, "told": f"the process ended with {code}", "traceback": self.said()}
@@ -96,6 +98,10 @@ class Worker:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        self._reader.join()
+        self.errors.close()
+        with contextlib.suppress(BrokenPipeError):
+            cast(IO[str], self.process.stdin).close()
 
 
 class Run:
@@ -111,8 +117,8 @@ class Run:
         """Each test of a file whose name fits, with its outcome; `left_out` gives the reason not to run one."""
         worker = self._worker(file)
         if "tests" not in worker.loaded:
-            worker.stop()
             yield "(the file)", {"status": CRASHED, "told": "it cannot be loaded", "traceback": worker.said()}
+            worker.stop()
             return
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         results: queue.SimpleQueue[tuple[str, Outcome] | None] = queue.SimpleQueue()

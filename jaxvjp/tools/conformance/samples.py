@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -36,19 +37,19 @@ def make_tensor(
     if name == "bool":
         values: Any = _generator.integers(0, 2, sizes).astype(bool)
     elif name.startswith(("int", "uint")):
-        least, most = np.iinfo(name).min, np.iinfo(name).max
-        start = int(np.clip(max(-9, least) if low is None else np.ceil(low), least, most))
-        end = int(min(10 if high is None else int(np.ceil(high)), int(most) + 1))
-        values = _generator.integers(start, max(end, start + 1), sizes, dtype=name)
+        kind = np.iinfo(name)
+        first = int(np.clip(max(-9, kind.min) if low is None else math.ceil(low), kind.min, kind.max))
+        end = min(10 if high is None else math.ceil(high), int(kind.max) + 1)
+        values = _generator.integers(first, max(end, first + 1), sizes, dtype=name)
         values = np.where(values == 0, np.array(1, name), values) if exclude_zero else values
     else:
         most = WIDTHS.get(name) or float(np.finfo(name).max)
-        start = float(np.clip(-9 if low is None else low, -most, most))
-        end = float(np.clip(9 if high is None else high, -most, most))
-        parts = 2 if name.startswith("complex") else 1
-        drawn = [_generator.uniform(0, 1, sizes) for _ in range(parts)]
-        drawn = [start * (1 - each) + end * each for each in drawn]
-        values = drawn[0] + 1j * drawn[1] if parts == 2 else drawn[0]
+        limits = [
+            float(np.clip(each, -most, most)) for each in (-9 if low is None else low, 9 if high is None else high)
+        ]
+        share = [_generator.uniform(0, 1, sizes) for _ in range(2 if name.startswith("complex") else 1)]
+        drawn = [limits[0] * (1 - each) + limits[1] * each for each in share]
+        values = drawn[0] + 1j * drawn[1] if len(drawn) == 2 else drawn[0]
         values = np.where(values == 0, float(np.finfo(np.float16).tiny), values) if exclude_zero else values
     tensor = torch.tensor(np.asarray(values), dtype=dtype, device=device)
     if noncontiguous and tensor.numel() > 1:

@@ -16,6 +16,7 @@ import signal
 import sys
 import traceback
 import unittest
+import unittest.mock  # as torch imports it: tests use it without
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
