@@ -10,6 +10,7 @@ A write of one value at a mask (`x[mask] = 0`) is a `where`, which does not read
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import dropwhile
@@ -17,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import leaf, record
 from jaxvjp.core.run.transfer import on_device
-from jaxvjp.library.splits import cut, unbind
+from jaxvjp.library.splits import counted, cut, unbind
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import SHORT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
@@ -32,7 +33,7 @@ from jaxvjp.tensor.storage import shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, blank, view, wrap
 from jaxvjp.tensor.view_steps import Step
-from jaxvjp.types.dtypes import LEAST, bool_, fitted, int32, int64, uint8
+from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
 
 UNDERNEATH = "view ops, `index` and `index_put` of `jaxvjp.ops`, and `jax.vjp` of them"
 
@@ -204,6 +205,9 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
             steps += (taken := _range(part, dim, size))
             sizes.append(taken[0].static[1] if taken else size)
         elif isinstance(part, Tensor):
+            if part.dtype is uint8:
+                told = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+                warnings.warn(told, UserWarning, stacklevel=3)
             picks[dim] = part
             count = part.ndim if _is_mask(part) else 1
             sizes += rest[:count]
@@ -214,7 +218,7 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
                 raise IndexError(
                     f"index {part} is out of bounds for dimension {len(shape) - len(rest) - 1} with size {size}"
                 )
-            steps.append(Step(select, (dim,), (Number(part % size, int32),)))
+            steps.append(Step(select, (dim,), (counted(part % size, size),)))
     for dim, tensor in picks.items():
         _check_pick(tensor, dim, sizes)
     if not steps and not picks:
@@ -323,7 +327,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
         raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
     start, stop, step = part.indices(size)
     length = max(0, -(-(stop - start) // step))
-    return [] if length == size else [Step(slice_, (dim, length, step), (Number(start, int32),))]
+    return [] if length == size else [Step(slice_, (dim, length, step), (counted(start, size),))]
 
 
 def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
@@ -341,6 +345,8 @@ def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:
 
 def _check_positions(positions: Any, size: int, dim: int) -> None:
     for extreme in (positions.min(initial=0), positions.max(initial=0)):
+        if positions.size and not size:
+            raise IndexError("index is out of bounds for dimension with size 0")
         if positions.size and not -size <= extreme < size:
             raise IndexError(f"index {extreme} is out of bounds for dimension {dim} with size {size}")
 

@@ -7,6 +7,7 @@ elements.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, overload
 
 import jax
@@ -218,11 +219,16 @@ def unique_consecutive(
 @public("function")
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The indices in each dimension of positions in a flattened tensor. Counterpart of `torch.unravel_index`."""
-    sizes = [int(each) for each in (shape if hasattr(shape, "__iter__") else (shape,))]
     if indices.dtype.differentiable or indices.dtype is bool_:
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, int | Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for each in sizes:
+        if not isinstance(each, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(each)}")
     if min(sizes, default=0) < 0:
-        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     values = _values(indices).astype(np.int64)
     results = []
     for size in reversed(sizes):

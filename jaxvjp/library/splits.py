@@ -38,7 +38,7 @@ def select_method(self: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError(
             f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}"
         )
-    return view(self, Step(select, (dim,), (Number(index % self.shape[dim], int32),)))
+    return view(self, Step(select, (dim,), (counted(index % self.shape[dim], self.shape[dim]),)))
 
 
 @public()
@@ -68,7 +68,9 @@ def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    return tuple(view(self, Step(unbind_one, (dim,), (Number(each, int32),))) for each in range(self.shape[dim]))
+    return tuple(
+        view(self, Step(unbind_one, (dim,), (counted(each, self.shape[dim]),))) for each in range(self.shape[dim])
+    )
 
 
 @public()
@@ -123,8 +125,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def cut(self: Tensor, operation: Op, dim: int, start: int, length: int) -> Tensor:
-    """The view of `length` indices of `dim` from `start` on, by `operation`: `slice`, or `split_one` and the like."""
-    return view(self, Step(operation, (dim, length, 1), (Number(start, int32),)))
+    """The view by `operation` (`slice`, or as one of several) of `length` indices of `dim` from `start` on."""
+    return view(self, Step(operation, (dim, length, 1), (counted(start, self.shape[dim]),)))
+
+
+def counted(position: int, size: int) -> Number:
+    """A position in a dimension of that size, in 32 bits where they suffice."""
+    return Number(position, int32 if size < 1 << 31 else int64)
 
 
 @public()

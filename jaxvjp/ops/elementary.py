@@ -151,6 +151,14 @@ def _cotangent(input):
     return jnp.pi * jnp.cos(angle) / jnp.sin(angle)
 
 
+def _exp(input):
+    """Of complex minus infinity 0, whatever the phase is, as torch has it; XLA's is NaN for an infinite one."""
+    if not jnp.iscomplexobj(input):
+        return jnp.exp(input)
+    nothing = jnp.real(input) == -jnp.inf
+    return jnp.where(nothing, 0, jnp.exp(jnp.where(nothing, 0, input)))
+
+
 def _digamma(input):
     values = _reflected(scipy.digamma, lambda x: scipy.digamma(1 - x) - _cotangent(x))
     pole = (input <= 0) & (input == jnp.round(input))
@@ -186,7 +194,7 @@ def _ndtri(input):
 
 
 ELEMENTARY = {
-    "exp": Line(jnp.exp, "e to the power of `input`.", "result"),
+    "exp": Line(_exp, "e to the power of `input`.", "result"),
     "exp2": Line(_exp2, "2 to the power of `input`.", "result", "special.exp2"),
     "expm1": Line(jnp.expm1, "`exp(input) - 1`, precise near 0.", "result", "special.expm1"),
     "log": Line(jnp.log, "The natural logarithm."),

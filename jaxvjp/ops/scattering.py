@@ -44,7 +44,6 @@ def _added(place, values):
 @op(saves="positions", public="", grad_fn="IndexPutBackward0", keeps=LIKE)
 def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
     """`input` with `values` written, or added, at `positions`: what `x[tensor] = value` makes."""
-    _check_type(input, values)
     place = input.at[key_of(input.shape, positions, pattern)]
     shape = place.get(mode=IN_BOUNDS).shape
     own = values.shape
@@ -53,6 +52,7 @@ def index_put(input, values, *positions, pattern: Pattern, accumulate: Flag):
             f"shape mismatch: value tensor of shape {list(own)} cannot be broadcast to indexing result of shape "
             f"{list(shape)}"
         )
+    _check_type(input, values)
     values = jnp.broadcast_to(values, shape)
     return _added(place, values) if accumulate else place.set(values, mode=IN_BOUNDS)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 
@@ -76,7 +78,15 @@ def corrcoef(input):
     return jnp.clip(scaled, -1, 1)
 
 
-@op(differentiable=False, rounds_once=True)
+def _finite(values, shapes, *, bins, min, max):
+    """RuntimeError where elements between which the ranges are to lie are not finite."""
+    if min == max and values.size:
+        min, max = float(values.min()), float(values.max())
+    if not (math.isfinite(min) and math.isfinite(max)):
+        raise RuntimeError(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
+
+
+@op(differentiable=False, rounds_once=True, inspects=("input", _finite))
 def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
     if not jnp.issubdtype(input.dtype, jnp.floating):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import inf, nan
 
 import pytest
@@ -22,11 +23,16 @@ x.nonzero(); torch.nonzero(x, as_tuple=True, out=x.long()); torch.nonzero(x, out
 torch.igamma(torch.tensor([5.0, 1e3, 1e5, 1e8, inf]), torch.tensor([4.0, 1e3, 1e5, 1e8, 1.0]))
 torch.igammac(torch.tensor([1e5, 1e8, 2e4]).double(), torch.tensor([100500.0, 1e8, 5e4]).double())
 torch.tensor([complex(-inf, 1), complex(-inf, 2), 1 + 2j]).logcumsumexp(0)
+x.rot90(1, [0, 2]); x.rot90(1, [0, -2]); x.histc(4, 0, inf); torch.histc(1 / x, 4); x.bincount()
+torch.unravel_index(x, 3); torch.unravel_index(x.long(), (2.0,)); torch.unravel_index(x.long(), (2, -3))
+x[:, :0][:, [0, 1]]
+torch.exp(torch.tensor([complex(inf, 0), complex(-inf, inf), complex(0, inf)]))
 torch.tensor([complex(inf, inf), 1 + 2j]).logcumsumexp(0); torch.tensor([1 + 2j, complex(1, nan)]).logcumsumexp(0)
 """
 WRITES = """
 x[True] = 7; x[False] = 7; x[torch.tensor(False)] = torch.ones(3); x[range(2), range(2)] = torch.ones(1, 2)
 x[torch.tensor([0, 1])] = torch.ones(1, 1, 3); x[torch.tensor([0])] = torch.ones(3, dtype=torch.float64); x[0.0] = 1
+x.long()[x > 3] = torch.tensor([]); x.long()[x > 3] = torch.ones(2); x[torch.tensor([1, 0], dtype=torch.uint8)] = 0
 x.index_put_((torch.tensor([2**31]),), torch.tensor(1.0)); x[torch.tensor([2**32 + 1])] = 1
 x[0].expand(2, 3).index_fill_(1, torch.tensor([0]), 2.0); x[0].expand(2, 3).add_(1); x.unfold(1, 2, 1)[0, 1] = 5
 x[:, :1].expand(2, 3).masked_fill_(x > 3, 9.0); x[:, :1].expand(2, 3)[torch.tensor([1])] = 4
@@ -129,5 +135,27 @@ def test_no_reduction_loses_nan(size):
         )
         norms = x.norm(inf), torch.linalg.vector_norm(x, -inf)
         return *extremes, *norms, x.argmax(), x.argmin(), x.max(0).indices, torch.autograd.grad(x.max(), x)[0][-1]
+
+    agree(program)
+
+
+def test_masks_of_bytes_are_of_yesterday():
+    def program(torch):
+        x, mask = torch.arange(3.0), torch.tensor([1, 0, 1], dtype=torch.uint8)
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            x.index_put_((mask,), x[mask] + 1)
+        return x, [str(each.message).partition(" (Trig")[0] for each in seen]
+
+    agree(program)
+
+
+@pytest.mark.long
+def test_positions_of_more_than_32_bits():
+    def program(torch):
+        x = torch.zeros((1 << 31) + 5, dtype=torch.int8)
+        x[-2] = 3
+        x.index_put_((torch.tensor([-2, (1 << 31) + 4]),), torch.tensor([1, 2], dtype=torch.int8), accumulate=True)
+        return x[-2], x[-3:], x[(1 << 31) + 2 :], x[2]
 
     agree(program)
