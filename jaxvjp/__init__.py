@@ -54,8 +54,8 @@ try:
     from jaxvjp.core.run.history import explain_program, recompiles
     from jaxvjp.core.run.tiers import set_compiling
     from jaxvjp.func import vmap
+    from jaxvjp.library.constructors import TYPES, layout, strided
     from jaxvjp.library.creation import (
-        FloatTensor,
         empty,
         empty_like,
         full,
@@ -82,6 +82,7 @@ try:
     library.attach_methods()
     globals().update({each.name: each for each in dtypes.ALL})
     globals().update(dtypes.ALIASES)
+    globals().update(TYPES)
 finally:
     if _collecting:
         gc.enable()
@@ -90,7 +91,6 @@ newaxis = None
 __version__ = "0.1.0"
 
 __all__ = [
-    "FloatTensor",
     "Generator",
     "Size",
     "Tensor",
@@ -126,6 +126,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "jit",
+    "layout",
     "linalg",
     "manual_seed",
     "masked",
@@ -153,6 +154,7 @@ __all__ = [
     "set_printoptions",
     "signal",
     "special",
+    "strided",
     "tensor",
     "testing",
     "utils",
@@ -160,25 +162,33 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES]
+__all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES, *TYPES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose modules are imported at first use."""
 NOT_STARRED = frozenset(
     [
+        "BFloat16Tensor",
+        "HalfTensor",
         "broadcast_shapes",
         "channels_last",
         "channels_last_3d",
         "contiguous_format",
+        "eig",
         "from_dlpack",
+        "lstsq",
         "lu",
+        "matrix_rank",
         "native_dropout_backward",
         "pca_lowrank",
         "preserve_format",
         "segment_reduce",
         "set_default_dtype",
         "set_grad_enabled",
+        "solve",
+        "strided",
         "svd_lowrank",
+        "symeig",
         "unique",
     ]
 )

@@ -30,7 +30,8 @@ from jaxvjp.core.run.history import explain_program as explain_program
 from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
-from jaxvjp.library.creation import FloatTensor as FloatTensor
+from jaxvjp.library.constructors import layout as layout
+from jaxvjp.library.constructors import strided as strided
 from jaxvjp.library.crossing import from_dlpack as from_dlpack
 from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
@@ -65,6 +66,26 @@ from math import nan as nan
 from math import pi as pi
 import builtins
 
+def BFloat16Tensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.bfloat16: `BFloat16Tensor([1, 2])` of data, `BFloat16Tensor(2, 3)` of sizes."""
+def BoolTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.bool: `BoolTensor([1, 2])` of data, `BoolTensor(2, 3)` of sizes."""
+def ByteTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.uint8: `ByteTensor([1, 2])` of data, `ByteTensor(2, 3)` of sizes."""
+def CharTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.int8: `CharTensor([1, 2])` of data, `CharTensor(2, 3)` of sizes."""
+def DoubleTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.float64: `DoubleTensor([1, 2])` of data, `DoubleTensor(2, 3)` of sizes."""
+def FloatTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.float32: `FloatTensor([1, 2])` of data, `FloatTensor(2, 3)` of sizes."""
+def HalfTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.float16: `HalfTensor([1, 2])` of data, `HalfTensor(2, 3)` of sizes."""
+def IntTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.int32: `IntTensor([1, 2])` of data, `IntTensor(2, 3)` of sizes."""
+def LongTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.int64: `LongTensor([1, 2])` of data, `LongTensor(2, 3)` of sizes."""
+def ShortTensor(*arguments: Any, **named: Any) -> Tensor:
+    """torch's old constructor of tensors of dtype torch.int16: `ShortTensor([1, 2])` of data, `ShortTensor(2, 3)` of sizes."""
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The magnitude; its derivative at 0 is 0."""
 def abs_(self: Tensor) -> Tensor:
@@ -101,6 +122,8 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: builtins.complex =
     """`beta * input + alpha * (mat1 @ mat2)` of two matrices."""
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * (mat @ vec)`."""
+def addmv_(self: Tensor, mat: Tensor, vec: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1) -> Tensor:
+    """In place: `beta * input + alpha * (mat @ vec)`."""
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: builtins.complex = 1, alpha: builtins.complex = 1, out: Tensor | None = None) -> Tensor:
     """`beta * input + alpha * outer(vec1, vec2)`."""
 def adjoint(self: Tensor) -> Tensor:
@@ -154,6 +177,8 @@ def arctanh(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The number whose hyperbolic tangent is `input`."""
 def arctanh_(self: Tensor) -> Tensor:
     """In place: The number whose hyperbolic tangent is `input`."""
+def are_deterministic_algorithms_enabled() -> builtins.bool:
+    """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
 def argmax(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """Where the largest element is, along `dim` or, without it, in the flattened tensor."""
 def argmin(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -172,8 +197,8 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[builtins.int],
     """A copy with `src` in the place of what `as_strided` shows. Counterpart of `torch.as_strided_scatter`."""
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`."""
-def asarray(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
-    """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`."""
+def asarray(obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: builtins.bool | None = None, requires_grad: builtins.bool | None = None) -> Tensor:
+    """`obj` as a tensor: a tensor as it is, where dtype and device allow, data as a leaf. As `torch.asarray`."""
 def asin(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The angle in radians whose sine is `input`."""
 def asin_(self: Tensor) -> Tensor:
@@ -295,12 +320,20 @@ def chunk(input: Tensor, chunks: builtins.int, dim: builtins.int = 0) -> tuple[T
     """At most `chunks` pieces of equal size, the last perhaps shorter: views. Counterpart of `torch.chunk`."""
 def clamp(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
+def clamp_(self: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+    """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
 def clamp_max(input: Tensor, max: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
+def clamp_max_(self: Tensor, max: Tensor | builtins.complex) -> Tensor:
+    """In place: `input`, or `max` where that is smaller; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
+def clamp_min_(self: Tensor, min: Tensor | builtins.complex) -> Tensor:
+    """In place: `input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clip(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
+def clip_(self: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None) -> Tensor:
+    """In place: `input` clamped to between `min` and `max`, either of which may be omitted; at a bound `input` has the gradient."""
 def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
@@ -414,6 +447,8 @@ def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
 def dstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along their third dimension."""
+def eig(*arguments: Any, **named: Any) -> Tensor:
+    """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """The sum of products that `equation`, such as `"ij,jk->ik"`, describes in Einstein's notation."""
 def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, scale_grad_by_freq: builtins.bool = False, sparse: builtins.bool = False) -> Tensor:
@@ -501,6 +536,8 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
     """Each number as a mantissa of at least a half, times a power of two."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
+def frombuffer(buffer: Any, *, dtype: dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
+    """A leaf with a copy of the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`."""
 def full(size: Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
@@ -509,14 +546,24 @@ def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: buil
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
 def gcd(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The greatest common divisor."""
+def gcd_(self: Tensor, other: Tensor) -> Tensor:
+    """In place: The greatest common divisor."""
 def ge(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger or equal."""
 def geqrf(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.geqrf:
     """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their factors."""
 def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Each element of one vector times each of another, as a matrix."""
+def get_deterministic_debug_mode() -> builtins.int:
+    """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
+def get_device(input: Tensor) -> builtins.int:
+    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
 def get_float32_matmul_precision() -> str:
     """What `set_float32_matmul_precision` was last called with: "highest", "high" or "medium"."""
+def get_num_interop_threads() -> builtins.int:
+    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
+def get_num_threads() -> builtins.int:
+    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
 def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> list[Tensor]:
@@ -595,16 +642,30 @@ def inverse(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def is_complex(input: Tensor) -> builtins.bool:
     """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+def is_conj(input: Tensor) -> builtins.bool:
+    """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
+def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
+    """Whether they were asked for, with warnings only. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+def is_distributed(input: Tensor) -> builtins.bool:
+    """Never. Counterpart of `torch.is_distributed`."""
 def is_floating_point(input: Tensor) -> builtins.bool:
     """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+def is_inference(input: Tensor) -> builtins.bool:
+    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
+def is_neg(input: Tensor) -> builtins.bool:
+    """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
 def is_nonzero(input: Tensor) -> builtins.bool:
     """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
 def is_same_size(input: Tensor, other: Tensor) -> builtins.bool:
     """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
 def is_signed(input: Tensor) -> builtins.bool:
     """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+def is_storage(obj: Any) -> builtins.bool:
+    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`."""
 def is_tensor(obj: Any) -> builtins.bool:
     """Whether it is a tensor; counterpart of `torch.is_tensor`."""
+def is_warn_always_enabled() -> builtins.bool:
+    """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
 def isclose(input: Tensor, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
     """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
 def isfinite(input: Tensor) -> Tensor:
@@ -633,8 +694,12 @@ def layer_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
 def lcm(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The least common multiple."""
+def lcm_(self: Tensor, other: Tensor) -> Tensor:
+    """In place: The least common multiple."""
 def ldexp(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input * 2 ** other`."""
+def ldexp_(self: Tensor, other: Tensor) -> Tensor:
+    """In place: `input * 2 ** other`."""
 def le(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller or equal."""
 def lerp(input: Tensor, end: Tensor, weight: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -692,6 +757,8 @@ def logspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, s
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
 long: dtype
+def lstsq(*arguments: Any, **named: Any) -> Tensor:
+    """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
 def lt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are smaller."""
 def lu(A: Tensor, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> tuple[Tensor, ...]:
@@ -714,6 +781,8 @@ def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
 def matrix_power(input: Tensor, n: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
+def matrix_rank(*arguments: Any, **named: Any) -> Tensor:
+    """RuntimeError: torch has taken it away. Counterpart of `torch.matrix_rank`."""
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The larger of two elements; NaN where one of them is."""
@@ -911,6 +980,8 @@ def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | st
     """As `randn`, with the shape, dtype and device of `input`, unless told otherwise."""
 def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, device: Any = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
+def range(start: builtins.float, end: builtins.float, step: builtins.float = 1, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    """The numbers from `start` to `end`, which is one of them, by `step`; floats, with a warning: see `arange`."""
 def ravel(input: Tensor) -> Tensor:
     """The elements in one dimension: a view where torch has one. Counterpart of `torch.ravel`."""
 def real(input: Tensor) -> Tensor:
@@ -934,9 +1005,9 @@ def reshape(input: Tensor, shape: Sequence[builtins.int]) -> Tensor:
 def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
+    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
+    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
 def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
 def rms_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
@@ -993,10 +1064,22 @@ def selu(input: Tensor) -> Tensor:
     """`elu` with the two constants that keep mean 0 and variance 1 through the layers."""
 def selu_(self: Tensor) -> Tensor:
     """In place: `elu` with the two constants that keep mean 0 and variance 1 through the layers."""
+def set_default_tensor_type(t: Any) -> None:
+    """Makes the dtype of an old tensor type the default; counterpart of `torch.set_default_tensor_type`."""
+def set_deterministic_debug_mode(debug_mode: builtins.int | str) -> None:
+    """As `use_deterministic_algorithms`, by a number or name. Counterpart of `torch.set_deterministic_debug_mode`."""
 def set_float32_matmul_precision(precision: str) -> None:
     """How precise float32 matrix products recorded from now on have to be: "highest", "high" or "medium"."""
+def set_flush_denormal(mode: builtins.bool) -> builtins.bool:
+    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers. As `torch.set_flush_denormal`."""
+def set_num_interop_threads(int: Any) -> None:
+    """Accepted and told by `get_num_interop_threads`. Counterpart of `torch.set_num_interop_threads`."""
+def set_num_threads(int: Any) -> None:
+    """Accepted and told by `get_num_threads`: JAX's threads are its own. Counterpart of `torch.set_num_threads`."""
 def set_rng_state(new_state: Tensor) -> None:
     """Goes back to a state of the generator; counterpart of `torch.set_rng_state`."""
+def set_warn_always(b: builtins.bool) -> None:
+    """Accepted and told by `is_warn_always_enabled`. Counterpart of `torch.set_warn_always`."""
 def sgn(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`input / abs(input)`, and 0 at 0."""
 short: dtype
@@ -1028,6 +1111,8 @@ def slogdet(A: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types
     """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
 def softmax(input: Tensor, dim: builtins.int, dtype: dtype | None = None, *, out: Tensor | None = None) -> Tensor:
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
+def solve(*arguments: Any, **named: Any) -> Tensor:
+    """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1047,9 +1132,9 @@ def square(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 def square_(self: Tensor) -> Tensor:
     """In place: `input ** 2`."""
 def squeeze(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
+    """Without the dimensions of size 1, or without those among `dim` that are."""
 def squeeze_copy(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
+    """Without the dimensions of size 1, or without those among `dim` that are."""
 def stack(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays of one shape, side by side along a new dimension."""
 @overload
@@ -1088,6 +1173,8 @@ def swapaxes(input: Tensor, axis0: builtins.int, axis1: builtins.int) -> Tensor:
     """Two dimensions exchanged: a view. Counterpart of `torch.swapaxes`."""
 def swapdims(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
+def symeig(*arguments: Any, **named: Any) -> Tensor:
+    """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix; a vector unchanged."""
 def t_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -1107,7 +1194,7 @@ def tanh_(self: Tensor) -> Tensor:
 def tensor(data: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """A leaf with a copy of `data`: a number, nested sequences of numbers, an array or a tensor."""
 def tensor_split(input: Tensor, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-    """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
+    """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`."""
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Tensor | None = None) -> Tensor:
     """The sum of products over the last `dims` dimensions of `a` and the first of `b`, or over those listed."""
 def threshold(input: Tensor, threshold: builtins.float, value: builtins.float) -> Tensor:
@@ -1146,6 +1233,8 @@ def trunc(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The integer part."""
 def trunc_(self: Tensor) -> Tensor:
     """In place: The integer part."""
+def typename(obj: Any) -> str:
+    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`."""
 uint8: dtype
 def unbind(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
@@ -1171,6 +1260,8 @@ def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor:
     """The tensor with a new dimension of size 1 at `dim`."""
 def unsqueeze_copy(input: Tensor, dim: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """The tensor with a new dimension of size 1 at `dim`."""
+def use_deterministic_algorithms(mode: builtins.bool, *, warn_only: builtins.bool = False) -> None:
+    """Asks for operations that give the same each time, which JAX's do. As `torch.use_deterministic_algorithms`."""
 def vander(x: Tensor, N: builtins.int | None = None, increasing: builtins.bool = False) -> Tensor:
     """For each element of `x` a row of `N` of its powers, by default as many as elements, falling to 0."""
 @overload
@@ -1210,6 +1301,8 @@ def where(condition: Tensor) -> tuple[Tensor, ...]:
 def where(condition: Tensor, input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor: ...
 def xlogy(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input * log(other)`, 0 where `input` is."""
+def xlogy_(self: Tensor | builtins.complex, other: Tensor | builtins.complex) -> Tensor:
+    """In place: `input * log(other)`, 0 where `input` is."""
 def zero_(self: Tensor) -> Tensor:
     """In place: Zeros in place of `input`."""
 @overload

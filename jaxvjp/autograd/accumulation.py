@@ -27,6 +27,7 @@ from jaxvjp.ops.pointwise import add
 from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.storage import Stored, holding, shown
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.dtypes import COMPLEX
 
 accumulation = threading.RLock()
 """Held from reading a leaf's `grad` to writing it: two threads that share a leaf end with the sum of both."""
@@ -45,7 +46,7 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
         cotangent = shown(gradient)
         if cotangent.aval is not node.aval:
             return False
-    elif node.aval.shape:
+    elif node.aval.shape or node.aval.dtype.category == COMPLEX:
         return False
     receivers, walked, met = accumulated([node], [cotangent], None, False)
     end(receivers, walked, met, False)

@@ -252,6 +252,11 @@ def _roots_and_cotangents(
                     raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 if node.requires_grad and root.numel() != 1:
                     raise RuntimeError(_not_scalar(root))
+                if node.requires_grad and root.dtype.is_complex:
+                    raise RuntimeError(
+                        f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
+                        "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex."
+                    )
                 cotangent = None
             else:
                 cotangent = gradient.node

@@ -5,8 +5,10 @@ Importing a module of this package publishes its functions under torch's names (
 
 from jaxvjp.library import (  # noqa: F401 - importing a module publishes its functions
     complex_parts,
+    constructors,
     creation,
     crossing,
+    facts,
     frequencies,
     generator,
     histograms,
@@ -16,9 +18,11 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     masked,
     memory,
     properties,
+    python_functions,
     random_in_place,
     random_tensors,
     selection,
+    settings,
     signal_windows,
     splits,
     strides,
@@ -32,7 +36,7 @@ from jaxvjp.tensor.tensor import Tensor
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods that follow from the registry and from what is published."""
-    for each in (bindings, conversion, indexing, memory, crossing, views):
+    for each in (bindings, conversion, indexing, memory, crossing, views, constructors, facts):
         each.attach_methods()
     own = [name for name in vars(Tensor) if not name.startswith("_")]
     complete_all(vars(Tensor), own, "method", "no recorded op; a value that is read is computed first")

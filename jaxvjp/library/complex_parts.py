@@ -30,18 +30,6 @@ def conj(input: Tensor) -> Tensor:
     return view(input, Step(ops.conjugate, ())) if input.dtype.is_complex else input
 
 
-@public()
-def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
-    return input
-
-
-@public()
-def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
-    return input
-
-
 def _set_real(input: Tensor, value: Tensor) -> None:
     real(input).copy_(value)
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_overloads, overload
 
 import jax
@@ -28,14 +29,20 @@ from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import Device, place, put
 from jaxvjp.types.dtypes import (
+    BOOL,
+    FLOATING,
     INTEGRAL,
-    asked,
+    LEAST,
+    MOST,
     default_complex_dtype,
     fitted,
-    float32,
     get_default_dtype,
     int64,
     of_number,
+    promote_types,
+    python_number,
+    taken,
+    typename,
     within_64_bits,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -44,7 +51,6 @@ from jaxvjp.types.dtypes import from_numpy as dtype_of
 UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
 
 __all__ = [
-    "FloatTensor",
     "empty",
     "empty_like",
     "full",
@@ -58,6 +64,8 @@ __all__ = [
 
 FEW = 1 << 16
 """Up to this many bytes the value of a new tensor stays a NumPy array (`core.record.graph.Value`)."""
+MOST_DIMS = 128
+"""How deeply lists of numbers may be nested."""
 
 
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
@@ -67,7 +75,10 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
     where = place(device)
-    value: Any = np.asarray(array, own.numpy)
+    value: Any = array
+    if type(array) is not np.ndarray or array.dtype != own.numpy:
+        with np.errstate(all="ignore"):
+            value = np.asarray(array, own.numpy)
     if value.nbytes > FEW or where is not None:
         with jax.enable_x64(True):
             value = put(value, where)
@@ -94,7 +105,9 @@ def tensor(
 
     Counterpart of `torch.tensor`.
     """
-    dtype = asked(dtype, "tensor")
+    dtype = taken("tensor", dtype)
+    if isinstance(data, str | bytes):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers.")
     if isinstance(data, Tensor):
         array: Any = np.asarray(data.value)
         own = data.dtype
@@ -107,72 +120,137 @@ def tensor(
         own = dtype_of(array.dtype)
     else:
         array, own = _nested(data, dtype)
-        _check_range(array, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)
 
 
 def _nested(data: Any, asked: Dtype | None) -> tuple[Any, Dtype]:
-    _rectangular(data)
-    array = np.array(_plain(data))
-    if array.size == 0:
-        return array, get_default_dtype()
-    if array.dtype == object or (array.dtype.kind in "uf" and np.abs(array).max() >= 1 << 63):
-        # For an integer of more than 64 bits NumPy would choose another dtype.
-        kinds = {type(each) for each in np.array(_plain(data), object).ravel().tolist()}
-        if kinds <= {int, bool} and (asked is None or asked.category == INTEGRAL):
-            raise ValueError("Overflow when unpacking long long\nAn integer has 64 bits; a float would be `2.0**70`.")
-        array = array.astype(complex if complex in kinds else float)
-    return array, of_number(array.ravel()[0].item())
+    """Nested sequences of numbers as an array, and the dtype that they are to have: `asked`, or else their own."""
+    shape, elements = _flattened(data)
+    own = _inferred(elements) if asked is None else asked
+    return np.array(_converted(elements, own)).reshape(shape), own
 
 
-def _check_range(array: Any, own: Dtype | None) -> None:
-    """RuntimeError for numbers that an integer dtype cannot hold; unsigned dtypes wrap negative ones around."""
-    if own is not None and own.category == INTEGRAL and array.size and array.dtype.kind in "iufO":
-        limits = np.iinfo(own.numpy)
-        if array.max() > limits.max or array.min() < (limits.min or -limits.max):
-            raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
+def _is_sequence(data: Any) -> bool:
+    kind = type(data)
+    if kind is list or kind is tuple:
+        return True
+    return hasattr(kind, "__getitem__") and not isinstance(data, Tensor | np.generic | Mapping)
 
 
-def _plain(data: Any) -> Any:
-    """Nested lists of Python numbers, single tensors among them read."""
-    if isinstance(data, Tensor):
-        return data.tolist()
-    return [_plain(each) for each in data] if isinstance(data, Sequence) and not isinstance(data, str) else data
+def _flattened(data: Any) -> tuple[list[int], list[Any]]:
+    """The shape of nested sequences, as the first of each says, and what they hold; single tensors are elements."""
+    shape: list[int] = []
+    first = data
+    while _is_sequence(first):
+        shape.append(len(first))
+        if len(shape) > MOST_DIMS:
+            raise ValueError(f"too many dimensions '{type(first).__name__}'")
+        if not shape[-1]:
+            break
+        first = first[0]
+    elements = [data]
+    for dim, length in enumerate(shape):
+        for each in elements:
+            if not _is_sequence(each):
+                raise TypeError("not a sequence\nThe rows of a tensor are all sequences, or none is.")
+            if len(each) != length and length:
+                raise ValueError(
+                    f"expected sequence of length {length} at dim {dim} (got {len(each)})\n"
+                    "The rows of a tensor are equally long."
+                )
+        elements = [one for each in elements for one in each] if length else []
+    return shape, elements
 
 
-def _rectangular(data: Any, dim: int = 0) -> tuple[int, ...]:
-    if isinstance(data, Tensor | np.ndarray):
-        return tuple(data.shape)
-    if isinstance(data, (*NUMBERS, np.generic)):
-        return ()
-    if isinstance(data, str) or not isinstance(data, Sequence):
-        raise TypeError(
-            f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers, in lists of equal length."
-        )
-    if dim > 64 or (dim and any(each is data for each in data)):
-        if all(each is data for each in data):
-            raise ValueError("too many dimensions 'list'")
-        raise TypeError("new(): self-referential lists are incompatible")
-    shapes = [_rectangular(each, dim + 1) for each in data]
-    for shape in shapes[1:]:
-        if shape != shapes[0]:
-            wanted, got = (len(each) and each[0] for each in (shapes[0], shape))
-            raise ValueError(
-                f"expected sequence of length {wanted} at dim {dim + 1} (got {got})\n"
-                "The rows of a tensor are equally long."
-            )
-    return (len(data), *(shapes[0] if shapes else ()))
+def _inferred(elements: Sequence[Any], within: tuple[Any, ...] = ()) -> Dtype:
+    """The dtype that numbers, tensors without dimensions and NumPy's numbers have together."""
+    found: Dtype | None = None
+    for each in {type(each): each for each in elements}.values():
+        alike = [each]
+        if isinstance(each, str | bytes):
+            raise TypeError(f"new(): invalid data type '{type(each).__name__}'\nA tensor is made of numbers.")
+        if isinstance(each, Tensor | np.generic | np.ndarray) or _is_sequence(each):
+            alike = [one for one in elements if type(one) is type(each)]
+        for one in alike:
+            if any(one is outer for outer in within):
+                raise TypeError("new(): self-referential lists are incompatible")
+            own = _dtype_of(one, within)
+            found = own if found is None else promote_types(found, own)
+    return get_default_dtype() if found is None else found
+
+
+def _dtype_of(element: Any, within: tuple[Any, ...]) -> Dtype:
+    if isinstance(element, Tensor):
+        return element.dtype
+    if isinstance(element, np.generic | np.ndarray):
+        return dtype_of(element.dtype)
+    if isinstance(element, NUMBERS):
+        return of_number(element)
+    if _is_sequence(element):
+        return _inferred(element, (*within, element))
+    raise RuntimeError(
+        f"Could not infer dtype of {type(element).__name__}\nA tensor is made of numbers, in lists of equal length."
+    )
+
+
+def _converted(elements: list[Any], own: Dtype) -> Any:
+    """The numbers as Python's or NumPy's of the kind of `own`; an error, in torch's words, where one does not fit."""
+    kinds = {*map(type, elements)}
+    if own.category == BOOL:
+        if type(None) in kinds:
+            raise TypeError("'NoneType' object cannot be interpreted as an integer")
+        return np.array([bool(each) for each in elements], bool)
+    if own.category == INTEGRAL:
+        return _fitting([each if type(each) is int else _integer(each, own) for each in elements], own)
+    if own.category == FLOATING:
+        plain = kinds <= {int, float, bool}
+        return np.array(elements if plain else [_real(each) for each in elements], np.float64)
+    return np.array([each if isinstance(each, complex) else complex(each) for each in elements], np.complex128)
+
+
+def _real(element: Any) -> float:
+    if isinstance(element, complex) or not hasattr(type(element), "__float__"):
+        raise TypeError(f"must be real number, not {typename(element)}")
+    return float(element)
+
+
+def _integer(element: Any, own: Dtype) -> int:
+    if not isinstance(element, float):
+        return operator.index(element)
+    least, most = _limits(own)
+    if not least <= math.trunc(element if math.isfinite(element) else 2.0**70) <= most:
+        raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
+    return int(element)
+
+
+def _limits(own: Dtype) -> tuple[int, int]:
+    limits = np.iinfo(own.numpy)
+    return int(limits.min), int(limits.max)
+
+
+def _fitting(numbers: list[int], own: Dtype) -> Any:
+    """Integers as an array; RuntimeError where `own` does not hold one. Unsigned ones count negatives from the end."""
+    least, most = min(numbers, default=0), max(numbers, default=0)
+    if least < LEAST or most > (MOST if own.itemsize == 8 and not own.is_signed else -LEAST - 1):
+        raise ValueError("Overflow when unpacking long long\nAn integer has 64 bits; a float would be `2.0**70`.")
+    low, high = _limits(own)
+    if most > high or least < (low or -high):
+        raise RuntimeError(f"value cannot be converted to type {own.name} without overflow")
+    return np.array(numbers, np.uint64 if most > -LEAST - 1 else np.int64)
 
 
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The shape that `size` means, whether spread out or in one sequence."""
-    if len(size) == 1 and isinstance(size[0], Sequence):
+    if len(size) == 1 and isinstance(size[0], Sequence) and not isinstance(size[0], str):
         size = tuple(size[0])
     for position, each in enumerate(size, 1):
-        if isinstance(each, bool) or not hasattr(each, "__index__"):
+        if isinstance(each, bool) or not hasattr(each, "__index__") or (isinstance(each, Tensor) and each.numel() != 1):
             raise TypeError(
-                f"{name}(): argument 'size' (position {position}) must be tuple of ints, not {type(each).__name__}\n"
+                f"{name}(): argument 'size' (position {position}) must be tuple of ints, not {typename(each)}\n"
                 f"Such as `{name}(2, 3)`."
+                if position == 1
+                else f"{name}(): argument 'size' failed to unpack the object at pos {position} with error "
+                f'"type must be tuple of ints,but got {typename(each)}"'
             )
         if each < 0:
             raise RuntimeError(f"Trying to create tensor with negative dimension {each}: {list(size)}")
@@ -207,7 +285,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        array, own = make(*arguments, dtype=asked(dtype, make.__name__), **named)
+        array, own = make(*arguments, dtype=taken(make.__name__, dtype), **named)
         made = new_leaf(array, own, requires_grad, device)
         if memory_format is not None:
             laid(made, memory_format.strides(made._layout()))
@@ -254,6 +332,7 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
         if not isinstance(input, Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
         where = input.device if device is None else device
+        dtype = taken(name, dtype)
 
         def filled(shape: tuple[int, ...]) -> Tensor:
             made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
@@ -279,7 +358,7 @@ def _new(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
     def method(self: Tensor, *arguments: Any, dtype: Dtype | None = None, device: Any = None, **named: Any) -> Tensor:
         where = self.device if device is None else device
-        return create(*arguments, dtype=dtype or self.dtype, device=where, **named)
+        return create(*arguments, dtype=taken(f"new_{name}", dtype) or self.dtype, device=where, **named)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     show(method, method, create)
@@ -296,7 +375,7 @@ ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 @factory
 def full(size: Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """`fill_value` everywhere, by default in the number's own dtype."""
-    value = _number(fill_value)
+    value = _number(fill_value, "full(): argument 'fill_value' (position 2)")
     own = dtype or of_number(value)
     return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
@@ -368,11 +447,16 @@ _new(empty_strided, "empty_strided")
 def scalar_tensor(s: complex, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """One number, by default in the default dtype."""
     own = dtype or get_default_dtype()
-    return np.asarray(_number(s)).astype(own.numpy), own
+    return np.asarray(_number(s, "scalar_tensor(): argument 's' (position 1)")).astype(own.numpy), own
 
 
-def _number(value: Any) -> Any:
-    return within_64_bits(value.item() if isinstance(value, Tensor | np.generic) else value)
+def _number(value: Any, argument: str = "") -> Any:
+    """A Python number, of one of NumPy's or a tensor without dimensions; TypeError, about `argument`, for others."""
+    if isinstance(value, Tensor) and not value.ndim:
+        return value.item()
+    if argument and not isinstance(value, (*NUMBERS, np.number, np.bool_)):
+        raise TypeError(f"{argument} must be Number, not {typename(value)}")
+    return within_64_bits(value.item() if isinstance(value, Tensor) else python_number(value))
 
 
 @overload
@@ -386,7 +470,11 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     """The numbers from `start` (0) on, below `end`, by `step` (1); integers where all three are."""
     names = ("end",) if len(bounds) == 1 else ("start", "end", "step")
     given = {"start": 0, "step": 1, **dict(zip(names, bounds, strict=False)), **named}
-    start, end, step = (_number(given[each]) for each in ("start", "end", "step"))
+    places = {each: place for place, each in enumerate(names, 1)}
+    start, end, step = (
+        _number(given[each], f"arange(): argument '{each}' (position {places.get(each, 1)})")
+        for each in ("start", "end", "step")
+    )
     own = dtype or (int64 if all(isinstance(each, int) for each in (start, end, step)) else get_default_dtype())
     length = (end - start) / step if own.category <= INTEGRAL and own is not int64 and step else None
     if own.category <= INTEGRAL:  # torch truncates the bounds, but not to compute the count
@@ -399,6 +487,31 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = -((start - end) // step) if own is int64 else math.ceil((end - start) / step if length is None else length)
     return start + step * np.arange(count), own
+
+
+def range_(start: float, end: float, step: float = 1, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
+    """The numbers from `start` to `end`, which is one of them, by `step`; floats, with a warning: see `arange`."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=3,
+    )
+    first, last, by = _number(start), _number(end), _number(step)
+    if by == 0:
+        raise RuntimeError("step must be nonzero")
+    if not all(math.isfinite(each) for each in (first, last)):
+        raise RuntimeError(f"unsupported range: {first} -> {last}")
+    if (last - first) * by < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    own = dtype or get_default_dtype()
+    if own.category <= INTEGRAL:
+        first, last, by = int(first), int(last), int(by)
+    return first + by * np.arange(int((last - first) / by) + 1), own
+
+
+range_.__name__ = "range"
+factory(range_)
 
 
 def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
@@ -460,7 +573,9 @@ def logspace(
 @factory
 def eye(n: int, m: int | None = None, *, dtype: Dtype | None = None) -> tuple[Any, Dtype]:
     """Ones on the diagonal of `n` rows and `m` (as many) columns, zeros elsewhere."""
-    for name, each in (("n", n), ("m", 0 if m is None else m)):
+    for position, (name, each) in enumerate((("n", n), ("m", 0 if m is None else m)), 1):
+        if not hasattr(each, "__index__"):
+            raise TypeError(f"eye(): argument '{name}' (position {position}) must be int, not {typename(each)}")
         if each < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {each}")
     own = dtype or get_default_dtype()
@@ -527,27 +642,13 @@ def from_numpy(ndarray: Any) -> Tensor:
     return made
 
 
-@public("function", aliases="function.asarray")
+@public("function")
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`.
 
     A NumPy array is shared, as by `from_numpy`.
     """
-    dtype = asked(dtype, "as_tensor")
+    dtype = taken("as_tensor", dtype)
     if type(data) is np.ndarray and data.flags.writeable and min(data.strides, default=0) >= 0:
         data = from_numpy(data)
     return converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor(data, dtype=dtype, device=device)
-
-
-def FloatTensor(*data: Any) -> Tensor:  # noqa: N802 - torch's name
-    """torch's old constructor: `FloatTensor([1, 2])` of data, `FloatTensor(2, 3)` of sizes, always float32."""
-    if len(data) == 1 and isinstance(data[0], Sequence):
-        return tensor(data[0], dtype=float32)
-    if len(data) == 1 and isinstance(data[0], np.ndarray | Tensor):
-        return tensor(data[0], dtype=float32)
-    if data and not all(hasattr(each, "__index__") for each in data):
-        raise TypeError(
-            f"new(): data must be a sequence (got {type(data[0]).__name__})\n`FloatTensor([2.5])`, or today "
-            "`tensor([2.5])`."
-        )
-    return empty(*data, dtype=float32) if data else empty(0, dtype=float32)

@@ -17,6 +17,7 @@ from jaxvjp.core.record.record import detached, leaf
 from jaxvjp.library import creation
 from jaxvjp.ops.layouts import like
 from jaxvjp.ops.op import Aval
+from jaxvjp.tensor import bindings
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, blank, wrap
 from jaxvjp.types.devices import place_of
@@ -118,6 +119,17 @@ def _dlpack_device(self: Tensor) -> Any:
     return value.__dlpack_device__()
 
 
+def _wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What NumPy makes of the result of its functions on tensors, `np.sin(x)`: a tensor, of truth values as uint8."""
+    result = np.asarray(array)
+    return creation.tensor(result.astype(np.uint8) if result.dtype == bool else result)
+
+
+def _beside_array(other: Any) -> Any:
+    """An array of NumPy's that is compared with a tensor as one, where torch has its type."""
+    return creation.tensor(other) if isinstance(other, np.ndarray) and other.dtype.kind in "biufc" else other
+
+
 def _rebuilt(
     array: Any,
     own: Dtype,
@@ -176,8 +188,10 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 def attach_methods() -> None:
     """Adds the methods of conversion to `Tensor`."""
+    bindings.BESIDE.update({"==": _beside_array, "r/": _beside_array})
     for name, method in {
         "to_torch": to_torch,
+        "__array_wrap__": _wrapped,
         "__dlpack__": _dlpack,
         "__dlpack_device__": _dlpack_device,
         "__reduce_ex__": _reduced,

@@ -19,8 +19,19 @@ from jaxvjp.ops.statistics import slopes
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.tensor import NUMBERS, Tensor
-from jaxvjp.types.dtypes import ALL, BOOL, FLOATING, INTEGRAL, float64, get_default_dtype, int64, within_64_bits
+from jaxvjp.types.dtypes import (
+    BOOL,
+    FLOATING,
+    INTEGRAL,
+    float64,
+    get_default_dtype,
+    int64,
+    python_number,
+    taken,
+    within_64_bits,
+)
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 UNDERNEATH = "no recorded op: what is known of the tensor, or its value, which is read; no gradient"
@@ -107,40 +118,21 @@ def result_type(tensor1: Any, tensor2: Any) -> Dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
     operands = []
     for each in (tensor1, tensor2):
-        if not isinstance(each, (Tensor, *NUMBERS)):
+        if not isinstance(each, (Tensor, *NUMERIC)):
             got = ", ".join(type(value).__name__ for value in (tensor1, tensor2))
             raise TypeError(
                 f"result_type() received an invalid combination of arguments - got ({got}), but expected one of:\n"
                 "two tensors, two numbers, or one of each"
             )
-        operands.append(each.node if isinstance(each, Tensor) else within_64_bits(each))
+        operands.append(each.node if isinstance(each, Tensor) else within_64_bits(python_number(each)))
     return common_dtype(operands)
 
 
 @public("function")
 def can_cast(from_: Dtype, to: Dtype) -> bool:
     """Whether a result of one dtype may be stored as another; counterpart of `torch.can_cast`."""
-    for position, (name, each) in enumerate((("from_", from_), ("to", to)), 1):
-        if not isinstance(each, Dtype):
-            raise TypeError(
-                f"can_cast(): argument '{name}' (position {position}) must be torch.dtype, not {type(each).__name__}"
-            )
-    return from_.category <= to.category
-
-
-@public("method", "type")
-def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
-    names = {f"torch.{each.legacy}Tensor": each for each in ALL}
-    if dtype is None:
-        return next(name for name, each in names.items() if each is self.dtype)
-    if isinstance(dtype, str):
-        if dtype not in names:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = names[dtype]
-    if not isinstance(dtype, Dtype):
-        raise TypeError("dtype must be a type, str, or dtype object")
-    return converted_to(self, dtype, None)
+    source, target = taken("can_cast", from_, "from_", 1), taken("can_cast", to, "to", 2)
+    return bool(source.category <= target.category)
 
 
 @public("method")
@@ -150,6 +142,8 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 
 
 class _Limits:
+    __hash__ = None  # type: ignore[assignment]
+
     def __init__(self, own: Dtype, fields: dict[str, Any]) -> None:
         self.bits = own.itemsize * 8
         self.dtype = own.name
@@ -157,8 +151,11 @@ class _Limits:
         self._fields = fields
 
     def __repr__(self) -> str:
-        shown = [f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}" for name, value in self]
+        shown = [f"{name}={value}" if isinstance(value, str) else f"{name}={value:.6g}" for name, value in self]
         return f"{type(self).__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.dtype == getattr(other, "dtype", None)
 
     def __iter__(self) -> Any:
         return iter({**self._fields, "dtype": self.dtype}.items())
@@ -168,7 +165,7 @@ class finfo(_Limits):  # noqa: N801 - torch's own spelling
     """The limits of a floating dtype: `min`, `max`, `eps`, `tiny`, `resolution`; counterpart of `torch.finfo`."""
 
     def __init__(self, type: Dtype | None = None) -> None:
-        own = type or get_default_dtype()
+        own = taken("finfo", type, "type", 1) or get_default_dtype()
         if own.category < FLOATING:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -177,6 +174,7 @@ class finfo(_Limits):  # noqa: N801 - torch's own spelling
         tiny = float(limits.tiny)
         names = {"resolution": "resolution", "min": "min", "max": "max", "eps": "eps"}
         fields = {name: float(getattr(limits, each)) for name, each in names.items()}
+        fields["resolution"] = 10.0 ** -int(limits.precision)
         super().__init__(own, {**fields, "smallest_normal": tiny, "tiny": tiny})
         if own.is_complex:
             self.bits //= 2
@@ -187,10 +185,13 @@ class iinfo(_Limits):  # noqa: N801 - torch's own spelling
     """The limits of an integer dtype: `min` and `max`; counterpart of `torch.iinfo`."""
 
     def __init__(self, type: Dtype) -> None:
-        if type.category != INTEGRAL:
+        own = taken("iinfo", type, "type", 1)
+        if own.category == BOOL:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if own.category != INTEGRAL:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
-        limits = np.iinfo(type.numpy)
-        super().__init__(type, {"min": int(limits.min), "max": int(limits.max)})
+        limits = np.iinfo(own.numpy)
+        super().__init__(own, {"min": int(limits.min), "max": int(limits.max)})
 
 
 public("function")(finfo)

@@ -23,8 +23,8 @@ from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.types.dtypes import asked, float32, float64, get_default_dtype, int64, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, taken, uint8
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
@@ -77,7 +77,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         **named: Any,
     ) -> Tensor:
         shape = sizes(name, size or (named.pop("size"),))
-        own = asked(dtype, name) or (get_default_dtype() if out is None else out.dtype)
+        own = taken(name, dtype) or (get_default_dtype() if out is None else out.dtype)
         if not own.differentiable:
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
@@ -123,7 +123,7 @@ def randint(*bounds: Any, generator: Generator | None = None, dtype: Dtype | Non
     given = dict(zip(names or ("low", "high", "size"), bounds, strict=False)) | named
     low, high, size = given.pop("low", 0), given.pop("high"), given.pop("size")
     return _integers(
-        int(low), int(high), sizes("randint", (size,)), generator, asked(dtype, "randint") or int64, **given
+        int(low), int(high), sizes("randint", (size,)), generator, taken("randint", dtype) or int64, **given
     )
 
 
@@ -132,7 +132,14 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
     given = dict(zip(("high",) if len(bounds) == 1 else ("low", "high"), bounds, strict=False)) | named
     low, high = int(given.pop("low", 0)), int(given.pop("high"))
-    return _integers(low, high, tuple(input.shape), given.pop("generator", None), dtype or input.dtype, **given)
+    return _integers(
+        low,
+        high,
+        tuple(input.shape),
+        given.pop("generator", None),
+        taken("randint_like", dtype) or input.dtype,
+        **given,
+    )
 
 
 def _integers(
@@ -176,7 +183,9 @@ def randperm(
     def made(shape: tuple[int, ...]) -> Tensor:
         source = generator or default_generator
         shuffled = [source.permutation(n) for _ in range(math.prod(shape[:-1]))]
-        return new_leaf(np.array(shuffled, np.int64).reshape(shape), dtype or int64, requires_grad, device)
+        return new_leaf(
+            np.array(shuffled, np.int64).reshape(shape), taken("randperm", dtype) or int64, requires_grad, device
+        )
 
     result = per_example((n,), drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
@@ -205,7 +214,7 @@ def normal(
     if not tensors:
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
-        own = dtype or get_default_dtype()
+        own = taken("normal", dtype) or get_default_dtype()
         shape = sizes("normal", (size,))
         return drawn_leaf(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
     shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from jaxvjp.types.dtypes import OF_PYTHON, dtype, within_64_bits
+from jaxvjp.types.dtypes import dtype, taken, within_64_bits
 
 
 class Kind(NamedTuple):
@@ -76,11 +76,8 @@ def text(value: Any) -> str:
 
 
 def type_(value: Any) -> dtype:
-    if not isinstance(value, dtype):
-        if not isinstance(value, type) or value not in OF_PYTHON:
-            raise TypeError(value)
-        return OF_PYTHON[value]
-    return value
+    own: dtype = taken("", value)
+    return own
 
 
 def tagged(value: Any) -> Any:

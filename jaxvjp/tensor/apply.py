@@ -23,7 +23,7 @@ from jaxvjp.ops.view import expand
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
 from jaxvjp.types.devices import Placed, of
-from jaxvjp.types.dtypes import BOOL, FLOATING, dtype
+from jaxvjp.types.dtypes import BOOL, FLOATING, dtype, python_number
 
 FLUSH = 2039
 """After this many operations without a gradient, the last one is computed. Otherwise `mean = 0.9 * mean + 0.1 * x`
@@ -46,7 +46,7 @@ def operand_node(value: Any) -> Any:
     if type(value) is tuple:
         return tuple([operand_node(each) for each in value])
     if isinstance(value, (*NUMBERS, np.number, np.bool_)):
-        return value.item() if isinstance(value, np.generic) else value
+        return python_number(value)
     raise TypeError(type(value).__name__)
 
 

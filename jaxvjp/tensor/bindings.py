@@ -20,8 +20,8 @@ from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
-from jaxvjp.tensor.signatures import Signature, chosen, invalid
-from jaxvjp.tensor.tensor import NUMBERS, Tensor
+from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
+from jaxvjp.tensor.tensor import Tensor
 
 OPERATORS = {
     "+": "add",
@@ -50,7 +50,9 @@ OF_TENSOR = ("size", "stride", "reshape", "requires_grad_")
 """Methods that `Tensor` itself has, of which arguments are checked as those of published ones."""
 REFLECTED = frozenset(["+", "*", "**", "@", "//", "%", "&", "|", "^", "<<", ">>"])
 """Operators whose row also serves with a number on the left: `2 * x`."""
-OPERANDS = (Tensor, *NUMBERS)
+OPERANDS = (Tensor, *NUMERIC)
+BESIDE: dict[str, Callable[[Any], Any]] = {}
+"""By operator, what makes an operand of another object beside a tensor, or gives it back as it is."""
 
 
 @cache
@@ -158,6 +160,8 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     name = OPERATORS[row.operator.removeprefix("r")]
 
     def forward(self: Tensor, other: Tensor | complex) -> Tensor:
+        if not isinstance(other, OPERANDS) and row.operator in BESIDE:
+            other = BESIDE[row.operator](other)
         result: Tensor = apply(row, (self, other)) if isinstance(other, OPERANDS) else NotImplemented
         return result
 
@@ -271,9 +275,15 @@ METHODS_ALONE = frozenset(
 """Ops of one tensor whose in-place form torch has only as a method: there is no `torch.` function of that name."""
 
 
+FUNCTIONS_TOO = frozenset(["addmv", "clamp", "clamp_max", "clamp_min", "clip", "gcd", "lcm", "ldexp", "xlogy"])
+"""What is of several tensors, and yet torch has its in-place form as a function, too."""
+
+
 def _as_function(name: str, rows: list[Op]) -> bool:
     """Whether torch has an in-place form as a function as well: `torch.exp_`."""
-    return name not in METHODS_ALONE and all(len(row.operands) == 1 or row is fill for row in rows)
+    return name in FUNCTIONS_TOO or (
+        name not in METHODS_ALONE and all(len(row.operands) == 1 or row is fill for row in rows)
+    )
 
 
 def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

@@ -18,7 +18,7 @@ from jaxvjp.ops.op import Parameter
 from jaxvjp.tensor.signatures import Signature, chosen
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
-from jaxvjp.types.dtypes import OF_PYTHON, dtype
+from jaxvjp.types.dtypes import FROM_PYTHON, dtype
 
 IN_PYTHON = frozenset(
     [
@@ -89,7 +89,7 @@ def checked(function: Callable[..., Any], name: str, method: bool = False) -> Ca
             fitting.add(form)
         if spread in named:  # `x.reshape(shape=(3, 2))`
             arguments, named = (*arguments, named[spread]), {each: named[each] for each in named if each != spread}
-        if type in form and named.get("dtype") in OF_PYTHON:
+        if type in form and named.get("dtype") in FROM_PYTHON:
             named["dtype"] = type_(named["dtype"])
         try:
             return function(*arguments, **named)

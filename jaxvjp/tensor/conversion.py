@@ -17,7 +17,7 @@ from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.devices import place
-from jaxvjp.types.dtypes import ALIASES, OF_PYTHON, bfloat16, bool_, int8, uint8
+from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, bfloat16, bool_, int8, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 
@@ -48,11 +48,11 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
     first = named.pop("tensor") if "tensor" in named else arguments[0] if arguments else None
     if isinstance(first, Tensor):
         arguments = (first.device, first.dtype, *(arguments[1:] if arguments and arguments[0] is first else arguments))
-    elif isinstance(first, Dtype | type):
+    elif isinstance(first, Dtype) or (isinstance(first, type) and first in FROM_PYTHON):
         arguments = (None, *arguments)
     given = dict(zip(("device", "dtype", "non_blocking", "copy"), arguments, strict=False)) | named
     if isinstance(given.get("dtype"), type):
-        given["dtype"] = OF_PYTHON.get(given["dtype"], given["dtype"])
+        given["dtype"] = FROM_PYTHON.get(given["dtype"], given["dtype"])
     fits = (
         len(arguments) <= 4
         and len(given) == len(arguments) + len(named)

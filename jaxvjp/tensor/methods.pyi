@@ -2,11 +2,13 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
 
 from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
+from jaxvjp.library.constructors import layout
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.memory import UntypedStorage
 from jaxvjp.ops.layouts import memory_format
@@ -27,6 +29,8 @@ class Methods(Stored):
         """`input + other`."""
     def __and__(self, other: Tensor | complex) -> Tensor:
         """The bits that both have."""
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: builtins.bool = False) -> Tensor:
+        """What NumPy makes of the result of its functions on tensors, `np.sin(x)`: a tensor, of truth values as uint8."""
     def __copy__(self) -> Tensor:
         """What `copy.copy` gives: another tensor on the same storage."""
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor:
@@ -89,6 +93,8 @@ class Methods(Stored):
         """Whether the elements differ."""
     def __neg__(self) -> Tensor:
         """`-input`."""
+    def __new__(self, *arguments: Any, **named: Any) -> Any:
+        """`Tensor(...)`, or a class that inherits from it."""
     def __or__(self, other: Tensor | complex) -> Tensor:
         """The bits that one of the two has."""
     def __pos__(self) -> Tensor:
@@ -203,6 +209,8 @@ class Methods(Stored):
         """The angle of a complex number in radians; π for negative numbers."""
     def any(self, dim: builtins.int | Sequence[builtins.int] | None = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether one of the elements is true."""
+    def apply_(self, callable: Callable[[Any], Any]) -> Self:
+        """In place: each element becomes what a function gives for it. Counterpart of `torch.Tensor.apply_`."""
     def arccos(self) -> Tensor:
         """The angle in radians whose cosine is `input`."""
     def arccos_(self) -> Self:
@@ -404,6 +412,8 @@ class Methods(Stored):
         """Degrees as radians."""
     def deg2rad_(self) -> Self:
         """In place: Degrees as radians."""
+    def dense_dim(self) -> builtins.int:
+        """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
     def det(self) -> Tensor:
         """The determinant of each square matrix."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
@@ -450,6 +460,8 @@ class Methods(Stored):
         """The tensor as torch.float64; itself where it is one. Counterpart of `torch.Tensor.double`."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
+    def eig(self, **named: Any) -> Tensor:
+        """RuntimeError: torch has taken it away. Counterpart of `torch.eig`."""
     def element_size(self) -> builtins.int:
         """How many bytes an element has; counterpart of `torch.Tensor.element_size`."""
     def eq(self, other: Tensor | complex) -> Tensor:
@@ -632,20 +644,71 @@ class Methods(Stored):
         """The tensor as torch.int32; itself where it is one. Counterpart of `torch.Tensor.int`."""
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
+    def is_coalesced(self) -> builtins.bool:
+        """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
     def is_complex(self) -> builtins.bool:
         """Whether its elements are complex numbers; counterpart of `torch.is_complex`."""
+    def is_conj(self) -> builtins.bool:
+        """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
     def is_contiguous(self, memory_format: memory_format = ...) -> builtins.bool:
         """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
+    def is_distributed(self) -> builtins.bool:
+        """Never. Counterpart of `torch.is_distributed`."""
     def is_floating_point(self) -> builtins.bool:
         """Whether its elements are real floating-point numbers; counterpart of `torch.is_floating_point`."""
+    @property
+    def is_ipu(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_maia(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_meta(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_mkldnn(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_mps(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_mtia(self) -> builtins.bool:
+        """Never."""
+    def is_neg(self) -> builtins.bool:
+        """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
+    @property
+    def is_nested(self) -> builtins.bool:
+        """Never."""
     def is_nonzero(self) -> builtins.bool:
         """Whether its one element is not 0; RuntimeError for several. Counterpart of `torch.is_nonzero`."""
+    def is_pinned(self, device: Any = None) -> builtins.bool:
+        """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
+    @property
+    def is_quantized(self) -> builtins.bool:
+        """Never."""
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape. Counterpart of `torch.is_same_size`."""
     def is_set_to(self, tensor: Tensor) -> builtins.bool:
         """Whether both show the same part of a storage in the same way. Counterpart of `torch.Tensor.is_set_to`."""
+    def is_shared(self) -> builtins.bool:
+        """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
     def is_signed(self) -> builtins.bool:
         """Whether its elements have a sign; counterpart of `torch.is_signed`."""
+    @property
+    def is_sparse(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_sparse_csr(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_vulkan(self) -> builtins.bool:
+        """Never."""
+    @property
+    def is_xla(self) -> builtins.bool:
+        """Whether it is on a TPU."""
+    @property
+    def is_xpu(self) -> builtins.bool:
+        """Never."""
     def isclose(self, other: Tensor, rtol: builtins.float = 1e-05, atol: builtins.float = 1e-08, equal_nan: builtins.bool = False) -> Tensor:
         """Whether `|input - other| <= atol + rtol * |other|`, or the two are equal."""
     def isfinite(self) -> Tensor:
@@ -662,10 +725,16 @@ class Methods(Stored):
         """Whether its imaginary part is 0."""
     def istft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, normalized: builtins.bool = False, onesided: builtins.bool | None = None, length: builtins.int | None = None, return_complex: builtins.bool = False) -> Tensor:
         """The signal whose frames have these spectra, by least squares."""
+    @property
+    def itemsize(self) -> builtins.int:
+        """How many bytes an element has."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of `input` in turn times the whole of `other`."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue:
         """The `k`th smallest element along `dim`, and where it was."""
+    @property
+    def layout(self) -> layout:
+        """How its elements lie in memory: `strided`."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple."""
     def lcm_(self, other: Tensor) -> Self:
@@ -746,6 +815,8 @@ class Methods(Stored):
         """The logarithm of the sum of `exp(input)` over `dim`."""
     def long(self) -> Tensor:
         """The tensor as torch.int64; itself where it is one. Counterpart of `torch.Tensor.long`."""
+    def lstsq(self, **named: Any) -> Tensor:
+        """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
     def lt(self, other: Tensor | complex) -> Tensor:
         """Whether the elements of `input` are smaller."""
     def lt_(self, other: Tensor | complex) -> Self:
@@ -762,6 +833,10 @@ class Methods(Stored):
     @property
     def mT(self) -> Tensor:
         """The last two dimensions exchanged, as a view."""
+    def map2_(self, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Self:
+        """In place: each element becomes what a function gives for it and those of two others. As `torch.Tensor.map2_`."""
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Self:
+        """In place: each element becomes what a function gives for it and that of another. As `torch.Tensor.map_`."""
     def masked_fill(self, mask: Tensor, value: Tensor | complex) -> Tensor:
         """`input` with one number wherever `mask` is true."""
     def masked_fill_(self, mask: Tensor, value: Tensor | complex) -> Self:
@@ -829,6 +904,9 @@ class Methods(Stored):
         """The logarithm of the multivariate gamma function of dimension `p`."""
     def mvlgamma_(self, p: builtins.int) -> Self:
         """In place: The logarithm of the multivariate gamma function of dimension `p`."""
+    @property
+    def name(self) -> None:
+        """None: it has no name."""
     def nan_to_num(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Tensor:
         """`input` with NaN (by 0), infinity (by the largest number) and minus infinity (by the smallest) replaced."""
     def nan_to_num_(self, nan: builtins.float | None = None, posinf: builtins.float | None = None, neginf: builtins.float | None = None) -> Self:
@@ -867,6 +945,8 @@ class Methods(Stored):
         """In place: `-input`."""
     def nelement(self) -> builtins.int:
         """The number of elements; counterpart of `torch.Tensor.nelement`."""
+    def new(self, *arguments: Any, **named: Any) -> Tensor:
+        """As the constructor of this tensor's type, `torch.FloatTensor(...)`. Counterpart of `torch.Tensor.new`."""
     @overload
     def new_empty(self, size: builtins.int | Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `empty`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty`."""
@@ -920,6 +1000,8 @@ class Methods(Stored):
         """The dimensions in another order."""
     @overload
     def permute(self, *dims: builtins.int) -> Tensor: ...
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """The tensor itself, for JAX moves memory; RuntimeError where there is only a CPU. As `torch.Tensor.pin_memory`."""
     def pinverse(self, rcond: Tensor | complex = 1e-15) -> Tensor:
         """torch's older `linalg.pinv`."""
     def polygamma(self, n: builtins.int) -> Tensor:
@@ -980,17 +1062,21 @@ class Methods(Stored):
         """Each element `repeats` times, next to one another along `dim`; flat without it. As `torch.repeat_interleave`."""
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
+    def resize(self, *sizes: Any) -> Tensor:
+        """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
     @overload
     def resize_(self, sizes: builtins.int | Sequence[builtins.int], *, memory_format: memory_format | None = None) -> Self:
         """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`."""
     @overload
     def resize_(self, *sizes: builtins.int, memory_format: memory_format | None = None) -> Self: ...
+    def resize_as(self, tensor: Tensor) -> Tensor:
+        """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
     def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Self:
         """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     def resolve_conj(self) -> Tensor:
-        """The tensor itself, as conjugation is never pending here. Counterpart of `torch.resolve_conj`."""
+        """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
     def resolve_neg(self) -> Tensor:
-        """The tensor itself, as negation is never pending here. Counterpart of `torch.resolve_neg`."""
+        """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
     def roll(self, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
         """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
     def rot90(self, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:
@@ -1067,8 +1153,12 @@ class Methods(Stored):
         """The sign of the determinant, of a complex one its phase, and the logarithm of its magnitude."""
     def softmax(self, dim: builtins.int, dtype: dtype | None = None) -> Tensor:
         """`exp(input)`, scaled to a sum of 1 over `dim`."""
+    def solve(self, **named: Any) -> Tensor:
+        """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
     def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False) -> return_types.sort:
         """The elements along `dim` in order, and where they were; equal ones keep their order."""
+    def sparse_dim(self) -> builtins.int:
+        """0. Counterpart of `torch.Tensor.sparse_dim`."""
     def split(self, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
     def split_with_sizes(self, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
@@ -1082,7 +1172,7 @@ class Methods(Stored):
     def square_(self) -> Self:
         """In place: `input ** 2`."""
     def squeeze(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Tensor:
-        """The tensor without its dimensions of size 1, or without those in `dim` that have size 1."""
+        """Without the dimensions of size 1, or without those among `dim` that are."""
     def squeeze_(self, dim: builtins.int | Sequence[builtins.int] | None = None) -> Self:
         """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
     @overload
@@ -1138,6 +1228,8 @@ class Methods(Stored):
         """Two dimensions exchanged."""
     def swapdims_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
+    def symeig(self, **named: Any) -> Tensor:
+        """RuntimeError: torch has taken it away. Counterpart of `torch.symeig`."""
     def t(self) -> Tensor:
         """The transpose of a matrix; a vector unchanged."""
     def t_(self) -> Tensor:
@@ -1155,7 +1247,7 @@ class Methods(Stored):
     def tanh_(self) -> Self:
         """In place: The hyperbolic tangent."""
     def tensor_split(self, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces between the given indices of `dim`, or so many of about equal size. Counterpart of `torch.tensor_split`."""
+        """Pieces of `dim` between the given indices, or a number of nearly equal ones. Counterpart of `torch.tensor_split`."""
     @overload
     def tile(self, dims: builtins.int | Sequence[builtins.int]) -> Tensor:
         """The whole tensor `dims` times along each dimension; missing leading numbers are 1."""
@@ -1168,6 +1260,8 @@ class Methods(Stored):
     def to(self, device: device | str | builtins.int | None = None, dtype: dtype | None = None, non_blocking: builtins.bool = False, copy: builtins.bool = False, *, memory_format: Any = None) -> Tensor: ...
     @overload
     def to(self, tensor: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False) -> Tensor: ...
+    def to_dense(self, dtype: dtype | None = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
+        """The tensor, in `dtype` if there is one: it is dense. Counterpart of `torch.Tensor.to_dense`."""
     def to_torch(self, *, copy: builtins.bool = False) -> Any:
         """The value as a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> return_types.topk:
@@ -1255,6 +1349,9 @@ class Methods(Stored):
         """Pairs of real numbers, along a last dimension of size 2, as complex ones."""
     def view_as_real(self) -> Tensor:
         """Complex numbers as pairs of real ones, along a last dimension of size 2."""
+    @property
+    def volatile(self) -> builtins.bool:
+        """Never."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.vsplit`."""
     def where(self, condition: Tensor, other: Tensor | complex) -> Tensor:

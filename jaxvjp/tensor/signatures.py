@@ -19,7 +19,7 @@ from jaxvjp.core.record.record import constant
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Exact, size
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
-from jaxvjp.types.dtypes import of_number
+from jaxvjp.types.dtypes import of_number, python_number, typename
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -142,7 +142,7 @@ class Signature:
             if not value.ndim and not value.requires_grad:
                 return value.item()
         elif role in (EITHER, SCALAR) and isinstance(value, NUMERIC):
-            return value.item() if isinstance(value, np.generic) else value
+            return python_number(value)
         raise TypeError(self._unfit(parameter, value, position))
 
     def _unfit(self, parameter: Parameter, value: Any, position: int | None) -> str:
@@ -305,8 +305,3 @@ def invalid(signatures: Sequence[Signature], arguments: tuple[Any, ...], named: 
         got += ", "  # as torch has it
     start = f"{signatures[0].name}() received an invalid combination of arguments - got ({got}), but expected one of:"
     return "\n".join([start, *[f" * {each}" for each in signatures]])
-
-
-def typename(value: Any) -> str:
-    """torch's name for the type of an argument."""
-    return "torch.dtype" if type(value).__name__ == "dtype" else type(value).__name__

@@ -53,6 +53,9 @@ class Tensor(Methods):
 
     Underneath it shows one node of the recorded graph. Reading the value (`print`, `item`, `if`, `numpy`) computes
     it; `backward` runs `jax.vjp` of the program that the graph is.
+
+    Args:
+        arguments: of torch's old constructor: sizes, `Tensor(2, 3)`, or one sequence of numbers, array or tensor.
     """
 
     __module__ = "jaxvjp"
@@ -67,8 +70,8 @@ class Tensor(Methods):
             # Most methods are added by `library.attach_methods`; a name that is not found there does not exist.
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def __init__(self) -> None:
-        raise TypeError("a Tensor is made by jaxvjp.tensor(data), jaxvjp.zeros(...) and the like")
+    def __init__(self, *data: Any, **named: Any) -> None:
+        """`Tensor([1, 2])` of data, `Tensor(2, 3)` of sizes; what makes it is `library.constructors`."""
 
     # Properties.
 
@@ -470,14 +473,33 @@ class Tensor(Methods):
         _unreadable(self._looked_at, CONTROL_FLOW)
         return bool(self.item())
 
+    def _scalar(self, word: str) -> Any:
+        """The one element as a real number; an error where there are others or, of type `word`, it is not real."""
+        if self.numel() != 1:
+            raise ValueError(
+                "only one element tensors can be converted to Python scalars\n"
+                f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0]` one of them."
+            )
+        value = self.item()
+        if isinstance(value, complex) and word:
+            if value.imag:
+                raise RuntimeError(f"value cannot be converted to type {word} without overflow")
+            return value.real
+        return value
+
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._scalar("double"))
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._scalar("int64_t"))
+
+    __long__ = __int__
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar(""))
 
     def __index__(self) -> int:
-        if self.dtype.differentiable:
+        if self.dtype.differentiable or self.numel() != 1:
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
@@ -508,7 +530,16 @@ class Tensor(Methods):
         return length
 
     def __contains__(self, element: Any) -> bool:
+        if not isinstance(element, (Tensor, *NUMBERS)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.\n"
+                "Make a tensor of it, or compare: `(x == value).any()`."
+            )
         return bool((self._numbers() == np.asarray(element)).any())
+
+    def __reversed__(self) -> Tensor:
+        flipped: Tensor = self.flip(tuple(range(self.ndim)))
+        return flipped
 
 
 def _unreadable(node: Node, sentence: str) -> None:

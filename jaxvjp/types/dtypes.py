@@ -78,9 +78,9 @@ ALIASES = {
     "cfloat": complex64,
     "cdouble": complex128,
 }
-OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
-"""What Python's types of numbers stand for where a dtype is asked for: `zeros(2, dtype=float)`."""
 _FROM_NUMPY = {each.numpy: each for each in ALL}
+FROM_PYTHON: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
+"""What Python's types of numbers stand for where a dtype is asked for: `zeros(2, dtype=float)`."""
 _NAMED = {each.name: each for each in ALL}
 
 _default = float32
@@ -98,19 +98,37 @@ def from_numpy(numpy_dtype: Any) -> dtype:
     except KeyError:
         name = np.dtype(numpy_dtype).type.__name__
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: "
-            + ", ".join(each.name for each in ALL)
-            + "."
+            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, "
+            "complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, uint8, and bool."
         ) from None
 
 
-def asked(value: Any, name: str) -> dtype | None:
-    """The dtype that an argument `dtype` of torch's function `name` means; TypeError where it means none."""
-    if value is None or isinstance(value, dtype):
+def typename(value: Any) -> str:
+    """What torch calls the type of an argument: with its module where it is NumPy's."""
+    kind = type(value)
+    if kind is dtype:
+        return "torch.dtype"
+    return f"{kind.__module__}.{kind.__name__}" if kind.__module__.partition(".")[0] == "numpy" else kind.__name__
+
+
+def taken(name: str, value: Any, argument: str = "dtype", position: int | None = None) -> Any:
+    """What a function called `name` takes for a dtype: one, None, or Python's `bool`, `int`, `float` or `complex`.
+
+    TypeError, in torch's words, for anything else.
+    """
+    if value is None or type(value) is dtype:
         return value
-    if not isinstance(value, type) or value not in OF_PYTHON:
-        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
-    return OF_PYTHON[value]
+    if isinstance(value, type) and value in FROM_PYTHON:
+        return FROM_PYTHON[value]
+    place = "" if position is None else f" (position {position})"
+    raise TypeError(f"{name}(): argument '{argument}'{place} must be torch.dtype, not {typename(value)}")
+
+
+def python_number(value: Any) -> Any:
+    """A number of NumPy's as torch's parser reads it: an int, or else the real part as a float; others as they are."""
+    if not isinstance(value, np.generic) or isinstance(value, complex):
+        return value
+    return int(value) if isinstance(value, np.integer) else float(value)
 
 
 def get_default_dtype() -> dtype:
@@ -243,6 +261,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
     Unlike NumPy's table, integers never widen a float: int64 with float32 is float32.
     """
+    type1, type2 = taken("promote_types", type1, "type1", 1), taken("promote_types", type2, "type2", 2)
     low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
     if low is high:
         return high

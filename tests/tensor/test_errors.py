@@ -108,7 +108,7 @@ MISTAKES = {
     "a negative size": ("torch.ones(-1)", ""),
     "a size that is no integer": ("torch.ones(2.5)", "ones(2, 3)"),
     "random integers by randn": ("torch.randn(3, dtype=torch.int64)", "long()"),
-    "FloatTensor of a float": ("torch.FloatTensor(2.5)", "FloatTensor([2.5])"),
+    "FloatTensor of a float": ("torch.FloatTensor(2.5)", "[2.5]"),
     "a default dtype that is no float": ("torch.set_default_dtype(torch.int64)", ""),
 }
 

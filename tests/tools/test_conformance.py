@@ -220,7 +220,9 @@ def test_each_planted_fault_is_reported_as_what_it_is(implementation, tmp_path, 
     }
     row = [len(EXPECTED[status]) for status in command.STATUSES]
     assert str(row[0]) in capsys.readouterr().out
-    assert "1 of 2 elements differ, the first at (1,): 2.0 is not 2.000999" in told["TestPlain.test_wrong_value"]["told"]
+    assert (
+        "1 of 2 elements differ, the first at (1,): 2.0 is not 2.000999" in told["TestPlain.test_wrong_value"]["told"]
+    )
     assert "in test_hanging" in told["TestPlain.test_hanging"]["traceback"]
 
     main([*common, "--failed"])

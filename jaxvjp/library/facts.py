@@ -1,0 +1,232 @@
+"""What torch's tensors can be and these are not, such as sparse or quantised; and names that say what something is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from jaxvjp.library.constructors import layout, strided
+from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.ops import complex as complex_ops
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.size import Size
+
+UNDERNEATH = "no JAX: what is known of the tensor"
+
+NEVER = (
+    "is_sparse is_sparse_csr is_quantized is_mkldnn is_mps is_xpu is_ipu is_maia is_mtia is_nested is_vulkan is_meta"
+)
+"""What no tensor here is."""
+REMOVED = {
+    "symeig": "The default behavior has changed from using the upper triangular portion of the matrix by default to "
+    "using the lower triangular portion.\nWrite `linalg.eigh(x)` or `linalg.eigvalsh(x)`.",
+    "eig": "`torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors "
+    "mimicking complex tensors.\nWrite `linalg.eig(x)` or `linalg.eigvals(x)`.",
+    "lstsq": "`torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\nWrite `linalg.lstsq(a, b)`.",
+    "solve": "`torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments "
+    "reversed and does not return the LU factorization.\nWrite `linalg.solve(a, b)`.",
+    "matrix_rank": "\nWrite `linalg.matrix_rank(x)`.",
+}
+"""Functions that torch has taken away, and what it says of each."""
+
+
+def _removed(name: str, words: str) -> Callable[..., Tensor]:
+    def function(*arguments: Any, **named: Any) -> Tensor:
+        raise RuntimeError(f"This function was deprecated since version 1.9 and is now removed. {words}".rstrip(" "))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"RuntimeError: torch has taken it away. Counterpart of `torch.{name}`."
+    return public("function" if name == "matrix_rank" else "method function", name)(function)
+
+
+for _name, _words in REMOVED.items():
+    _removed(_name, _words)
+
+
+@public("function")
+def is_inference(input: Tensor) -> bool:
+    """Whether it was made in inference mode. Counterpart of `torch.is_inference`."""
+    return input.is_inference()
+
+
+def _conjugations(tensor: Tensor, before: Any = None) -> int:
+    """How many of the views that lead to a tensor conjugate it; of those `before` an op, if there is one."""
+    kinds = [step.operation for step in tensor.path]
+    return kinds[: kinds.index(before)].count(complex_ops.conjugate) if before else kinds.count(complex_ops.conjugate)
+
+
+@public()
+def is_conj(input: Tensor) -> bool:
+    """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
+    return input.dtype.is_complex and _conjugations(input) % 2 == 1
+
+
+@public()
+def is_neg(input: Tensor) -> bool:
+    """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
+    part = complex_ops.imaginary_part
+    return part in [step.operation for step in input.path] and _conjugations(input, part) % 2 == 1
+
+
+@public()
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor, or a copy of one that is a conjugated view. Counterpart of `torch.resolve_conj`."""
+    return input.clone() if is_conj(input) else input
+
+
+@public()
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor, or a copy of one that is a negated view. Counterpart of `torch.resolve_neg`."""
+    return input.clone() if is_neg(input) else input
+
+
+@public()
+def is_distributed(input: Tensor) -> bool:
+    """Never. Counterpart of `torch.is_distributed`."""
+    return False
+
+
+@public("function")
+def get_device(input: Tensor) -> int:
+    """The number of its device; -1 on the CPU. Counterpart of `torch.get_device`."""
+    return input.get_device()
+
+
+@public("function")
+def is_storage(obj: Any) -> bool:
+    """Whether it is the memory of a tensor. Counterpart of `torch.is_storage`.
+
+    Args:
+        obj: anything.
+    """
+    return isinstance(obj, UntypedStorage)
+
+
+@public("function")
+def typename(obj: Any) -> str:
+    """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`.
+
+    Args:
+        obj: anything.
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    kind = obj if callable(obj) and hasattr(obj, "__qualname__") else type(obj)
+    if isinstance(obj, Dtype):
+        return "torch.dtype"
+    module = getattr(kind, "__module__", "") or ""
+    if module in ("builtins", "__main__"):
+        module = ""
+    return f"{module}.{kind.__qualname__}" if module else str(kind.__qualname__)
+
+
+@public("method")
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Never: JAX moves memory itself. Counterpart of `torch.Tensor.is_pinned`."""
+    return False
+
+
+@public("method")
+def is_shared(self: Tensor) -> bool:
+    """Never: no other process sees it. Counterpart of `torch.Tensor.is_shared`."""
+    return False
+
+
+@public("method")
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """The tensor itself, for JAX moves memory; RuntimeError where there is only a CPU. As `torch.Tensor.pin_memory`."""
+    if self.is_cpu:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return self
+
+
+@public("method")
+def is_coalesced(self: Tensor) -> bool:
+    """RuntimeError: it is not sparse. Counterpart of `torch.Tensor.is_coalesced`."""
+    raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
+
+
+@public("method")
+def dense_dim(self: Tensor) -> int:
+    """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
+    return self.ndim
+
+
+@public("method")
+def sparse_dim(self: Tensor) -> int:
+    """0. Counterpart of `torch.Tensor.sparse_dim`."""
+    return 0
+
+
+@public("method")
+def to_dense(self: Tensor, dtype: Dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """The tensor, in `dtype` if there is one: it is dense. Counterpart of `torch.Tensor.to_dense`.
+
+    Args:
+        dtype: the dtype to have.
+        masked_grad: accepted and without effect.
+    """
+    return self if dtype is None else self.to(dtype)
+
+
+def _resized(name: str, self: Tensor, shape: tuple[int, ...]) -> Tensor:
+    warnings.warn(f"non-inplace {name} is deprecated", UserWarning, stacklevel=3)
+    wanted = Size(shape)
+    if wanted.numel() != self.numel():
+        words = ["x".join(map(str, each)) for each in (wanted, self.shape)]
+        raise RuntimeError(
+            f"requested resize to {words[0]} ({wanted.numel()} elements in total), but the given tensor has a size of "
+            f"{words[1]} ({self.numel()} elements). autograd's resize can only change the shape of a given tensor, "
+            "while preserving the number of elements. "
+        )
+    return self.contiguous().view(wanted)
+
+
+@public("method")
+def resize(self: Tensor, *sizes: Any) -> Tensor:
+    """As `view`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize`."""
+    return _resized("resize", self, tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes)
+
+
+@public("method")
+def resize_as(self: Tensor, tensor: Tensor) -> Tensor:
+    """As `view_as`, with a warning that it is deprecated. Counterpart of `torch.Tensor.resize_as`."""
+    return _resized("resize_as", self, tuple(tensor.shape))
+
+
+def _is_xla(self: Tensor) -> bool:
+    """Whether it is on a TPU."""
+    return self.device.type == "xla"
+
+
+def _layout(self: Tensor) -> layout:
+    """How its elements lie in memory: `strided`."""
+    return strided
+
+
+def _itemsize(self: Tensor) -> int:
+    """How many bytes an element has."""
+    return int(self.dtype.itemsize)
+
+
+def _nothing(self: Tensor) -> None:
+    """None: it has no name."""
+
+
+def _never(self: Tensor) -> bool:
+    """Never."""
+    return False
+
+
+PROPERTIES = {"is_xla": _is_xla, "layout": _layout, "itemsize": _itemsize, "name": _nothing, "volatile": _never}
+
+
+def attach_methods() -> None:
+    """Hangs what is no function on `Tensor`."""
+    for name in NEVER.split():
+        setattr(Tensor, name, property(_never))
+    for name, read in PROPERTIES.items():
+        setattr(Tensor, name, property(read))

@@ -1,0 +1,149 @@
+"""Settings of torch's that a program may switch and read back.
+
+What JAX computes on one device is the same each time, and its threads are its own: most of these only remember what
+was asked for, so that a program that sets and asks them runs as it stands.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from jaxvjp.tensor.published import public
+from jaxvjp.types.dtypes import typename
+
+UNDERNEATH = "no JAX: remembered, and told when it is asked for"
+
+
+class _Settings:
+    """What was asked for."""
+
+    deterministic = 0
+    warns_always = False
+    threads: int | None = None
+    interop_threads: int | None = None
+
+
+_settings = _Settings()
+MODES = {"default": 0, "warn": 1, "error": 2}
+"""torch's names of how deterministic operations have to be."""
+
+
+@public("function")
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Asks for operations that give the same each time, which JAX's do. As `torch.use_deterministic_algorithms`.
+
+    Args:
+        mode: whether to ask for it.
+        warn_only: whether torch would warn where it has none, instead of raising.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {typename(mode)}"
+        )
+    _settings.deterministic = (1 if warn_only else 2) if mode else 0
+
+
+@public("function")
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
+    return _settings.deterministic > 0
+
+
+@public("function")
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether they were asked for, with warnings only. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+    return _settings.deterministic == 1
+
+
+@public("function")
+def set_deterministic_debug_mode(debug_mode: int | str) -> None:
+    """As `use_deterministic_algorithms`, by a number or name. Counterpart of `torch.set_deterministic_debug_mode`.
+
+    Args:
+        debug_mode: 0 or "default", 1 or "warn", 2 or "error".
+    """
+    if not isinstance(debug_mode, int | str):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in MODES:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    number = MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
+    if number not in MODES.values():
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {number}")
+    _settings.deterministic = number
+
+
+@public("function")
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
+    return _settings.deterministic
+
+
+@public("function")
+def set_warn_always(b: bool) -> None:
+    """Accepted and told by `is_warn_always_enabled`. Counterpart of `torch.set_warn_always`.
+
+    Args:
+        b: whether each warning is to be given each time.
+    """
+    if not isinstance(b, bool):
+        raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {typename(b)}")
+    _settings.warns_always = b
+
+
+@public("function")
+def is_warn_always_enabled() -> bool:
+    """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
+    return _settings.warns_always
+
+
+def _positive(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise RuntimeError(f"{name} expects an int, but got {typename(value)}")
+    if value <= 0:
+        raise RuntimeError(f"{name} expects a positive integer")
+    return value
+
+
+@public("function")
+def set_num_threads(int: Any) -> None:
+    """Accepted and told by `get_num_threads`: JAX's threads are its own. Counterpart of `torch.set_num_threads`.
+
+    Args:
+        int: how many.
+    """
+    _settings.threads = _positive("set_num_threads", int)
+
+
+@public("function")
+def get_num_threads() -> int:
+    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
+    return _settings.threads or os.cpu_count() or 1
+
+
+@public("function")
+def set_num_interop_threads(int: Any) -> None:
+    """Accepted and told by `get_num_interop_threads`. Counterpart of `torch.set_num_interop_threads`.
+
+    Args:
+        int: how many.
+    """
+    _settings.interop_threads = _positive("set_num_interop_threads", int)
+
+
+@public("function")
+def get_num_interop_threads() -> int:
+    """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
+    return _settings.interop_threads or os.cpu_count() or 1
+
+
+@public("function")
+def set_flush_denormal(mode: bool) -> bool:
+    """Accepted and without effect: XLA's programs on a CPU flush denormal numbers. As `torch.set_flush_denormal`.
+
+    Args:
+        mode: whether to flush them.
+    """
+    return True
