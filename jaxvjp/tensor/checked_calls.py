@@ -26,6 +26,7 @@ IN_PYTHON = frozenset(
         *("get_float32_matmul_precision", "get_rng_state", "iinfo", "is_tensor", "lobpcg", "lu", "meshgrid"),
         *("pca_lowrank", "seed", "set_float32_matmul_precision", "set_rng_state", "split", "stft", "svd_lowrank"),
         *("unique", "unique_consecutive", "unravel_index"),
+        *("set_deterministic_debug_mode", "set_warn_always", "use_deterministic_algorithms"),
     ]
 )
 """What torch has in Python as well: there Python itself checks the arguments, and so it does here."""

@@ -11,7 +11,6 @@ from typing import Any, overload
 
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.transfer import moved
-from jaxvjp.ops.arguments import type_
 from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -42,9 +41,6 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
     with `copy=True` for a copy in any case, and with `non_blocking`, for JAX waits for no move anyway. TypeError for
     other arguments. Counterpart of `torch.Tensor.to`; underneath, `jax.device_put` and `astype`.
     """
-    if any(isinstance(each, type) for each in (*arguments, named.get("dtype"))):
-        arguments = tuple([type_(each) if isinstance(each, type) else each for each in arguments])
-        named |= {"dtype": type_(named["dtype"])} if isinstance(named.get("dtype"), type) else {}
     first = named.pop("tensor") if "tensor" in named else arguments[0] if arguments else None
     if isinstance(first, Tensor):
         arguments = (first.device, first.dtype, *(arguments[1:] if arguments and arguments[0] is first else arguments))
