@@ -37,13 +37,14 @@ from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
 from jaxvjp.library.generator import initial_seed as initial_seed
 from jaxvjp.library.generator import manual_seed as manual_seed
-from jaxvjp.library.memory import channels_last as channels_last
-from jaxvjp.library.memory import channels_last_3d as channels_last_3d
-from jaxvjp.library.memory import contiguous_format as contiguous_format
-from jaxvjp.library.memory import memory_format as memory_format
-from jaxvjp.library.memory import preserve_format as preserve_format
 from jaxvjp.library.properties import finfo as finfo
 from jaxvjp.library.properties import iinfo as iinfo
+from jaxvjp.ops.layouts import channels_last as channels_last
+from jaxvjp.ops.layouts import channels_last_3d as channels_last_3d
+from jaxvjp.ops.layouts import contiguous_format as contiguous_format
+from jaxvjp.ops.layouts import layout as layout
+from jaxvjp.ops.layouts import memory_format as memory_format
+from jaxvjp.ops.layouts import preserve_format as preserve_format
 from jaxvjp.staging import UnstageableError as UnstageableError
 from jaxvjp.staging import compile as compile
 from jaxvjp.staging import jit as jit
@@ -302,7 +303,7 @@ def clamp_min(input: Tensor, min: Tensor | builtins.complex, *, out: Tensor | No
     """`input`, or `min` where that is larger; at the bound the gradient goes to `input`, at a NaN to neither."""
 def clip(input: Tensor, min: Tensor | builtins.complex | None = None, max: Tensor | builtins.complex | None = None, *, out: Tensor | None = None) -> Tensor:
     """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
-def clone(input: Tensor, *, memory_format: memory_format = ...) -> Tensor:
+def clone(input: Tensor, *, memory_format: memory_format | None = ...) -> Tensor:
     """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
 def column_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays side by side, a vector or a number being a column."""
@@ -424,12 +425,12 @@ def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = N
     """Memory that nobody has filled yet; here always zeros, in torch what was there."""
 @overload
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `empty`, with the shape, dtype and device of `input`, unless told otherwise."""
-def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
-    """As `empty`; the memory is laid out in the order of dimensions, whatever `physical_layout` says."""
-def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
-    """As `empty`; the strides are those of contiguous memory, whatever `stride` says."""
+def empty_permuted(size: Sequence[builtins.int], physical_layout: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+    """As `empty`, with the dimensions in memory in the order of `physical_layout`."""
+def empty_strided(size: Sequence[builtins.int], stride: Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
+    """As `empty`, with these strides. Counterpart of `torch.empty_strided`."""
 def eq(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements are equal."""
 def equal(input: Tensor, other: Tensor) -> builtins.bool:
@@ -501,10 +502,10 @@ def frac_(self: Tensor) -> Tensor:
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.frexp:
     """Each number as a mantissa of at least a half, times a power of two."""
 def from_numpy(ndarray: Any) -> Tensor:
-    """A leaf with a copy of a NumPy array, for JAX's arrays never change; counterpart of `torch.from_numpy`."""
+    """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
 def full(size: builtins.int | Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
-def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `full`, with the shape, dtype and device of `input`, unless told otherwise."""
 def gather(input: Tensor, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False, out: Tensor | None = None) -> Tensor:
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
@@ -841,7 +842,7 @@ def ones(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = No
     """Ones."""
 @overload
 def ones(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def ones_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def ones_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `ones`, with the shape, dtype and device of `input`, unless told otherwise."""
 def orgqr(input: Tensor, tau: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The first columns of the product of the reflections that `geqrf` describes QR's Q by."""
@@ -871,8 +872,8 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers of their magnitudes and angles."""
 def polygamma(n: builtins.int, input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The derivative of order `n` of `digamma`."""
-def positive(input: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """`input` itself."""
+def positive(input: Tensor) -> Tensor:
+    """The tensor itself; RuntimeError for booleans. Counterpart of `torch.positive`."""
 def pow(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent`."""
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -894,7 +895,7 @@ def rand(size: builtins.int | Sequence[builtins.int], *, generator: Generator | 
     """Uniform random numbers from [0, 1)."""
 @overload
 def rand(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
-def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def rand_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `rand`, with the shape, dtype and device of `input`, unless told otherwise."""
 @overload
 def randint(high: builtins.int, size: Sequence[builtins.int], *, generator: Generator | None = None, dtype: dtype | None = None, **named: Any) -> Tensor:
@@ -908,7 +909,7 @@ def randn(size: builtins.int | Sequence[builtins.int], *, generator: Generator |
     """Random numbers from the standard normal distribution."""
 @overload
 def randn(*size: builtins.int, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor: ...
-def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
+def randn_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., generator: Generator | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `randn`, with the shape, dtype and device of `input`, unless told otherwise."""
 def randperm(n: builtins.int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: dtype | None = None, device: Any = None, requires_grad: builtins.bool = False, layout: Any = None, pin_memory: builtins.bool = False) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
@@ -935,7 +936,7 @@ def reshape(self: Tensor, shape: builtins.int | Sequence[builtins.int]) -> Tenso
     """The same elements, in order, in another shape: a view where torch has one, else a copy."""
 @overload
 def reshape(self: Tensor, *shape: builtins.int) -> Tensor: ...
-def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: None = None) -> Tensor:
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: memory_format | None = None) -> Tensor:
     """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
 def resolve_conj(input: Tensor) -> Tensor:
     """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
@@ -1219,5 +1220,5 @@ def zeros(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = N
     """Zeros."""
 @overload
 def zeros(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-def zeros_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+def zeros_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
     """As `zeros`, with the shape, dtype and device of `input`, unless told otherwise."""

@@ -238,6 +238,6 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
 
 def attach_methods() -> None:
     """Hangs `mT`, `mH`, `H` and `+x` on `Tensor`."""
-    Tensor.__pos__ = positive  # type: ignore[method-assign]
+    setattr(Tensor, "__pos__", positive)  # noqa: B010 - mypy knows no such method
     for name, function in PROPERTIES.items():
         setattr(Tensor, name, property(function))

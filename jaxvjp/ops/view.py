@@ -37,6 +37,15 @@ def put_at(base, new, elements, positions):
     return base.reshape(-1).at[positions].set(new.reshape(-1)[elements]).reshape(base.shape)
 
 
+@op(saves="residuals", public="", grad_fn="CopySlices", keeps=SAME)
+def put_changed(base, new, positions):
+    """`base` with those elements of `new` that differ from what is at their `positions`, of which some are the same."""
+    flat, values = base.reshape(-1), new.reshape(-1)
+    shown = flat[positions]
+    same = (values == shown) | ((values != values) & (shown != shown))
+    return flat.at[jnp.where(same, flat.size, positions)].set(values, mode="drop").reshape(base.shape)
+
+
 def _put_selected(base, new, index, *, dim):
     return jax.lax.dynamic_update_index_in_dim(base, new, index, dim)
 

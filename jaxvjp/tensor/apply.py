@@ -21,7 +21,7 @@ from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy, fill, zero
 from jaxvjp.ops.view import expand
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
-from jaxvjp.tensor.view_steps import Step
+from jaxvjp.tensor.view_steps import SOME_OF_THEM, Step
 from jaxvjp.types.devices import Placed, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, dtype
 
@@ -177,7 +177,9 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     """RuntimeError where `operation` must not write `target`: it is a leaf that requires a gradient, it overlaps an
     operand or, inside a transform, it comes from outside."""
     target.check_writable()
-    if any(step.operation is expand for step in target.path) and operation not in (fill, zero):
+    if any(step.operation is expand for step in target.path) and not (
+        operation in (fill, zero) or operation.name in SOME_OF_THEM
+    ):
         target.check_apart()
     for each in operands:
         if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):

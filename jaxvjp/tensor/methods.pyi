@@ -9,7 +9,8 @@ from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.memory import UntypedStorage
-from jaxvjp.library.memory import memory_format
+from jaxvjp.ops.layouts import layout
+from jaxvjp.ops.layouts import memory_format
 from jaxvjp.tensor import return_types
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.tensor.tensor import Tensor
@@ -92,7 +93,7 @@ class Methods(Stored):
     def __or__(self, other: Tensor | complex) -> Tensor:
         """The bits that one of the two has."""
     def __pos__(self) -> Tensor:
-        """`input` itself."""
+        """The tensor itself; RuntimeError for booleans. Counterpart of `torch.positive`."""
     def __pow__(self, other: Tensor | complex) -> Tensor:
         """`input ** exponent`."""
     def __radd__(self, other: Tensor | complex) -> Tensor:
@@ -348,7 +349,7 @@ class Methods(Stored):
         """`input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
     def clip_(self, min: Tensor | complex | None = None, max: Tensor | complex | None = None) -> Self:
         """In place: `input` kept between `min` and `max`, either of which may be left out; at a bound the gradient is `input`'s."""
-    def clone(self, *, memory_format: memory_format = ...) -> Tensor:
+    def clone(self, *, memory_format: memory_format | None = ...) -> Tensor:
         """A copy with storage of its own, through which gradients flow. Counterpart of `torch.clone`."""
     def conj(self) -> Tensor:
         """The complex conjugate, as a view; a real tensor itself. Counterpart of `torch.conj`."""
@@ -664,6 +665,9 @@ class Methods(Stored):
         """The Kronecker product: each element of `input` in turn times the whole of `other`."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue:
         """The `k`th smallest element along `dim`, and where it was."""
+    @property
+    def layout(self) -> layout:
+        """How its elements are kept: always `strided`, each of them."""
     def lcm(self, other: Tensor) -> Tensor:
         """The least common multiple."""
     def lcm_(self, other: Tensor) -> Self:
@@ -870,7 +874,7 @@ class Methods(Stored):
         """As `empty`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty`."""
     @overload
     def new_empty(self, *size: builtins.int, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
-    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
+    def new_empty_strided(self, size: Sequence[builtins.int], stride: Sequence[builtins.int], *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: Any) -> Tensor:
         """As `empty_strided`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_empty_strided`."""
     def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: complex | Tensor, *, dtype: dtype | None = None, device: Any = None, out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
         """As `full`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_full`."""
@@ -925,7 +929,7 @@ class Methods(Stored):
     def polygamma_(self, n: builtins.int) -> Self:
         """In place: The derivative of order `n` of `digamma`."""
     def positive(self) -> Tensor:
-        """`input` itself."""
+        """The tensor itself; RuntimeError for booleans. Counterpart of `torch.positive`."""
     def pow(self, exponent: Tensor | complex) -> Tensor:
         """`input ** exponent`."""
     def pow_(self, exponent: Tensor | complex) -> Self:
@@ -979,11 +983,11 @@ class Methods(Stored):
     def reshape_as(self, other: Tensor) -> Tensor:
         """The same elements in the shape of another tensor. Counterpart of `torch.Tensor.reshape_as`."""
     @overload
-    def resize_(self, sizes: builtins.int | Sequence[builtins.int], *, memory_format: None = None) -> Self:
+    def resize_(self, sizes: builtins.int | Sequence[builtins.int], *, memory_format: memory_format | None = None) -> Self:
         """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`."""
     @overload
-    def resize_(self, *sizes: builtins.int, memory_format: None = None) -> Self: ...
-    def resize_as_(self, the_template: Tensor, *, memory_format: None = None) -> Self:
+    def resize_(self, *sizes: builtins.int, memory_format: memory_format | None = None) -> Self: ...
+    def resize_as_(self, the_template: Tensor, *, memory_format: memory_format | None = None) -> Self:
         """In place: the shape of another tensor, as `resize_`. Counterpart of `torch.Tensor.resize_as_`."""
     def resolve_conj(self) -> Tensor:
         """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, zero
 from jaxvjp.ops.strided import strided, unfold
-from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at
+from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at, put_changed
 from jaxvjp.types.dtypes import int64
 
 
@@ -132,6 +133,19 @@ def _repeats(whole: Node, steps: Steps) -> bool:
     return False
 
 
+SOME_OF_THEM = {
+    "index_fill": "index_fill_",
+    "masked_fill": "masked_fill_",
+    "index_put": "index_put_",
+    "index_put.masked": "masked_fill_",
+}
+"""Ops that write some elements of a tensor, by torch's name of them in place: those that it allows on what repeats."""
+DEPRECATED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+    "also applies to advanced indexing e.g. tensor[mask] = scalar"
+)
+
+
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
     several, as torch has it: not for `fill_` and `zero_`."""
@@ -143,6 +157,9 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     if not memory.contiguous:  # which element of the array is where in memory
         shown = np.arange(math.prod(memory.shape)).reshape(memory.shape).transpose(memory.order).ravel()[shown]
     shown = shown.ravel()
+    if new.operation is not None and new.operation.name in SOME_OF_THEM:
+        warnings.warn(DEPRECATED.format(SOME_OF_THEM[new.operation.name]), UserWarning, stacklevel=2)
+        return record(put_changed, (whole, new, leaf(shown, Aval(shown.shape, int64, place=whole.device))))
     positions, elements = np.unique(shown, return_index=True)
     if positions.size < shown.size and not (new.operation is fill or new.operation is zero):
         raise RuntimeError(OVERLAPPING)
