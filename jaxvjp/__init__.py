@@ -54,7 +54,7 @@ try:
     from jaxvjp.core.run.history import explain_program, recompiles
     from jaxvjp.core.run.tiers import set_compiling
     from jaxvjp.func import vmap
-    from jaxvjp.library.constructors import TYPES, layout, strided
+    from jaxvjp.library.constructors import TYPES
     from jaxvjp.library.creation import (
         empty,
         empty_like,
@@ -68,7 +68,15 @@ try:
     from jaxvjp.library.crossing import from_dlpack, from_torch
     from jaxvjp.library.generator import Generator, initial_seed, manual_seed
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
-    from jaxvjp.ops.layouts import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format
+    from jaxvjp.ops.layouts import (
+        channels_last,
+        channels_last_3d,
+        contiguous_format,
+        layout,
+        memory_format,
+        preserve_format,
+    )
+    from jaxvjp.ops.layouts import strided as strided
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
     from jaxvjp.tensor.docstrings import complete_all

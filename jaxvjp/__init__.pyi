@@ -30,8 +30,6 @@ from jaxvjp.core.run.history import explain_program as explain_program
 from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
-from jaxvjp.library.constructors import layout as layout
-from jaxvjp.library.constructors import strided as strided
 from jaxvjp.library.crossing import from_dlpack as from_dlpack
 from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
@@ -42,8 +40,10 @@ from jaxvjp.library.properties import iinfo as iinfo
 from jaxvjp.ops.layouts import channels_last as channels_last
 from jaxvjp.ops.layouts import channels_last_3d as channels_last_3d
 from jaxvjp.ops.layouts import contiguous_format as contiguous_format
+from jaxvjp.ops.layouts import layout as layout
 from jaxvjp.ops.layouts import memory_format as memory_format
 from jaxvjp.ops.layouts import preserve_format as preserve_format
+from jaxvjp.ops.layouts import strided as strided
 from jaxvjp.staging import UnstageableError as UnstageableError
 from jaxvjp.staging import compile as compile
 from jaxvjp.staging import jit as jit

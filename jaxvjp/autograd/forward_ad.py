@@ -13,7 +13,7 @@ from jaxvjp.autograd.graph import shown
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.levels import Duals
-from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"
 
@@ -110,7 +110,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     (tangent,) = duals.tangents_of([node])
     if tangent is None:
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(wrap(duals.primal_of(node)), shown(tangent))
+    return UnpackedDualTensor(duals.primal(tensor), shown(tangent))
 
 
 complete_all(

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxvjp.library.creation import empty, sizes, tensor
 from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.ops.layouts import strided
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
@@ -36,19 +37,6 @@ DEPRECATED = (
     "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
     "torch.set_default_device() as alternatives."
 )
-
-
-class layout:  # noqa: N801 - torch's name
-    """How elements lie in memory; counterpart of `torch.layout`, of which there is `strided`."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-
-strided = layout("strided")
 
 
 def made(own: Dtype | None, arguments: tuple[Any, ...], named: dict[str, Any]) -> Tensor:

@@ -21,7 +21,7 @@ from jaxvjp.ops.layouts import Layout, memory_format, preserve_format, strides_i
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.levels import per_example
-from jaxvjp.tensor.out_argument import write_out
+from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.shared_memory import SharedMemory, address, owner_of
 from jaxvjp.tensor.storage import Storage
@@ -285,11 +285,16 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        array, own = make(*arguments, dtype=taken(make.__name__, dtype), **named)
+        dtype = taken(make.__name__, dtype)
+        if out is not None:
+            if dtype not in (None, out.dtype):
+                raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out.dtype.legacy})")
+            dtype, device = out.dtype, out.device if device is None else device
+        array, own = make(*arguments, dtype=dtype, **named)
         made = new_leaf(array, own, requires_grad, device)
         if memory_format is not None:
             laid(made, memory_format.strides(made._layout()))
-        return made if out is None else write_out(out, made)
+        return made if out is None else write_out(out, made, COUNTED if make.__name__ == "arange" else "")
 
     create.__name__ = create.__qualname__ = make.__name__
     for each in [*get_overloads(make), make]:
@@ -399,7 +404,6 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Dtype | None = None, **named: 
     return tensor(data, dtype=dtype or self.dtype, **{"device": self.device, **named})
 
 
-@public("function")
 def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> Tensor:
     """As `empty`, with these strides. Counterpart of `torch.empty_strided`."""
     layout = Layout(sizes("empty_strided", (size,)), size_argument(stride))
@@ -416,7 +420,6 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
     return made
 
 
-@public("function")
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **named: Any) -> Tensor:
     """As `empty`, with the dimensions in memory in the order of `physical_layout`.
 
@@ -440,6 +443,7 @@ def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **named:
 
 for _create in (empty_strided, empty_permuted):
     show(_create, _create, empty, "size")
+    public("function")(_create)
 _new(empty_strided, "empty_strided")
 
 

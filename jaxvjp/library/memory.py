@@ -7,20 +7,25 @@ where in it they begin.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Any, Self
 
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import clone
-from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, memory_format, preserve_format
+from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, layout, memory_format, preserve_format, strided
 from jaxvjp.ops.strided import laid
+from jaxvjp.tensor import storage
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
-from jaxvjp.types.devices import device
+from jaxvjp.types.devices import device, of
+from jaxvjp.types.dtypes import uint8
 
 UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
 
@@ -30,11 +35,11 @@ _next_address = count(APART, APART).__next__
 
 
 class UntypedStorage:
-    """The memory that tensors share, as bytes; counterpart of `torch.UntypedStorage`, without its contents."""
+    """The memory that tensors share, as bytes; counterpart of `torch.UntypedStorage`."""
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._storage = tensor.storage
-        self.device: device = tensor.device
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self.device: device = of(storage.contents.device)
 
     def data_ptr(self) -> int:
         """The address: equal for the same storage only, and 0 for one of no bytes."""
@@ -43,17 +48,82 @@ class UntypedStorage:
         address: int = self._storage.address if self.nbytes() else 0
         return address
 
+    _cdata = property(data_ptr)
+
     def nbytes(self) -> int:
         """How many bytes it has."""
-        aval = self._storage.contents.aval
-        count: int = math.prod(aval.shape) * aval.dtype.itemsize
+        count: int = self._storage.contents.aval.nbytes
         return count
 
-    size = __len__ = nbytes
+    def size(self) -> int:
+        """How many elements it has, which are bytes."""
+        return self.nbytes() // self.element_size()
+
+    def __len__(self) -> int:
+        return self.size()
 
     def element_size(self) -> int:
         """1, for it is bytes."""
         return 1
+
+    def _elements(self) -> Tensor:
+        """A tensor of all that is in it."""
+        return self._typed().view(uint8)
+
+    def _typed(self) -> Tensor:
+        return set_(empty(0, dtype=self._storage.contents.aval.dtype), self)
+
+    def __getitem__(self, index: int) -> Any:
+        return self._elements()[index].item()
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        self._elements()[index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """What is in it, as Python numbers."""
+        numbers: list[Any] = self._elements().tolist()
+        return numbers
+
+    def fill_(self, value: complex) -> Self:
+        """Writes a number everywhere."""
+        self._elements().fill_(value)
+        return self
+
+    def clone(self) -> Self:
+        """A copy of it."""
+        return type(self)(self._typed().clone().storage)
+
+
+class TypedStorage(UntypedStorage):
+    """The memory that tensors share, as numbers of their type; counterpart of `torch.TypedStorage`."""
+
+    _told = False
+
+    def __init__(self, storage: Storage) -> None:
+        if not TypedStorage._told:
+            TypedStorage._told = True
+            warnings.warn(
+                "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
+                "storage class. This should only matter to you if you are using storages directly.  To access "
+                "UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+                UserWarning,
+                stacklevel=3,
+            )
+        super().__init__(storage)
+        self.dtype = storage.contents.aval.dtype
+
+    def element_size(self) -> int:
+        """How many bytes a number has."""
+        return int(self.dtype.itemsize)
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return UntypedStorage(self._storage)
+
+    _elements = UntypedStorage._typed
 
 
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
@@ -70,6 +140,8 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
     RuntimeError for a format of tensors of another number of dimensions.
     """
     if memory_format is preserve_format:
+        if self._layout().contiguous:
+            return self
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     strides = memory_format.strides(self._layout())
     return self if is_contiguous(self, memory_format) else wrap(record(laid, (self.node,), (strides,)))
@@ -89,7 +161,7 @@ def copy_of(input: Tensor, *, memory_format: memory_format | None = preserve_for
 @public("method")
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory that the tensor shares with its views. Counterpart of `torch.Tensor.untyped_storage`."""
-    return UntypedStorage(self)
+    return UntypedStorage(self.storage)
 
 
 @public("method")
@@ -97,7 +169,7 @@ def data_ptr(self: Tensor) -> int:
     """The address of the first element, as a number to compare. Counterpart of `torch.Tensor.data_ptr`."""
     if not self.numel():
         return 0
-    return UntypedStorage(self).data_ptr() + self.storage_offset() * int(self.dtype.itemsize)
+    return UntypedStorage(self.storage).data_ptr() + self.storage_offset() * int(self.dtype.itemsize)
 
 
 @public("method")
@@ -127,8 +199,8 @@ def set_(
     if grad_mode().enabled and self.requires_grad:
         raise RuntimeError("the derivative for 'set_' is not implemented.\nWrite `x = y`, or `x = x.detach()` first.")
     given = empty(0, dtype=self.dtype) if source is None else source
-    storage = given._storage if isinstance(given, UntypedStorage) else given.storage
-    dtype = storage.contents.aval.dtype
+    memory = given._storage if isinstance(given, UntypedStorage) else given.storage
+    dtype = memory.contents.aval.dtype
     if dtype is not self.dtype:
         raise RuntimeError(
             f"Could not set tensor of type {dtype} to a tensor of type {self.dtype}\n"
@@ -137,12 +209,12 @@ def set_(
     if isinstance(given, Tensor) and size is None:
         path = given.path
     else:
-        shape = (math.prod(storage.contents.aval.shape),) if size is None else size_argument(size)
+        shape = (math.prod(memory.contents.aval.shape),) if size is None else size_argument(size)
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
-        path = (strided_step(storage.contents, shape, strides, storage_offset),)
+        path = (strided_step(memory.contents, shape, strides, storage_offset),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew
-    self.move(storage, path)
+    self.move(memory, path)
     return self
 
 
@@ -151,10 +223,17 @@ def _nbytes(self: Tensor) -> int:
     return self.numel() * int(self.dtype.itemsize)
 
 
+def _layout(self: Tensor) -> layout:
+    """How its elements are kept: always `strided`, each of them."""
+    return strided
+
+
 def attach_methods() -> None:
-    """Adds `nbytes`, and the methods that take a memory format, to `Tensor`."""
+    """Adds `nbytes`, `layout` and what takes a memory format to `Tensor`; `x.storage()` gives a `TypedStorage`."""
+    storage.typed = TypedStorage
     for name, attribute in {
         "nbytes": property(_nbytes),
+        "layout": property(_layout),
         "is_contiguous": is_contiguous,
         "contiguous": contiguous,
     }.items():

@@ -242,6 +242,6 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
 
 def attach_methods() -> None:
     """Adds `mT`, `mH`, `H` and `+x` to `Tensor`."""
-    Tensor.__pos__ = positive  # type: ignore[assignment, method-assign]
+    setattr(Tensor, "__pos__", positive)  # noqa: B010 - mypy knows no such method
     for name, function in PROPERTIES.items():
         setattr(Tensor, name, property(function))

@@ -50,6 +50,11 @@ class Layout(NamedTuple):
         return True
 
     @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
     def order(self) -> Numbers:
         """The dimensions from the largest stride to the smallest, those without a stride (of one index) last."""
         dims = range(len(self.shape))
@@ -159,6 +164,19 @@ class Layout(NamedTuple):
         return Layout(tuple(shape), tuple(strides), self.offset if offset is None else offset, self.itemsize)
 
 
+class layout:  # noqa: N801 - torch's name
+    """How the elements of a tensor are kept; counterpart of `torch.layout`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+strided = layout("strided")
+
+
 class memory_format:  # noqa: N801 - torch's name
     """An order of dimensions in memory; counterpart of `torch.memory_format`.
 
@@ -200,9 +218,9 @@ def strides_in_order(shape: Numbers, order: Sequence[int]) -> Numbers:
     return tuple([inner[order.index(dim)] for dim in range(len(shape))])
 
 
-def like(layout: Layout) -> Numbers:
+def like(given: Layout) -> Numbers:
     """The strides of a copy: those of the original if it is dense, else dense ones in the same order."""
-    return layout.strides if layout.dense else _iterated(layout.shape, [layout.strides])
+    return given.strides if given.dense else _iterated(given.shape, [given.strides])
 
 
 def elementwise(shape: Numbers, operands: Sequence[Layout]) -> Numbers:

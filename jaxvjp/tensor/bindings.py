@@ -193,6 +193,10 @@ def operators_of(row: Op) -> dict[str, Callable[..., Any]]:
     return {name: _documented(method, [row], name, "method") for name, method in methods.items()}
 
 
+BY_OUT = frozenset(["sum", "prod", "nansum", "cumsum", "cumprod"])
+"""What computes, unless it is told a `dtype`, in that of `out`."""
+
+
 def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The result of a call written into `out`: `torch.add(x, y, out=z)`, which returns z.
 
@@ -204,6 +208,8 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
         raise TypeError(invalid(signatures, arguments, {**named, "out": out}))
     if not row.out:
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+    if row.name in BY_OUT and isinstance(out, Tensor) and static[-1] is None:
+        static = (*static[:-1], out.dtype)
 
     def compute() -> Any:
         result = apply(row, operands, static)

@@ -146,6 +146,30 @@ class DualStep(Step):
         return Step(alias, ())
 
 
+class PrimalStep(Step):
+    """The step from a dual tensor to its primal: what is written through it leaves the tangent as it is."""
+
+    def __init__(self, level: Duals) -> None:
+        super().__init__(primal, ())
+        self.level = level
+
+    def read(self, node: Node) -> Node:
+        return self.level.primal_of(node)
+
+    def write(self, base: Node, new: Node) -> Node:
+        written = record(dual, (new,))
+        (tangent,) = self.level.tangents_of([base]) if self.level.open else (None,)
+        if tangent is not None:
+            self.level.tangents[written] = tangent
+        return written
+
+    def layout(self, layout: Layout) -> Layout:
+        return layout
+
+    def plain(self) -> Step:
+        return Step(alias, ())
+
+
 class Duals:
     """A level of forward mode, of `jvp` or of `dual_level`: it knows the tangent of each node."""
 
@@ -247,6 +271,10 @@ class Duals:
             return [tangent for output, tangent in zip(python.outputs, found, strict=True) if output is not None]
 
         return step
+
+    def primal(self, tensor: Tensor) -> Tensor:
+        """A view of a dual tensor without its tangent."""
+        return view(tensor, PrimalStep(self))
 
     def primal_of(self, node: Node) -> Node:
         """`node` without the tangent of this level."""

@@ -10,10 +10,48 @@ from typing import Any
 
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.promotion import converted
+from jaxvjp.ops.layouts import contiguous_strides
 from jaxvjp.tensor.apply import castable
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.view_steps import strided_step
+from jaxvjp.types.dtypes import CTYPES
 
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
+
+
+RESIZED = (
+    "An output with one or more elements was resized since it had shape {own}, which does not match the required "
+    "output shape {new}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+    "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero "
+    "elements with t.resize_(0)."
+)
+COUNTED = (
+    "The number of elements in the out tensor of shape {own} is {count} which does not match the computed number of "
+    "elements {needed}. Note that this may occur as a result of rounding error. The out tensor will be resized to a "
+    "tensor of shape ({needed},)."
+)
+"""What torch says of an `out` of another size; `arange` has words of its own."""
+
+
+TYPE = "Expected out tensor to have dtype {}, but got {} instead"
+FOUND = "Found dtype {out} but expected {own}"
+_NAMES = {
+    TYPE: "mm bmm matmul addmm baddbmm linalg_cross cross linalg_vector_norm norm softmax log_softmax linalg_inv "
+    "linalg_solve linalg_det linalg_cholesky linalg_svdvals linalg_eigvalsh take_along_dim tril triu diag "
+    "slice_scatter slice_copy msort alias_copy permute_copy t_copy transpose_copy unsqueeze_copy squeeze_copy "
+    "diagonal_copy argmax argmin isin inverse linalg_matrix_exp",
+    FOUND: "neg abs clamp_min clamp_max clamp ceil floor trunc round frac sign sgn conj_physical hardshrink",
+    "result dtype {out} does not match input dtype {own}": "dot vdot",
+    "tensordot: Expected the output tensor to have dtype {own}, but got an output tensor with dtype {out}": "inner "
+    "tensordot",
+    "Expected the dtype for input and out to match, but got {own} for input's dtype and {out} for out's dtype.": "amax "
+    "amin",
+    "expected scalar_type {own} but found {out}": "logcumsumexp",
+    "nan_to_num: dtype of out: {out} should be same as input: {own}": "nan_to_num",
+    "linalg.vecdot: Expected out of dtype{own} but found {out}": "linalg_vecdot",
+}
+EXACT = {name: words for words, names in _NAMES.items() for name in names.split()}
+"""Functions whose `out` has to be of the result's type, and what torch says where it is of another."""
 
 
 def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -46,20 +84,35 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     results = computed if isinstance(computed, tuple) else (computed,)
     for target, result in zip(targets, results, strict=True):
         target.check_writable()
+        if apart or len(targets) > 1 or _alike(name, given):
+            _check_type(name, target, result)
         if apart:
             _check_apart(target, result, given)
+        elif target.shape == result.shape:
+            target.check_apart()
+            for each in given:
+                target.check_overlap(each)
+    for target, result in zip(targets, results, strict=True):
         write_out(target, result)
     if isinstance(out, Tensor):
         return out
     return type(computed)(*targets) if hasattr(computed, "_fields") else targets
 
 
+def _alike(name: str, given: list[Tensor]) -> bool:
+    """Whether the `out` of a function has to be of the result's type: for some if they are of one real tensor."""
+    words = EXACT.get(name)
+    return words is not None and (words is not FOUND or (len(given) == 1 and not given[0].dtype.is_complex))
+
+
+def _check_type(name: str, target: Tensor, result: Tensor) -> None:
+    own, out = result.dtype, target.dtype
+    if own is not out:
+        words = EXACT.get(name, TYPE)
+        raise RuntimeError(words.format(CTYPES[own.name], CTYPES[out.name], own=own.legacy, out=out.legacy))
+
+
 def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
-    if target.dtype is not result.dtype:
-        raise RuntimeError(
-            f"Expected out tensor to have dtype {result.dtype.legacy.lower()}, but got {target.dtype.legacy.lower()} "
-            "instead"
-        )
     target.check_apart()
     # If it has to grow, it would overwrite the rest of its storage.
     grows = target.shape != result.shape
@@ -70,8 +123,11 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
         )
 
 
-def write_out(target: Tensor, result: Tensor) -> Tensor:
-    """Writes `result` into `target`, which is resized if it has another shape, and returns `target`."""
+def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:
+    """Writes `result` into `target`, which is resized where it has another shape, and returns it.
+
+    `told` is the warning for one that had elements; none, where it is empty.
+    """
     if not castable(result.dtype, target.dtype):
         raise RuntimeError(
             f"result type {result.dtype.legacy} can't be cast to the desired output type {target.dtype.legacy}\n"
@@ -81,16 +137,17 @@ def write_out(target: Tensor, result: Tensor) -> Tensor:
     if target.shape == result.shape:
         target.write(node)
         return target
-    if target.numel():
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(target.shape)}, which does not "
-            f"match the required output shape {list(result.shape)}. This behavior is deprecated, and in a future "
-            "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
-            "out tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            UserWarning,
-            stacklevel=4,
-        )
-    target.data = wrap(node)
+    if target.numel() and told:
+        sizes = {"own": list(target.shape), "count": target.numel(), "new": list(result.shape)}
+        warnings.warn(told.format(**sizes, needed=result.numel()), UserWarning, stacklevel=4)
+    begins = target.storage_offset()
+    if begins + result.numel() <= target.contents.aval.layout.size and target._base is not None:
+        step = strided_step(target.contents, tuple(result.shape), contiguous_strides(tuple(result.shape)), begins)
+        target.move(target.storage, (step,))
+        target.write(node)
+    else:
+        target.versions.written(node.where)
+        target.data = wrap(node)
     return target
 
 

@@ -66,6 +66,10 @@ class Storage:
         self.address = 0
         self.shared: Any = None
 
+    def __call__(self) -> Any:
+        """What `x.storage()` gives: torch's `TypedStorage`."""
+        return typed(self)
+
     def look(self) -> None:
         """Takes over what NumPy has written to memory that is `shared`."""
         if staging().journal is None and not transforming().depth:
@@ -75,6 +79,10 @@ class Storage:
             elif contents is not self.contents:
                 self.contents = contents
                 self.version += 1
+
+
+typed: Any = None
+"""`TypedStorage`, which `library.memory` sets."""
 
 
 class Stored(Holder):
@@ -418,7 +426,7 @@ class Stored(Holder):
     def storage_offset(self) -> int:
         """How many elements lie before the first one in the storage.
 
-        Returns an int. Counterpart of `torch.Tensor.storage_offset`.
+        Returns an int. Counterpart of `torch.Tensor.storage_offset`. Underneath: the layouts of the views on the way.
         """
         return self._layout().offset
 

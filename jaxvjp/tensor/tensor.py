@@ -415,7 +415,9 @@ class Tensor(Methods):
         """The value as a NumPy array; RuntimeError where a gradient would be lost unnoticed.
 
         On a CPU it shares the tensor's memory, in both directions (`shared_memory`); elsewhere it is a read-only copy.
-        With `force` it is that of `x.detach().resolve_conj()`, whatever the tensor.
+
+        Args:
+            force: whether to give the value also of a tensor that requires a gradient or is a conjugate view.
         """
         if force:
             return (self.detach().clone() if self._conjugated() else self.detach()).numpy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,6 @@ def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node
     return new
 
 
-WRITING_SHARED = frozenset([fill, zero, masked_fill, index_fill, index_put, masked_put])
-"""What torch lets write where several elements share a place in memory; what is written last is then there."""
 REPEATING = frozenset([expand, unfold, strided])
 """The views that may show an element several times."""
 
@@ -135,6 +134,21 @@ def _repeats(whole: Node, steps: Steps) -> bool:
     return False
 
 
+PARTLY = {
+    masked_fill: "masked_fill_",
+    index_fill: "index_fill_",
+    index_put: "index_put_",
+    masked_put: "masked_fill_",
+}
+"""Ops that write some elements of a tensor, and torch's name of each in place."""
+WRITING_SHARED = frozenset([fill, zero, *PARTLY])
+"""What torch lets write where several elements share a place in memory; what is written last is then there."""
+DEPRECATED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+    "also applies to advanced indexing e.g. tensor[mask] = scalar"
+)
+
+
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
     several, as torch has it: not for those of `WRITING_SHARED`."""
@@ -147,10 +161,11 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
         shown = np.arange(math.prod(memory.shape)).reshape(memory.shape).transpose(memory.order).ravel()[shown]
     shown = shown.ravel()
     positions, elements = np.unique(shown, return_index=True)
-    if positions.size < shown.size and new.operation not in (fill, zero):
-        if new.operation not in WRITING_SHARED:
-            raise RuntimeError(OVERLAPPING)
+    if new.operation in PARTLY:
+        warnings.warn(DEPRECATED.format(PARTLY[new.operation]), UserWarning, stacklevel=2)
         return record(put_changed, (whole, new, leaf(shown, Aval(shown.shape, int64, place=whole.device))))
+    if positions.size < shown.size and new.operation not in WRITING_SHARED:
+        raise RuntimeError(OVERLAPPING)
     where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
     return record(put_at, (whole, new, *where))
 

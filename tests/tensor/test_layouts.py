@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 
 from oracle import agreement_of, programs_of, raises
 
@@ -131,6 +132,73 @@ def one_window_is_written(torch):
     x.unfold(0, 3, 1)[0].fill_(2)
     x.unfold(0, 3, 1)[1][2] = 5
     return x
+
+
+def results_are_written_into_views(torch):
+    x = torch.zeros(3, 4)
+    torch.add(torch.ones(3, 2), 1, out=x[:, 1:3])
+    torch.mm(torch.ones(3, 2), torch.ones(2, 3), out=(turned := torch.zeros(3, 3).t()))
+    flat = torch.zeros(4)
+    part = flat[:3]
+    torch.add(torch.ones(2), 1, out=part)
+    fresh = torch.add(torch.ones(2, 3).t(), 1, out=torch.empty(0))
+    counted = torch.zeros(5)
+    torch.exp(torch.zeros(2), out=counted)
+    return x, turned, turned.stride(), flat, part, fresh, fresh.stride(), counted, counted._version
+
+
+def factories_take_the_type_of_out(torch):
+    made = [torch.zeros(2, dtype=torch.int64), torch.zeros(5), torch.zeros(3, dtype=torch.float64)]
+    return torch.arange(2.5, out=made[0]), torch.linspace(0, 1, 4, out=made[1]), torch.full((2,), 3, out=made[2])
+
+
+def sums_are_counted_in_the_type_of_out(torch):
+    x = torch.tensor([[1.5, 2.5]])
+    return torch.sum(x, 1, out=torch.zeros(1, dtype=torch.int64)), torch.cumsum(x, 1, out=torch.zeros(1, 2).double())
+
+
+OUT = {
+    "overlapping": lambda torch, x: torch.add(x[:3], 1.0, out=x[1:]),
+    "joined": lambda torch, x: torch.cat([x[:1], x[:3]], out=x),
+    "expanded": lambda torch, x: torch.mul(x, 2.0, out=torch.ones(1).expand(4)),
+    "another type": lambda torch, x: torch.mm(x.view(2, 2), x.view(2, 2), out=torch.zeros(2, 2).double()),
+    "of one tensor": lambda torch, x: torch.neg(x, out=torch.zeros(4).double()),
+    "of indices": lambda torch, x: torch.max(x.view(2, 2), 1, out=(torch.zeros(2), torch.zeros(2))),
+    "of a factory": lambda torch, x: torch.ones(4, dtype=torch.int64, out=x),
+    "less": lambda torch, x: torch.exp(x, out=torch.zeros(4, dtype=torch.int64)),
+}
+
+
+def outs_that_are_refused(torch):
+    said = {}
+    for name, call in OUT.items():
+        try:
+            call(torch, torch.ones(4))
+        except RuntimeError as error:
+            said[name] = str(error).partition("\n")[0]
+    return said
+
+
+def some_elements_of_what_repeats_are_written(torch):
+    made = [torch.zeros(3).expand(2, 3), torch.zeros(1).expand(3), torch.zeros(1).expand(3)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made[0].index_fill_(0, torch.tensor([0]), 1.0)
+        made[1].masked_fill_(torch.tensor([True, False, False]), 2.0)
+        made[2][torch.tensor([1])] = 3.0
+    return made, [str(each.message).partition(".")[0] for each in caught]
+
+
+def plus_is_the_tensor_itself(torch):
+    x = torch.ones(2, requires_grad=True)
+    return +x is x, torch.positive(x) is x
+
+
+def copies_begin_at_one(torch):
+    x = torch.ones(2).add_(1)
+    other = copy.copy(x)
+    other.add_(1)
+    return x, x._version, other._version, pickle.loads(pickle.dumps(x))._version, copy.deepcopy(x)._version
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))
