@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.library.constructors import layout, strided
 from jaxvjp.library.memory import UntypedStorage
 from jaxvjp.ops import complex as complex_ops
+from jaxvjp.ops.layouts import layout, strided
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here

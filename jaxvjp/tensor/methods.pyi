@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
-from jaxvjp.library.constructors import layout
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.ops.layouts import layout
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.tensor import return_types
 from jaxvjp.tensor.storage import Stored
