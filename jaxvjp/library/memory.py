@@ -17,7 +17,7 @@ from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import clone
-from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, layout, memory_format, preserve_format, strided
+from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, memory_format, preserve_format
 from jaxvjp.ops.strided import laid
 from jaxvjp.tensor import storage
 from jaxvjp.tensor.published import public
@@ -223,17 +223,11 @@ def _nbytes(self: Tensor) -> int:
     return self.numel() * int(self.dtype.itemsize)
 
 
-def _layout(self: Tensor) -> layout:
-    """How its elements are kept: always `strided`, each of them."""
-    return strided
-
-
 def attach_methods() -> None:
-    """Adds `nbytes`, `layout` and what takes a memory format to `Tensor`; `x.storage()` gives a `TypedStorage`."""
+    """Adds `nbytes` and what takes a memory format to `Tensor`; `x.storage()` gives a `TypedStorage`."""
     storage.typed = TypedStorage
     for name, attribute in {
         "nbytes": property(_nbytes),
-        "layout": property(_layout),
         "is_contiguous": is_contiguous,
         "contiguous": contiguous,
     }.items():
