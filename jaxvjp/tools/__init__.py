@@ -1,1 +1,1 @@
-"""The command line's tools: `bench`, `comparison`, `opinfo`, `scripts`, the examples (`lessons`) and `explain`."""
+"""The command line's tools: `bench`, `comparison`, `conformance`, `opinfo`, `scripts`, the examples (`lessons`) and `explain`."""
