@@ -1,1 +1,1 @@
-"""The tools of the command line: `bench`, `comparison`, `opinfo`, `scripts`, the examples (`lessons`), `explain`."""
+"""The command line: `bench`, `comparison`, `conformance`, `opinfo`, `scripts`, the examples (`lessons`), `explain`."""
