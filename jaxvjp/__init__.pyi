@@ -595,7 +595,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: builtins.float =
     """`input` where the target is 1, and `max(0, margin - input)` where it is -1."""
 def histc(input: Tensor, bins: builtins.int = 100, min: builtins.float = 0, max: builtins.float = 0, *, out: Tensor | None = None) -> Tensor:
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
-def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> return_types.histogram:
+def histogram(input: Tensor, bins: builtins.int | Tensor, *, range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False, out: Tensor | None = None) -> return_types.histogram:
     """How many elements are in each bin, and the edges of the bins, as a named tuple."""
 def histogramdd(input: Tensor, bins: builtins.int | Sequence[builtins.int] | Sequence[Tensor], range: Sequence[builtins.float] | None = None, weight: Tensor | None = None, density: builtins.bool = False) -> Any:
     """How many points (*, dimensions) are in each cell, and the edges of each dimension, as a named tuple."""

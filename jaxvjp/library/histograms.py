@@ -24,7 +24,7 @@ HistogramDD = return_type("histogramdd", ("hist", "bin_edges"))
 C_TYPES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int"}
 
 
-@public()
+@public(out=True)
 def histogram(
     input: Tensor,
     bins: int | Tensor,
@@ -99,6 +99,8 @@ def _counted(
             "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
             f"dtype, but got input({_named(input)}), and weight({_named(weight)})"
         )
+    if not dims:
+        return input.new_full((), math.nan if density else 0.0), ()
     for dim, each in enumerate(bins):
         _check_bins(input, each, dim)
     if input.dtype.category != FLOATING or input.dtype.itemsize < 4:

@@ -162,6 +162,7 @@ def unique(
     With `return_inverse` also which of them each element is, and with `return_counts` how often each occurs. No
     gradient flows through it.
     """
+    _refuse_complex(input, dim)
     values = _values(input)
     name = "_unique2"
     if dim is not None:
@@ -170,6 +171,12 @@ def unique(
     if dim is None:
         inverse = inverse.reshape(values.shape)
     return _told(name, input, found, inverse, counts, return_inverse, return_counts)
+
+
+def _refuse_complex(input: Tensor, dim: int | None) -> None:
+    if input.dtype.is_complex:
+        name = "unique" if dim is None else "unique_dim"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{input.dtype.legacy}'")
 
 
 def _sliced(input: Tensor, dim: int) -> int:
@@ -202,6 +209,7 @@ def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The elements, or slices along `dim`, without those equal to the one before. As `torch.unique_consecutive`."""
+    _refuse_complex(input, dim)
     if dim is not None:
         dim = _sliced(input, dim)
     values = _values(input)

@@ -66,12 +66,21 @@ def _running_logarithm(input, dim):
         defined = ~(jnp.isnan(each) | jnp.isnan(total))
         stays, takes = defined & (nothing | (gap == -jnp.inf)), defined & (gap == jnp.inf)
         added = logaddexp(*[jnp.where(stays | takes, 0, array) for array in (each, total)])
-        total = jnp.where(stays, total, jnp.where(takes, each, added))
+        both = defined & (each.real == jnp.inf) & (total.real == jnp.inf)
+        total = jnp.where(both, _infinite(each, total), jnp.where(stays, total, jnp.where(takes, each, added)))
         return total, total
 
     along = jnp.moveaxis(input, dim, 0)
     start = jnp.full(along.shape[1:], -jnp.inf, input.dtype)
     return jnp.moveaxis(jax.lax.scan(step, start, along)[1], 0, dim)
+
+
+def _infinite(first, second):
+    """The logarithm of the sum of two infinite numbers, of which but the quadrant is known."""
+    phases = [jax.lax.stop_gradient(each.imag) for each in (first, second)]
+    parts = [sum(jnp.where(part(each) == 0, 0, jnp.inf * part(each)) for each in phases) for part in (jnp.cos, jnp.sin)]
+    size = jnp.where(jnp.isnan(parts[0]) & jnp.isnan(parts[1]), jnp.nan, jnp.inf).astype(phases[0].dtype)
+    return jax.lax.complex(size, jnp.arctan2(parts[1], parts[0]))
 
 
 def _neighbours(array, dim):

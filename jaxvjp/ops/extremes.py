@@ -55,7 +55,7 @@ def _position(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim):
 
     def by_value(constant):
         reached = (constant == extreme(constant, dim, keepdims=True)) | (constant != constant)
-        places = jax.lax.broadcasted_iota("int32", input.shape, dim)
+        places = jax.lax.broadcasted_iota("int32" if input.shape[dim] < 1 << 31 else "int64", input.shape, dim)
         return jnp.min(jnp.where(reached, places, input.shape[dim]), dim, keepdims=True).astype("int64")
 
     # XLA reduces pairs of value and index. On a CPU two plain reductions, which are vectorized, take half the time.

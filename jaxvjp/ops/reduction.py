@@ -14,7 +14,7 @@ from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Kind, Shape, Type, ax
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy, int64
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, uint8
 
 
 def _numbered_by_dim(name):
@@ -107,8 +107,12 @@ def _truth(name: str, function: Any, meaning: str) -> None:
         result = function(input, axes(dim, input.ndim), keepdims=keepdim)
         return result.astype(input.dtype) if input.dtype == jnp.uint8 else result
 
+    def refuse_out(result, out):
+        if out not in (bool_, uint8):
+            raise RuntimeError(f"{name} only supports bool tensor for result, got: {out.legacy}")
+
     row.__doc__ = meaning
-    op(name=name, differentiable=False, arities=((1, 2), (2, 4)))(row)
+    op(name=name, differentiable=False, arities=((1, 2), (2, 4)), refuse_out=refuse_out)(row)
 
 
 _truth("all", jnp.all, "Whether all elements are true.")

@@ -22,6 +22,7 @@ from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
 from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import CTYPES
 
 OPERATORS = {
     "+": "add",
@@ -210,6 +211,11 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
     if row.name in BY_OUT and isinstance(out, Tensor) and static[-1] is None:
         static = (*static[:-1], out.dtype)
+
+    asked = dict(zip(row.static_names, static, strict=False)).get("dtype")
+    if asked is not None and isinstance(out, Tensor) and out.dtype is not asked:
+        wanted, given = (CTYPES[each.name] for each in (asked, out.dtype))
+        raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 
     def compute() -> Any:
         result = apply(row, operands, static)

@@ -26,6 +26,10 @@ torch.tensor([complex(-inf, 1), complex(-inf, 2), 1 + 2j]).logcumsumexp(0)
 x.rot90(1, [0, 2]); x.rot90(1, [0, -2]); x.histc(4, 0, inf); torch.histc(1 / x, 4); x.bincount()
 torch.unravel_index(x, 3); torch.unravel_index(x.long(), (2.0,)); torch.unravel_index(x.long(), (2, -3))
 x[:, :0][:, [0, 1]]
+torch.tensor([complex(inf, 1), complex(inf, 2.5), complex(inf, -1)]).logcumsumexp(0); x.cfloat().unique()
+torch.histogramdd(x[:, :0], []); torch.all(x, 0, out=x); torch.any(x, 0, out=x.byte()[0])
+x.cfloat().unique_consecutive()
+torch.cumsum(x, 0, dtype=torch.int16, out=x); torch.sum(x, 0, dtype=torch.float64, out=x[0])
 torch.exp(torch.tensor([complex(inf, 0), complex(-inf, inf), complex(0, inf)]))
 torch.tensor([complex(inf, inf), 1 + 2j]).logcumsumexp(0); torch.tensor([1 + 2j, complex(1, nan)]).logcumsumexp(0)
 """
