@@ -32,14 +32,14 @@ def conj(input: Tensor) -> Tensor:
 
 @public()
 def resolve_conj(input: Tensor) -> Tensor:
-    """The tensor: there is no conjugation left to be done. Counterpart of `torch.resolve_conj`."""
-    return input
+    """The tensor; of a conjugate view a copy, with memory of its own. Counterpart of `torch.resolve_conj`."""
+    return input.clone() if input.dtype.is_complex and input._conjugated() else input
 
 
 @public()
 def resolve_neg(input: Tensor) -> Tensor:
-    """The tensor: there is no negation left to be done. Counterpart of `torch.resolve_neg`."""
-    return input
+    """The tensor; of the imaginary part of a conjugate view a copy. Counterpart of `torch.resolve_neg`."""
+    return input.clone() if not input.dtype.is_complex and input._conjugated() else input
 
 
 def _set_real(input: Tensor, value: Tensor) -> None:
