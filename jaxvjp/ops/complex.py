@@ -66,6 +66,8 @@ def view_as_real(input):
 
 
 def _together(layout):
+    if layout.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
     if layout.strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(each % 2 for each in layout.strides[:-1]):

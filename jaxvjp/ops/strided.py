@@ -127,18 +127,19 @@ def _bytes(input):
     """The bytes of each row of numbers, in a last dimension."""
     parts = jnp.stack([input.real, input.imag], -1) if jnp.iscomplexobj(input) else input
     plain = parts.astype(jnp.uint8) if input.dtype == bool else parts
-    return lax.bitcast_convert_type(plain, jnp.uint8).reshape(*input.shape[:-1], -1)
+    return lax.bitcast_convert_type(plain, jnp.uint8).reshape(*input.shape[:-1], input.shape[-1] * input.dtype.itemsize)
 
 
 def _of_bytes(flat, own):
     """Numbers of a type, of what `_bytes` gives."""
     if own.is_complex:
         pairs = _of_bytes(flat, from_numpy(np.zeros((), own.numpy).real.dtype))
-        pairs = pairs.reshape(*pairs.shape[:-1], -1, 2)
+        pairs = pairs.reshape(*pairs.shape[:-1], pairs.shape[-1] // 2, 2)
         return lax.complex(pairs[..., 0], pairs[..., 1])
     if own.itemsize == 1:
         return flat.astype(bool) if own is bool_ else lax.bitcast_convert_type(flat, own.numpy)
-    return lax.bitcast_convert_type(flat.reshape(*flat.shape[:-1], -1, own.itemsize), own.numpy)
+    groups = flat.reshape(*flat.shape[:-1], flat.shape[-1] // own.itemsize, own.itemsize)
+    return lax.bitcast_convert_type(groups, own.numpy)
 
 
 def _bits(input, own, shape):

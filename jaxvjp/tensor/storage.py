@@ -60,11 +60,13 @@ class Storage:
         shared: the `SharedMemory` that NumPy's arrays have of it; None if there are none.
     """
 
+    shared: Any
+
     def __init__(self, contents: Node) -> None:
         self.contents = contents
         self.version = 0
         self.address = 0
-        self.shared: Any = None
+        self.shared = None
 
     def __call__(self) -> Any:
         """What `x.storage()` gives: torch's `TypedStorage`."""

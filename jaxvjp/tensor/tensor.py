@@ -420,7 +420,7 @@ class Tensor(Methods):
             force: whether to give the value also of a tensor that requires a gradient or is a conjugate view.
         """
         if force:
-            return (self.detach().clone() if self._conjugated() else self.detach()).numpy()
+            return self.detach().resolve_conj().resolve_neg().numpy()
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._looked_at, NO_STORAGE)

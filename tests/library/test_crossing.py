@@ -149,7 +149,8 @@ def numpy_refuses_a_conjugate_view(torch):
 
 def numpy_by_force(torch):
     z = torch.tensor([1 + 2j], requires_grad=True).conj()
-    return z.numpy(force=True), z.imag.numpy(force=True)
+    kept = z.detach()
+    return z.numpy(force=True), z.imag.numpy(force=True), kept.resolve_conj().numpy(), kept.imag.resolve_neg().numpy()
 
 
 def test_sharing_ends_with_the_array():

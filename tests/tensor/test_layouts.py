@@ -114,7 +114,8 @@ def bytes_as_other_numbers(torch):
     pairs = torch.arange(4.0)
     pairs.view(torch.complex64)[0] = 5
     halves = x[1].view(torch.int16)
-    return x, bytes_.stride(), pairs, halves, halves.storage_offset(), bytes_.view(torch.float64).shape
+    none = [torch.zeros(0, 4).view(torch.uint8), torch.zeros(0, dtype=torch.bool).view(torch.int16)]
+    return none, x, bytes_.stride(), pairs, halves, halves.storage_offset(), bytes_.view(torch.float64).shape
 
 
 @raises(RuntimeError)
