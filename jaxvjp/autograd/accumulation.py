@@ -20,7 +20,7 @@ from jaxvjp.core.record.graph import Node, ends_here, recording_order
 from jaxvjp.core.record.modes import recording, staging, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
-from jaxvjp.core.record.steps import Cotangents
+from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.core.run.evaluation import evaluate, watching
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
@@ -53,24 +53,42 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
     return True
 
 
-def end(receivers: list[tuple[Tensor, Node]], walked: list[Node], met: Iterable[Any], retain_graph: bool) -> None:
-    """Ends a backward pass after `accumulated`: frees its graph unless it is retained, and calls the hooks that come
-    after accumulation."""
+def end(
+    receivers: list[tuple[Tensor, Node]],
+    walked: list[Node],
+    met: Iterable[Any],
+    retain_graph: bool,
+    create_graph: bool = False,
+) -> None:
+    """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
+    come after accumulation."""
     if staging().journal is not None:
         staging().journal.walks(walked)
     if not retain_graph:
         release(walked, met)
     receiver: Stored
     for receiver, gradient in receivers:
-        if receiver._after_accumulation:
-            for hook in list(receiver._after_accumulation.values()):
-                if hook(receiver) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         node = shown(receiver)
-        if node.special and node.step_hooks is not None and node.is_leaf:
-            hooks = node.step_hooks
-            for step_hook in list(hooks.after.values()):
-                hooks.call(step_hook, [], [gradient])
+        hooks = node.step_hooks if node.special and node.is_leaf else None
+        if receiver._after_accumulation or hooks is not None:
+            with recording(create_graph):
+                _after_accumulation(receiver, gradient, hooks)
+
+
+def _after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks | None) -> None:
+    """Calls the hooks of a tensor that has its `grad`, and those of its `AccumulateGrad` step."""
+    taken: Stored | None = receiver._grad
+    if taken is not None and shown(taken) is not gradient:
+        taken = None
+    for hook in list((receiver._after_accumulation or {}).values()):
+        returned: Any = hook(receiver)
+        if returned is not None and returned is not receiver:
+            if not isinstance(returned, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(returned).__name__}'")
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    if hooks is not None:
+        for step_hook in list(hooks.after.values()):  # a gradient that became the `grad` is that tensor, as in torch
+            hooks.call(step_hook, [], [gradient if taken is None else shown(taken)])
 
 
 def accumulated(

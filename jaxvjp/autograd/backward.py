@@ -79,7 +79,7 @@ def backward(
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
-    end(receivers, walked, met, retain_graph)
+    end(receivers, walked, met, retain_graph, create_graph)
 
 
 def grad(

@@ -40,7 +40,7 @@ class SavedTensor:
         node = tensor.node if value is None else value
         check_savable([node])
         self.node = node
-        self.tensor = tensor if value is None else _alias(tensor, value)
+        self.tensor = tensor if value is None else aliased(tensor, value)
         self.hooks = grad_mode().saving
         self.packed = None if self.hooks is None else self.hooks.packed(node)
         self.position = position
@@ -71,7 +71,7 @@ class SavedTensor:
         if node.held:
             held: Tensor = node.tensor
             return held
-        shown = _alias(tensor, node)
+        shown = aliased(tensor, node)
         hold(node, shown)
         return shown
 
@@ -93,7 +93,7 @@ class SavedTensor:
         )
 
 
-def _alias(tensor: Tensor, node: Node) -> Tensor:
+def aliased(tensor: Tensor, node: Node) -> Tensor:
     """Another tensor over the storage of `tensor`, which shows `node`."""
     alias = blank(node)
     alias._storage = tensor.storage

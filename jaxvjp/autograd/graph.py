@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
-from jaxvjp.autograd.context import BackwardCFunction
+from jaxvjp.autograd.context import BackwardCFunction, aliased
 from jaxvjp.autograd.saving import (
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
@@ -17,7 +17,7 @@ from jaxvjp.autograd.saving import (
     saved_tensors_hooks,
 )
 from jaxvjp.core.derive.engine import walking, whole
-from jaxvjp.core.derive.saved import FREED
+from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
 from jaxvjp.core.record.graph import hook_of_level, leaf_of, meant
 from jaxvjp.core.record.steps import Cotangents, StepHooks
@@ -131,12 +131,21 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         node = self._node
         if node.freed:
             raise RuntimeError(FREED)
-        if name == "result":
-            return blank(node)
+        operation: Any = node.operation
         for place in node.saved():
-            if place is not None and place in node.operation.places(name, node.static, len(node.inputs)):  # type: ignore[union-attr]
-                operand = node.inputs[place]
-                return shown(operand) if isinstance(operand, Recorded) else None
+            places = operation.places(name, node.static, len(node.inputs)) if name != "result" else [None]
+            saved = node if place is None else node.inputs[place]
+            if place not in places or not isinstance(saved, Recorded):
+                continue
+            if saved.shows_overwritten() is not None and not (place == 0 and node.in_place):
+                raise changed_error(node, saved)
+            packed: Any = node.packed
+            if packed is not None:
+                unpacked: Tensor = packed.shown(place)
+                return unpacked
+            if place is not None:
+                return shown(saved)
+            return blank(node) if node.tensor is None else aliased(node.tensor, node)
         return None
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.tensor import Tensor, blank
+from jaxvjp.tensor.tensor import Tensor, blank, wrap
 
 UNDERNEATH = "no JAX: what the recorded graph keeps, where `jax.vjp` has residuals"
 
@@ -101,19 +101,25 @@ class _Kept:
 
     def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
         self.hooks = hooks
-        saved = [(node if place is None else node.inputs[place], place is None) for place in node.saved()]
-        one = [(each, is_result) for each, is_result in saved if isinstance(each, Node) and type(each.aval) is Aval]
-        self.kept = [(each, is_result, hooks.packed(each)) for each, is_result in one]
+        saved = [(place, node if place is None else node.inputs[place]) for place in node.saved()]
+        one = [(place, each) for place, each in saved if isinstance(each, Node) and type(each.aval) is Aval]
+        self.kept = {place: (each, hooks.packed(each)) for place, each in one}
 
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         replaced: dict[Node, Node] = {}
-        for node, is_result, kept in self.kept:
+        for place, (node, kept) in self.kept.items():
             unpacked = self.hooks.unpacked(kept)
-            if is_result:
+            if place is None:
                 _check_unchanged(node, unpacked)
             else:
                 replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
         return replaced
+
+    def shown(self, place: int | None) -> Tensor:
+        """What the unpack hook makes, now, of what was saved: the operand of that place, or the result."""
+        node, kept = self.kept[place]
+        with recording(True):
+            return wrap(record(rebind, (node, self.hooks.unpacked(kept).node)))
 
 
 def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:

@@ -395,7 +395,9 @@ def _weighed(row, operands, static):
     input, end, weight = operands
     if isinstance(weight, complex) and not input.aval.dtype.is_complex:
         fitted(weight, input.aval.dtype)
-    if isinstance(weight, int | float | complex) or weight.aval.shape or input.aval.dtype is not end.aval.dtype:
+    if isinstance(weight, int | float | complex):
+        return number_lerp, operands, static
+    if weight.aval.shape or input.aval.dtype is not end.aval.dtype:
         return row, operands, static
     return promoting_lerp, operands, static
 
@@ -424,6 +426,7 @@ def lerp(input, end, weight: Either):
     return jnp.where(near, input, end) + jnp.where(near, weight, weight - 1) * difference
 
 
+number_lerp = op(name="lerp.number", public="", numbers=OPMATH, **{**LERP, "saves": ""})(lerp.function)
 promoting_lerp = op(name="lerp.promoting", public="", promotion=ARITHMETIC, **LERP)(lerp.function)
 
 

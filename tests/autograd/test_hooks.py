@@ -282,6 +282,55 @@ def a_hook_inside_a_transform_is_of_that_transform(torch):
     return [each.detach() for each in (*seen, leaf_.grad)]
 
 
+def post_accumulate_hooks_that_write_to_the_leaf(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.sub_(leaf.grad))
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.mul_(4.0))
+    (x * 3).sum().backward()
+    return x, x.grad
+
+
+def hooks_around_the_accumulation(torch):
+    x = torch.ones(3, requires_grad=True)
+    step = x.view_as(x).grad_fn.next_functions[0][0]
+    x.register_hook(lambda gradient: gradient.sub(2.0))
+    step.register_prehook(lambda gradients: (gradients[0].div(5.0),))
+    x.register_post_accumulate_grad_hook(lambda leaf: (leaf.grad.add_(0.5), None)[1])
+    step.register_hook(lambda below, above: setattr(x, "grad", above[0].mul(10)))
+    x.sum().backward()
+    return x.grad
+
+
+def whether_hooks_record(torch):
+    x, seen = torch.tensor([1.0, 2.0], requires_grad=True), []
+
+    def hook(*_):
+        seen.append(torch.is_grad_enabled())
+
+    y = x * 3
+    step = y.grad_fn.next_functions[0][0]
+    for register in (
+        x.register_post_accumulate_grad_hook,
+        x.register_hook,
+        y.register_hook,
+        y.grad_fn.register_hook,
+        y.grad_fn.register_prehook,
+        step.register_hook,
+        step.register_prehook,
+    ):
+        register(hook)
+    y.sum().backward(retain_graph=True)
+    y.sum().backward(create_graph=True)
+    return seen
+
+
+@raises(TypeError)
+def a_post_accumulate_hook_that_returns_a_number(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda leaf: 3)
+    x.sum().backward()
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

@@ -120,6 +120,39 @@ def a_pack_hook_that_writes(torch):
         return (x * 1) * (w * 1)
 
 
+def each_look_at_what_was_saved_unpacks_it(torch):
+    x, unpacked = torch.tensor([2.0, 3.0], requires_grad=True), []
+    with torch.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda kept: (unpacked.append(1), kept)[1]):
+        y = x * x
+    return y.grad_fn._saved_self, y.grad_fn._saved_other, len(unpacked)
+
+
+def a_saved_result_shows_what_is_written_to_it(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    y = x.exp()
+    saved = y.grad_fn._saved_result
+    before = saved._version
+    with torch.no_grad():
+        y.add_(1)
+    return saved, before, saved._version, saved.grad_fn is y.grad_fn
+
+
+@raises(RuntimeError)
+def a_saved_operand_that_was_written(torch):
+    x = torch.tensor([2.0, 3.0], requires_grad=True) * 1
+    y = x**2
+    x.add_(1)
+    return y.grad_fn._saved_self
+
+
+def interpolation_by_a_number_saves_nothing(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = torch.lerp(x, torch.ones(2), 0.25).sum()
+    y.backward()
+    y.backward()
+    return x.grad
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), variables))
 
 

@@ -38,6 +38,9 @@ class Packed(Protocol):
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         """Calls the unpack hook: maps each saved operand to the node to use in its place."""
 
+    def shown(self, place: int | None) -> Any:
+        """The tensor that the unpack hook makes of the operand of that place, or, with None, of the result."""
+
 
 class SavingHooks(Protocol):
     """A pair of saved-tensor hooks: called with a node it packs all that the node saves, `packed` packs one tensor."""
