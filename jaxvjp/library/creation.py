@@ -29,6 +29,7 @@ from jaxvjp.types.dtypes import (
     INTEGRAL,
     LEAST,
     MOST,
+    complex32,
     default_complex_dtype,
     fitted,
     get_default_dtype,
@@ -69,6 +70,8 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
+    if own is complex32:
+        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
     where = place(device)
     value: Any = array
     if type(array) is not np.ndarray or array.dtype != own.numpy:

@@ -17,6 +17,7 @@ from jaxvjp.ops.pointwise import fill
 from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writable, recorded_in_place, written
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
+from jaxvjp.tensor.overriding import MODULES, asking
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen
@@ -287,6 +288,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     what else is public there; it is taken away, so that one that has all names is made when it is asked for.
     """
     others = module.pop("__all__", ())
+    MODULES.append(module)
     for (where, name), function in PUBLISHED.items():
         if where == place:
             module[name] = writing_out(function, name) if function in WRITING_OUT else function
@@ -294,7 +296,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     def getattr_(name: str) -> Any:
         if name == "__all__":
             return [each for each in dir_() if not each.startswith("_")]
-        function = _made(place, name)
+        function = asking(_made(place, name))
         if function is not None:
             module[name] = function
             return function

@@ -172,6 +172,8 @@ def methods(results: dict[str, type]) -> str:
     """A class with all that is hung on `Tensor`, which type checkers take for its base."""
     hung: dict[str, tuple[Any, bool]] = {}
     for name, each in vars(Tensor).items():
+        if isinstance(each, classmethod | staticmethod):
+            continue
         made: Any = getattr(Tensor, name) if isinstance(each, Unmade) else getattr(each, "fget", each)
         if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
             hung[name] = made, isinstance(each, property)
