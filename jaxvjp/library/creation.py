@@ -144,7 +144,10 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
             raise ValueError(f"too many dimensions '{type(first).__name__}'")
         if not shape[-1]:
             break
-        first = first[0]
+        try:
+            first = first[0]
+        except (TypeError, KeyError, IndexError):
+            raise ValueError(f"could not determine the shape of object type '{type(first).__name__}'") from None
     elements = [data]
     for dim, length in enumerate(shape):
         for each in elements:
@@ -281,7 +284,15 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        array, own = make(*arguments, dtype=taken(make.__name__, dtype), **named)
+        asked = taken(make.__name__, dtype)
+        if isinstance(out, Tensor):
+            if asked is not None and asked is not out.dtype:
+                raise RuntimeError(
+                    f"dtype {asked.legacy} does not match dtype of out parameter ({out.dtype.legacy})\n"
+                    "Leave out `dtype`: it is that of `out`."
+                )
+            asked = out.dtype
+        array, own = make(*arguments, dtype=asked, **named)
         made = new_leaf(array, own, requires_grad, device)
         return made if out is None else write_out(out, made)
 

@@ -131,7 +131,7 @@ def _torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (),
     return result if func in _NOT_CONVERTED else _converted(result, cls)
 
 
-_NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}  # type: ignore[attr-defined]
+_NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}
 
 
 def _converted(result: Any, cls: type) -> Any:
@@ -228,6 +228,6 @@ def _asked(cls: type) -> None:
 
 def attach_methods() -> None:
     """Has classes that inherit from `Tensor` from here on be asked."""
-    for name, function in {"__torch_function__": _torch_function, "__init_subclass__": _asked}.items():
-        setattr(Tensor, name, classmethod(function))
-    setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010 - hung on, as methods are
+    setattr(Tensor, "__torch_function__", classmethod(_torch_function))  # noqa: B010 - hung on, as methods are
+    setattr(Tensor, "__init_subclass__", classmethod(_asked))  # noqa: B010
+    setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010

@@ -17,7 +17,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     Args:
         tensor: one that requires no gradient.
     """
-    return tensor.__dlpack__()  # type: ignore[attr-defined]
+    return tensor.__dlpack__()
 
 
 complete_all(globals(), __all__, "utils.dlpack")
