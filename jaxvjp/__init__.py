@@ -42,6 +42,7 @@ try:
         linalg,
         masked,
         nn,
+        overrides,
         random,
         signal,
         special,
@@ -80,6 +81,7 @@ try:
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
     from jaxvjp.tensor.docstrings import complete_all
+    from jaxvjp.tensor.overriding import DisableTorchFunctionSubclass
     from jaxvjp.tensor.printing import set_printoptions
     from jaxvjp.tensor.tensor import Tensor
     from jaxvjp.types import dtypes
@@ -88,7 +90,7 @@ try:
     from jaxvjp.types.size import Size
 
     library.attach_methods()
-    globals().update({each.name: each for each in dtypes.ALL})
+    globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)})
     globals().update(dtypes.ALIASES)
     globals().update(TYPES)
 finally:
@@ -99,6 +101,7 @@ newaxis = None
 __version__ = "0.1.0"
 
 __all__ = [
+    "DisableTorchFunctionSubclass",
     "Generator",
     "Size",
     "Tensor",
@@ -145,6 +148,7 @@ __all__ = [
     "no_grad",
     "ones",
     "ones_like",
+    "overrides",
     "pi",
     "preserve_format",
     "promote_types",
@@ -170,7 +174,7 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += [each.name for each in dtypes.ALL] + [*dtypes.ALIASES, *TYPES]
+__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [*dtypes.ALIASES, *TYPES]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose modules are imported at first use."""

@@ -12,6 +12,7 @@ from jaxvjp import func as func
 from jaxvjp import linalg as linalg
 from jaxvjp import masked as masked
 from jaxvjp import nn as nn
+from jaxvjp import overrides as overrides
 from jaxvjp import random as random
 from jaxvjp import signal as signal
 from jaxvjp import special as special
@@ -48,6 +49,7 @@ from jaxvjp.staging import UnstageableError as UnstageableError
 from jaxvjp.staging import compile as compile
 from jaxvjp.staging import jit as jit
 from jaxvjp.tensor import return_types
+from jaxvjp.tensor.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from jaxvjp.tensor.printing import set_printoptions as set_printoptions
 from jaxvjp.tensor.tensor import Tensor as Tensor
 from jaxvjp.tools.comparison import compare as compare
@@ -308,6 +310,7 @@ def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Te
     """The product of several matrices, in the order that costs least."""
 @overload
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...
+chalf: dtype
 def channel_shuffle(input: Tensor, groups: builtins.int) -> Tensor:
     """The channels (dimension 1) interleaved: one of each group in turn."""
 def cholesky(input: Tensor, upper: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
@@ -343,6 +346,7 @@ def combinations(input: Tensor, r: builtins.int = 2, with_replacement: builtins.
 def complex(real: Tensor, imag: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Complex numbers from their real and imaginary parts."""
 complex128: dtype
+complex32: dtype
 complex64: dtype
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along a dimension."""
@@ -1235,6 +1239,9 @@ def trunc_(self: Tensor) -> Tensor:
     """In place: The integer part."""
 def typename(obj: Any) -> str:
     """What torch calls the type of something: of a tensor its old type. Counterpart of `torch.typename`."""
+uint16: dtype
+uint32: dtype
+uint64: dtype
 uint8: dtype
 def unbind(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""

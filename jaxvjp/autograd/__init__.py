@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxvjp.autograd import forward_ad, functional, graph, variable
+from jaxvjp.autograd import forward_ad, functional, grad_mode, graph, variable
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
@@ -30,6 +30,7 @@ __all__ = [
     "forward_ad",
     "functional",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
     "graph",

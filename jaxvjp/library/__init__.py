@@ -29,14 +29,14 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     views,
     windows,
 )
-from jaxvjp.tensor import bindings, conversion
+from jaxvjp.tensor import bindings, conversion, overriding
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 
 
 def attach_methods() -> None:
     """Gives `Tensor` the methods that follow from the registry and from what is published."""
-    for each in (bindings, conversion, indexing, memory, crossing, views, constructors, facts):
+    for each in (bindings, conversion, indexing, memory, crossing, views, constructors, facts, overriding):
         each.attach_methods()
     own = [name for name in vars(Tensor) if not name.startswith("_")]
     complete_all(vars(Tensor), own, "method", "no recorded op; a value that is read is computed first")

@@ -19,7 +19,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
-from jaxvjp.types.dtypes import ALL, CTYPES, get_default_dtype, set_default_dtype, taken, typename
+from jaxvjp.types.dtypes import ALL, CTYPES, UNSIGNED, get_default_dtype, set_default_dtype, taken, typename
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.size import Size
 
@@ -111,7 +111,7 @@ def new(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
 @public("method", "type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
-    names = {f"torch.{each.legacy}Tensor": each for each in ALL}
+    names = {f"torch.{each.legacy}Tensor": each for each in (*ALL, *UNSIGNED)}
     if dtype is None:
         return next(name for name, each in names.items() if each is self.dtype)
     if isinstance(dtype, tensortype):

@@ -34,6 +34,7 @@ from jaxvjp.types.dtypes import (
     INTEGRAL,
     LEAST,
     MOST,
+    complex32,
     default_complex_dtype,
     fitted,
     get_default_dtype,
@@ -74,6 +75,8 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
+    if own is complex32:
+        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
     where = place(device)
     value: Any = array
     if type(array) is not np.ndarray or array.dtype != own.numpy:
@@ -147,7 +150,10 @@ def _flattened(data: Any) -> tuple[list[int], list[Any]]:
             raise ValueError(f"too many dimensions '{type(first).__name__}'")
         if not shape[-1]:
             break
-        first = first[0]
+        try:
+            first = first[0]
+        except (TypeError, KeyError, IndexError):
+            raise ValueError(f"could not determine the shape of object type '{type(first).__name__}'") from None
     elements = [data]
     for dim, length in enumerate(shape):
         for each in elements:
@@ -285,12 +291,15 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
-        dtype = taken(make.__name__, dtype)
-        if out is not None:
-            if dtype not in (None, out.dtype):
-                raise RuntimeError(f"dtype {dtype.legacy} does not match dtype of out parameter ({out.dtype.legacy})")
-            dtype, device = out.dtype, out.device if device is None else device
-        array, own = make(*arguments, dtype=dtype, **named)
+        asked = taken(make.__name__, dtype)
+        if isinstance(out, Tensor):
+            if asked is not None and asked is not out.dtype:
+                raise RuntimeError(
+                    f"dtype {asked.legacy} does not match dtype of out parameter ({out.dtype.legacy})\n"
+                    "Leave out `dtype`: it is that of `out`."
+                )
+            asked, device = out.dtype, out.device if device is None else device
+        array, own = make(*arguments, dtype=asked, **named)
         made = new_leaf(array, own, requires_grad, device)
         if memory_format is not None:
             laid(made, memory_format.strides(made._layout()))

@@ -90,6 +90,8 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
         return creation.from_numpy(ext_tensor)
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach().clone() if copy else ext_tensor.data
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, not {type(ext_tensor).__name__}")
     with jax.enable_x64(True):
@@ -105,8 +107,26 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
     return wrap(leaf(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
 
 
+class _Capsule:
+    """What has a DLPack capsule of memory on the CPU."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 def _dlpack(self: Tensor, **arguments: Any) -> Any:
     """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
+    stream = arguments.get("stream")
+    if stream is not None and not isinstance(stream, int):
+        raise TypeError("stream must be ``int`` or ``none``")
+    if self.is_cpu and stream is not None:
+        raise AssertionError("stream should be None on cpu.")
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     shared = self.numpy() if self.is_cpu else self.value

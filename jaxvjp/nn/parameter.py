@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jaxvjp.library.creation import empty
+from jaxvjp.tensor.overriding import disabled
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
@@ -18,6 +19,7 @@ class Parameter(Tensor):
     """
 
     __slots__ = ()
+    __torch_function__ = staticmethod(disabled)
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
         source = empty(0) if data is None else data

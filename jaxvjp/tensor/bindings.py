@@ -18,6 +18,7 @@ from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writabl
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
+from jaxvjp.tensor.overriding import MODULES, asking
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
 from jaxvjp.tensor.signatures import NUMERIC, Signature, chosen, invalid
@@ -306,6 +307,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     is removed, so that asking for it gives one with all names.
     """
     others = module.pop("__all__", ())
+    MODULES.append(module)
     for (where, name), function in PUBLISHED.items():
         if where == place:
             prefix = PARSED.get(place)
@@ -315,7 +317,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     def getattr_(name: str) -> Any:
         if name == "__all__":
             return [each for each in dir_() if not each.startswith("_")]
-        function = _made(place, name)
+        function = asking(_made(place, name))
         if function is not None:
             module[name] = function
             return function

@@ -253,6 +253,8 @@ class Methods(Stored):
         """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     def as_strided_scatter(self, src: Tensor, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None) -> Tensor:
         """A copy with `src` in the place of what `as_strided` shows. Counterpart of `torch.as_strided_scatter`."""
+    def as_subclass(self, cls: builtins.type) -> Any:
+        """A view of the tensor, of a class that inherits from `Tensor`. Counterpart of `torch.Tensor.as_subclass`."""
     def asin(self) -> Tensor:
         """The angle in radians whose sine is `input`."""
     def asin_(self) -> Self:
@@ -332,6 +334,8 @@ class Methods(Stored):
         """In place: The next integer above."""
     def cfloat(self) -> Tensor:
         """The tensor as torch.complex64; itself where it is one. Counterpart of `torch.Tensor.cfloat`."""
+    def chalf(self) -> Tensor:
+        """The tensor as torch.complex32; itself where it is one. Counterpart of `torch.Tensor.chalf`."""
     def char(self) -> Tensor:
         """The tensor as torch.int8; itself where it is one. Counterpart of `torch.Tensor.char`."""
     def cholesky(self, upper: builtins.bool = False) -> Tensor:

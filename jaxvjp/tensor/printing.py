@@ -58,12 +58,14 @@ def set_printoptions(
     )
 
 
-def tensor(array: Array, own: dtype, suffixes: Sequence[str] = (), device: str | None = None) -> str:
+def tensor(
+    array: Array, own: dtype, suffixes: Sequence[str] = (), device: str | None = None, name: str = "tensor"
+) -> str:
     """`tensor(...)` for an array: its elements, then device, size and dtype where torch shows them, then `suffixes`.
 
     `device` is where the tensor is, or None for where new tensors go, which torch does not show.
     """
-    prefix = "tensor("
+    prefix = f"{name}("
     shown = [] if device is None else [f"device='{device}'"]
     empty = array.size == 0
     if (empty and array.ndim != 1) or (not empty and not options.edgeitems):

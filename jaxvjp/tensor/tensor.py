@@ -523,7 +523,10 @@ class Tensor(Methods):
         if tangent is not None:
             suffixes.append(f"tangent={blank(tangent)}")
         device = None if node.device is None else str(node.device)
-        return printing.tensor(self._numbers(), self.dtype, suffixes, device)
+        kind = type(self)
+        own = getattr(kind, "__module__", "").partition(".")[0] == "jaxvjp"
+        name = "tensor" if own else kind.__name__
+        return printing.tensor(self._numbers(), self.dtype, suffixes, device, name)
 
     def __len__(self) -> int:
         if self.ndim == 0:

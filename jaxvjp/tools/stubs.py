@@ -173,6 +173,8 @@ def methods(results: dict[str, type]) -> str:
     """The stub of a class with all methods that are added to `Tensor`; type checkers take it as its base class."""
     hung: dict[str, tuple[Any, bool]] = {}
     for name, each in vars(Tensor).items():
+        if isinstance(each, classmethod | staticmethod):
+            continue
         made: Any = getattr(Tensor, name) if isinstance(each, Unmade) else getattr(each, "fget", each)
         if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
             hung[name] = made, isinstance(each, property)

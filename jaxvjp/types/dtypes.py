@@ -42,6 +42,18 @@ class dtype:  # noqa: N801 - torch's own spelling
     def is_signed(self) -> bool:
         return self.numpy.kind != "u" and self.category != BOOL
 
+    def to_complex(self) -> dtype:
+        """The complex type of which both parts are of this one; RuntimeError where there is none."""
+        if self.category < FLOATING or self.itemsize == 1:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.legacy}")
+        return self if self.is_complex else _COMPLEX[self.name]
+
+    def to_real(self) -> dtype:
+        """The type of the parts of a complex number; RuntimeError for integers."""
+        if self.category < FLOATING:
+            raise RuntimeError(f"Unexpected ScalarType: {self.legacy}")
+        return next((named(real) for real, own in _COMPLEX.items() if own is self and real != "bfloat16"), self)
+
     @property
     def differentiable(self) -> bool:
         """Whether a tensor of this type can require a gradient."""
@@ -67,6 +79,15 @@ float64 = dtype("float64", np.float64, FLOATING, "Double")
 complex64 = dtype("complex64", np.complex64, COMPLEX, "ComplexFloat")
 complex128 = dtype("complex128", np.complex128, COMPLEX, "ComplexDouble")
 
+uint16 = dtype("uint16", np.uint16, INTEGRAL, "UInt16")
+uint32 = dtype("uint32", np.uint32, INTEGRAL, "UInt32")
+uint64 = dtype("uint64", np.uint64, INTEGRAL, "UInt64")
+complex32 = dtype("complex32", np.complex64, COMPLEX, "ComplexHalf")
+complex32.itemsize = 4
+
+UNSIGNED = (uint16, uint32, uint64)
+"""Types that torch has no promotion for, and hardly any kernel."""
+_COMPLEX = {"float16": complex32, "bfloat16": complex64, "float32": complex64, "float64": complex128}
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
 ALIASES = {
     "short": int16,
@@ -75,13 +96,14 @@ ALIASES = {
     "half": float16,
     "float": float32,
     "double": float64,
+    "chalf": complex32,
     "cfloat": complex64,
     "cdouble": complex128,
 }
-_FROM_NUMPY = {each.numpy: each for each in ALL}
+_FROM_NUMPY = {each.numpy: each for each in (*ALL, *UNSIGNED)}
 FROM_PYTHON: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 """What Python's types of numbers stand for where a dtype is asked for: `zeros(2, dtype=float)`."""
-_NAMED = {each.name: each for each in ALL}
+_NAMED = {each.name: each for each in (*ALL, *UNSIGNED, complex32)}
 
 _default = float32
 
@@ -185,6 +207,10 @@ CTYPES = {
     "bfloat16": "c10::BFloat16",
     "float32": "float",
     "float64": "double",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
+    "complex32": "c10::complex<c10::Half>",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
 }
@@ -262,11 +288,19 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
     Unlike NumPy's table, integers never widen a float: int64 with float32 is float32.
     """
     type1, type2 = taken("promote_types", type1, "type1", 1), taken("promote_types", type2, "type2", 2)
+    for own, other in ((type1, type2), (type2, type1)):
+        if own in UNSIGNED and other is not own and other.category <= INTEGRAL:
+            raise RuntimeError(
+                "Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                f"{type1.legacy} and {type2.legacy}"
+            )
     low, high = sorted((type1, type2), key=lambda each: (each.category, each.itemsize))
     if low is high:
         return high
     if high.category == FLOATING and low.category < FLOATING:
         return high
+    if high is complex32 and (low is float16 or low.category < FLOATING):
+        return complex32
     if high.category == COMPLEX:
         return complex128 if complex128 in (low, high) or low is float64 else complex64
     if low.category == FLOATING:  # both floating: float16 and bfloat16 together give float32

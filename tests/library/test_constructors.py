@@ -79,6 +79,31 @@ torch.add(torch.ones(2), np.ones(2)); torch.set_num_threads(0); torch.set_num_th
 torch.use_deterministic_algorithms(1); torch.set_deterministic_debug_mode('x'); torch.set_deterministic_debug_mode(5)
 torch.set_deterministic_debug_mode(None)
 """
+OUT = """
+torch.full((2,), 3.0, out=torch.ones(2, dtype=torch.int64)); torch.eye(2, out=torch.ones(2, 2, dtype=torch.uint8))
+torch.arange(3, out=torch.empty(3)); torch.linspace(0, 4, 3, out=torch.zeros(3, dtype=torch.int64))
+torch.zeros(2, dtype=torch.float32, out=torch.ones(2, dtype=torch.float64))
+torch.zeros(2, dtype=torch.float64, out=torch.ones(2, dtype=torch.float64))
+torch.tensor(type('Bad', (), {'__len__': lambda self: 2, '__getitem__': lambda self, at: {}[at]})())
+torch.tensor(type('Good', (), {'__len__': lambda self: 2, '__getitem__': lambda self, at: (1.0, 2.0)[at]})())
+"""
+UNSIGNED = """
+torch.tensor([1, 2], dtype=torch.uint16); torch.tensor([2**64 - 1], dtype=torch.uint64)
+torch.tensor([-1], dtype=torch.uint16)
+torch.tensor([70000], dtype=torch.uint16)
+torch.tensor([1, 2], dtype=torch.uint16) + torch.tensor([1, 2])
+torch.tensor([1, 2], dtype=torch.uint16) + torch.tensor([1.0, 2]); torch.tensor([1, 2], dtype=torch.uint16) * 2
+torch.tensor([1, 2], dtype=torch.uint16).sum(); torch.tensor([1, 2], dtype=torch.uint16) == 1
+torch.tensor([1, 2], dtype=torch.uint32)[0]; torch.tensor([1, 2], dtype=torch.uint16).to(torch.int64)
+torch.tensor([1, -2]).to(torch.uint16); torch.ones(2, dtype=torch.uint64).type(); str(torch.iinfo(torch.uint64))
+torch.promote_types(torch.uint16, torch.int8); torch.promote_types(torch.int8, torch.uint16)
+str(torch.promote_types(torch.uint16, torch.float32)); torch.can_cast(torch.uint16, torch.int64)
+torch.tensor(np.array([1, 2], np.uint32)); torch.from_numpy(np.array([1, 2], np.uint16))
+str(torch.promote_types(torch.chalf, torch.half)); str(torch.promote_types(torch.chalf, torch.float32))
+str(torch.float32.to_complex()); str(torch.complex128.to_real()); torch.int32.to_complex()
+torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2)));  torch.ones(2).__dlpack__(stream=1)
+torch.autograd.grad_mode.no_grad is torch.no_grad
+"""
 MIXED = """
 torch.ones(2) + np.ones(2); torch.ones(2) * np.ones(2); np.array([1.0, 2.0]) / torch.ones(2); np.sin(torch.zeros(2))
 torch.ones(2) == np.ones(2); np.ones(2) == torch.ones(2); torch.ones(2, 2) @ np.ones((2, 2)); np.isnan(torch.ones(2))
@@ -110,7 +135,7 @@ def test_what_is_refused(line):
     assert agree(lambda torch: eval(line, {"torch": torch, "np": np})).error is not None
 
 
-@pytest.mark.parametrize("line", lines(MIXED))
+@pytest.mark.parametrize("line", [*lines(MIXED), *lines(UNSIGNED), *lines(OUT)])
 def test_numpy_beside_tensors(line):
     agree(lambda torch: eval(line, {"torch": torch, "np": np}))
 

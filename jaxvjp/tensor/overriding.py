@@ -1,0 +1,233 @@
+"""Classes that inherit from `Tensor`, and what they say of the functions that they are given to: `__torch_function__`.
+
+While there is no such class, nothing here runs. When the first is made, its methods become ones that ask it, and so do
+torch's functions (`asking`), which until then are as they were.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterable
+from functools import wraps
+from types import FunctionType
+from typing import Any
+
+from jaxvjp.ops.view import alias
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import Stored
+from jaxvjp.tensor.tensor import Tensor, view
+from jaxvjp.tensor.view_steps import Step
+
+UNDERNEATH = "no JAX: Python calls what a class says"
+
+NOT_ASKED = frozenset(
+    [
+        *("__class__", "__new__", "__init__", "__init_subclass__", "__torch_function__", "__getattr__", "__setattr__"),
+        *("__getattribute__", "__delattr__", "__hash__", "__dir__", "__sizeof__", "__subclasshook__", "__getstate__"),
+        *("__reduce__", "__array_priority__", "__array_wrap__", "__doc__", "__module__", "as_subclass", "value"),
+    ]
+)
+"""Attributes of `Tensor` of which a class is not asked."""
+FUNCTIONS_NOT_ASKED = frozenset(
+    ["as_tensor", "asarray", "as_torch", "compare", "compile", "is_tensor", "jit", "tensor", "typename", "vmap"]
+)
+MODULES: list[dict[str, Any]] = []
+"""The namespaces that have torch's functions."""
+
+
+class _State(threading.local):
+    disabled = 0
+
+
+_state = _State()
+_installed: list[bool] = []
+
+
+class DisableTorchFunctionSubclass:
+    """No `__torch_function__` is asked in a block. Counterpart of `torch.DisableTorchFunctionSubclass`."""
+
+    def __enter__(self) -> None:
+        _state.disabled += 1
+
+    def __exit__(self, *_: object) -> None:
+        _state.disabled -= 1
+
+
+def disabled(function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of classes that say nothing of functions, such as `Parameter`."""
+    with DisableTorchFunctionSubclass():
+        return function(*args, **(kwargs or {}))
+
+
+def _says(value: Any) -> bool:
+    kind = type(value)
+    return kind is not Tensor and getattr(kind, "__torch_function__", disabled) is not disabled
+
+
+def _saying(values: Iterable[Any]) -> list[Any]:
+    """Those whose classes say something, also in lists among them."""
+    found = []
+    for each in values:
+        found += [one for one in each if _says(one)] if isinstance(each, tuple | list) else [each] * _says(each)
+    return found
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether the class of one of these has a `__torch_function__`. As `torch.overrides.has_torch_function`.
+
+    Args:
+        relevant_args: arguments of a function.
+    """
+    return not _state.disabled and any(_says(each) for each in relevant_args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the first class that does not say NotImplemented makes of a call; TypeError where each does.
+
+    Counterpart of `torch.overrides.handle_torch_function`.
+
+    Args:
+        public_api: the function that was called.
+        relevant_args: those of its arguments whose classes are asked, subclasses first.
+        args: what it was called with.
+        kwargs: and by name.
+    """
+    first: dict[type, Any] = {}
+    for each in relevant_args:
+        if _says(each):
+            first.setdefault(type(each), each)
+    order: list[type] = []
+    for kind in first:  # before the first that it inherits from, or else last
+        place = next((at for at, other in enumerate(order) if issubclass(kind, other)), len(order))
+        order.insert(place, kind)
+    for kind in order:
+        result = first[kind].__torch_function__(public_api, tuple(order), args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"Multiple dispatch failed for 'torch.{getattr(public_api, '__name__', public_api)}'; all __torch_function__ "
+        "handlers returned NotImplemented:\n" + "\n".join(f"  - tensor subclass {each}" for each in order)
+    )
+
+
+def is_tensor_like(inp: Any) -> bool:
+    """Whether it is a tensor, or says what functions make of it. Counterpart of `torch.overrides.is_tensor_like`.
+
+    Args:
+        inp: anything.
+    """
+    return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
+
+
+def _torch_function(cls: type, func: Any, types: Iterable[type], args: Any = (), kwargs: Any = None) -> Any:
+    """What a class says unless it says otherwise: that results are of the class, too."""
+    if not all(issubclass(cls, each) for each in types):
+        return NotImplemented
+    with DisableTorchFunctionSubclass():
+        result = func(*args, **(kwargs or {}))
+    return result if func in _NOT_CONVERTED else _converted(result, cls)
+
+
+_NOT_CONVERTED = {Tensor.grad.__get__, Tensor._base.__get__}
+
+
+def _converted(result: Any, cls: type) -> Any:
+    if cls is Tensor:
+        return result
+    if isinstance(result, Tensor) and not isinstance(result, cls):
+        return as_subclass(result, cls)
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*[_converted(each, cls) for each in result])
+    if type(result) in (tuple, list):
+        return type(result)(_converted(each, cls) for each in result)
+    return result
+
+
+@public("method")
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """A view of the tensor, of a class that inherits from `Tensor`. Counterpart of `torch.Tensor.as_subclass`.
+
+    Args:
+        cls: the class.
+    """
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+    if not issubclass(cls, Tensor):
+        raise TypeError(
+            "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
+            "class inherits from Tensor."
+        )
+    viewed = view(self, Step(alias, ()))
+    viewed.__class__ = cls
+    return viewed
+
+
+def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
+    """A leaf on the storage of a tensor, of a class that inherits from `Tensor`."""
+    made = data.detach()
+    made.__class__ = cls
+    return made.requires_grad_(require_grad)
+
+
+def asking(function: Any) -> Any:
+    """`function`, or, where there are classes to ask, one that asks those of its arguments."""
+    if not _installed or not isinstance(function, FunctionType) or function.__name__ in FUNCTIONS_NOT_ASKED:
+        return function
+
+    @wraps(function)
+    def front(*args: Any, **kwargs: Any) -> Any:
+        saying = [] if _state.disabled else _saying([*args, *kwargs.values()])
+        return handle_torch_function(front, saying, *args, **kwargs) if saying else function(*args, **kwargs)
+
+    return front
+
+
+def _asking_method(name: str) -> Callable[..., Any]:
+    def method(*args: Any, **kwargs: Any) -> Any:
+        function = getattr(Tensor, name)
+        if _state.disabled:
+            return function(*args, **kwargs)
+        return handle_torch_function(function, _saying([*args, *kwargs.values()]), *args, **kwargs)
+
+    method.__name__ = method.__qualname__ = name
+    return method
+
+
+def _asking_property(own: property) -> property:
+    def read(self: Tensor) -> Any:
+        if _state.disabled:
+            return own.__get__(self)
+        return handle_torch_function(own.__get__, [self], self)
+
+    return property(read, own.fset, own.fdel)
+
+
+def _asked(cls: type) -> None:
+    """Has the methods of a new class that inherits from `Tensor` ask it."""
+    if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
+        return
+    for name in dir(Tensor):
+        own = inspect.getattr_static(Tensor, name)
+        inner = name.startswith("_") and not (name.startswith("__") and name in vars(Tensor) and callable(own))
+        if inner or name in NOT_ASKED or name in vars(Stored) or inspect.getattr_static(cls, name) is not own:
+            continue
+        if isinstance(own, property):
+            setattr(cls, name, _asking_property(own))
+        elif hasattr(own, "__get__") and not isinstance(own, classmethod | staticmethod | type):
+            setattr(cls, name, _asking_method(name))
+    if not _installed:
+        _installed.append(True)
+        for module in MODULES:
+            for name, function in list(module.items()):
+                if not name.startswith("_"):
+                    module[name] = asking(function)
+
+
+def attach_methods() -> None:
+    """Has classes that inherit from `Tensor` from here on be asked."""
+    setattr(Tensor, "__torch_function__", classmethod(_torch_function))  # noqa: B010 - hung on, as methods are
+    setattr(Tensor, "__init_subclass__", classmethod(_asked))  # noqa: B010
+    setattr(Tensor, "_make_subclass", staticmethod(_make_subclass))  # noqa: B010

@@ -1,0 +1,88 @@
+"""Classes that inherit from `Tensor`, and `__torch_function__`."""
+
+from __future__ import annotations
+
+from oracle import agree
+
+
+def test_results_are_of_the_class():
+    def program(torch):
+        class Named(torch.Tensor):
+            pass
+
+        x = torch.ones(2, 2, requires_grad=True).as_subclass(Named)
+        made = [x + 1, 1 + x, torch.ones(2) + x, x.sum(), torch.add(x, x), x[0], x.detach(), x.data, x.T, x == x, -x]
+        made += [torch.stack([x, x]), torch.zeros_like(x), *x.split(1), x.max(0).values, x.new_ones(2), Named([1, 2])]
+        made += [Named(2, 3), Named(torch.ones(2)), torch.linalg.norm(x), torch.nn.functional.relu(x)]
+        plain = [torch.ones(2) + 1, x.tolist(), x.shape, torch.nn.Parameter(torch.ones(2)) + 1]
+        names = [type(each).__name__ for each in [*made, *plain]]
+        return names, made[:3], repr(x.detach()), isinstance(x, torch.Tensor)
+
+    assert agree(program).error is None
+
+
+def test_gradients_go_through_it():
+    def program(torch):
+        class Named(torch.Tensor):
+            pass
+
+        x = torch.ones(2, requires_grad=True)
+        (x.as_subclass(Named) * 3).sum().backward()
+        return x.grad
+
+    assert agree(program).error is None
+
+
+def test_a_class_says_what_becomes_of_functions():
+    def program(torch):
+        called = []
+
+        class Logging(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                called.append((func.__name__, [each.__name__ for each in types]))
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        class Doubling(Logging):
+            def double_it(self):
+                return self.mul(2)
+
+            def sum(self):
+                return "own"
+
+        x, y = torch.ones(2).as_subclass(Logging), torch.ones(2).as_subclass(Doubling)
+        made = [type(each).__name__ for each in (torch.add(x, y), x.mul(y), torch.cat([x, y]), y.double_it(), x.exp())]
+        return made, called, y.sum(), x.shape
+
+    assert agree(program).error is None
+
+
+def test_nobody_wants_it():
+    def program(torch):
+        class Refusing(torch.Tensor):
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return NotImplemented
+
+        return torch.add(torch.ones(2).as_subclass(Refusing), 1)
+
+    agree(program, raises=TypeError)
+
+
+def test_who_has_one_to_ask():
+    def program(torch):
+        class Named(torch.Tensor):
+            pass
+
+        x = torch.ones(2).as_subclass(Named)
+        asked = [torch.overrides.has_torch_function((each,)) for each in (x, torch.ones(2), 3)]
+        with torch.DisableTorchFunctionSubclass():
+            inside = [type(x + 1).__name__, torch.overrides.has_torch_function((x,))]
+        return asked, inside, torch.overrides.is_tensor_like(x), torch.overrides.is_tensor_like(3)
+
+    assert agree(program).error is None
+
+
+def test_what_is_no_subclass():
+    agree(lambda torch: torch.ones(2).as_subclass(int), raises=TypeError)
+    agree(lambda torch: torch.ones(2).as_subclass(3), raises=TypeError)
