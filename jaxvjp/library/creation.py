@@ -13,6 +13,7 @@ from typing import Any, get_overloads, overload
 import jax
 import numpy as np
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.conversion import converted_to
@@ -252,7 +253,15 @@ def _new(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
     def method(self: Tensor, *arguments: Any, dtype: Dtype | None = None, device: Any = None, **named: Any) -> Tensor:
         where = self.device if device is None else device
-        return create(*arguments, dtype=dtype or self.dtype, device=where, **named)
+
+        def made(shape: Any) -> Tensor:
+            return create(shape, *arguments[1:], dtype=dtype or self.dtype, device=where, **named)
+
+        if not transforming().batches or not arguments:
+            return create(*arguments, dtype=dtype or self.dtype, device=where, **named)
+        if name != "full":
+            arguments = (sizes(name, arguments),)
+        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node))
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     show(method, method, create)
