@@ -388,7 +388,8 @@ class Tensor(Methods):
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array; RuntimeError where a gradient would be lost unnoticed."""
-        if self.requires_grad:
+        # In the `forward` of a Function inside of a transform torch's tensors require none, and values may be read.
+        if self.requires_grad and (grad_mode().enabled or not transforming().variables):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._looked_at, NO_STORAGE)
         return self._numbers()
