@@ -138,15 +138,13 @@ class NoTangents:
     """
 
     def __enter__(self) -> None:
-        transforming().cuts.append((next_serial(), math.inf))
+        self.start = next_serial()
+        transforming().cuts.append((self.start, math.inf))
 
     def __exit__(self, *_: object) -> None:
-        cuts = transforming().cuts
-        cuts[-1 - cuts[::-1].index(self._open(cuts))] = self._open(cuts)[0], next_serial()
-
-    @staticmethod
-    def _open(cuts: list[tuple[int, float]]) -> tuple[int, float]:
-        return next(each for each in reversed(cuts) if each[1] == math.inf)
+        transforming().cuts.remove((self.start, math.inf))
+        if transforming().forward:
+            transforming().cuts.append((self.start, next_serial()))
 
     @staticmethod
     def now() -> bool:
