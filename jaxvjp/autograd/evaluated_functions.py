@@ -8,11 +8,12 @@ from typing import Any
 from jaxvjp.autograd.accumulation import gradients_of, postponed
 from jaxvjp.autograd.backward import Tensors
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import clone
-from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor, inside, wrap
 
 Differentiable = Callable[..., Tensors]
 LINEAR = (
@@ -71,6 +72,8 @@ class Call:
         node = argument.node
         if self.create_graph and node.requires_grad:
             return wrap(record(clone, (node,)))
+        if transforming().depth:
+            raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
         if not argument.dtype.differentiable:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from jaxvjp.autograd.graph import shown
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.levels import Duals
+from jaxvjp.tensor.levels import Duals, NoTangents
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"
@@ -73,6 +73,15 @@ class dual_level(contextlib.ContextDecorator):  # noqa: N801 - torch's name
         exit_dual_level()
 
 
+def _set_fwd_grad_enabled(mode: bool) -> contextlib.AbstractContextManager[None]:
+    """A block in which forward mode goes on, or does not."""
+    return contextlib.nullcontext() if mode else NoTangents()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return not NoTangents.now()
+
+
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A view of `tensor` that carries `tangent`, which has its shape and dtype.
 
@@ -82,6 +91,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Counterpart of `torch.autograd.forward_ad.make_dual`. Underneath: a primal and a tangent for `jax.jvp`.
     """
+    for each in (tensor, tangent):
+        each.is_floating_point()
     duals: Duals | None = transforming().level
     if duals is None or (level is not None and level < 0):
         raise RuntimeError(
@@ -94,6 +105,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
+    if duals.carries(tangent.node):
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
+        )
     return duals.make(tensor, tangent)
 
 
@@ -103,8 +118,10 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     Both are differentiable in reverse mode. Counterpart of `torch.autograd.forward_ad.unpack_dual`. Underneath:
     `jax.jvp`.
     """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     duals: Duals | None = transforming().level
-    if duals is None or level not in (None, 0):
+    if duals is None or level not in (None, 0) or NoTangents.now():
         return UnpackedDualTensor(tensor, None)
     node = tensor.node
     (tangent,) = duals.tangents_of([node])

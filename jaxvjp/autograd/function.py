@@ -177,8 +177,15 @@ class Function(metaclass=FunctionMeta):
             bound = inspect.signature(cls.forward).bind(*arguments, **named)
             bound.apply_defaults()
             arguments = bound.args
+            if bound.kwargs and batch_of([*arguments, *bound.kwargs.values()]) is not None:
+                raise NotImplementedError(
+                    "Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors "
+                    f"to autograd.Function. Got: {bound.kwargs}"
+                )
             for keyword in bound.kwargs:
                 raise TypeError(f"forward() got an unexpected keyword argument '{keyword}'")
+        elif transforming().depth:
+            cls._refuse_transforms()
         batch = batch_of(arguments)
         if batch is not None:
             rule = cls.vmap if cls._has_own_vmap() else cls._generated_vmap
@@ -212,16 +219,20 @@ class Function(metaclass=FunctionMeta):
     def _has_own_vmap(cls) -> bool:
         """Whether a batch goes through `vmap`, not `generate_vmap_rule`; RuntimeError where there is not just one."""
         if not cls._separates_context():
-            raise RuntimeError(
-                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
-                f"must override the setup_context staticmethod. {EXTENDING}"
-            )
+            cls._refuse_transforms()
         own = cls.vmap is not Function.vmap
         if own == cls.generate_vmap_rule:
             raise RuntimeError(
                 f"You tried to vmap over {cls.__name__}, but {TWO_RULES if own else NO_RULE} {EXTENDING}"
             )
         return own
+
+    @classmethod
+    def _refuse_transforms(cls) -> None:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
+            f"override the setup_context staticmethod. {EXTENDING}"
+        )
 
     @classmethod
     def _generated_vmap(cls, info: VmapInfo, in_dims: tuple[int | None, ...], *arguments: Any) -> Any:

@@ -19,6 +19,7 @@ from jaxvjp.core.record.record import record
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.trees import flattened, unflattened
 
 Axes = tuple[int | None, ...]
 
@@ -34,7 +35,7 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
     """The innermost `vmap` under way in which one of the arguments differs from example to example."""
     if not transforming().batches:
         return None
-    nodes = [each.node for each in arguments if isinstance(each, Tensor)]
+    nodes = [each.node for each in flattened(arguments)[0] if isinstance(each, Tensor)]
     return next((batch for batch in reversed(transforming().batches) if any(batch.holds(each) for each in nodes)), None)
 
 
@@ -47,9 +48,9 @@ def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:
 
 def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequence[Any]) -> Any:
     """The results of `rule` for the whole batch, as tensors that stand for one example again."""
-    given: list[Any] = list(arguments)
+    given, structure = flattened(tuple(arguments))
     in_dims: list[int | None] = [None] * len(given)
-    for position, each in enumerate(arguments):
+    for position, each in enumerate(given):
         if isinstance(each, Tensor) and batch.holds(each.node):
             source, axis = batch.examples.get(each.node) or (batch.batches([each.node], [0])[0], 0)
             given[position], in_dims[position] = shown_tensor(source), axis
@@ -57,20 +58,26 @@ def lifted(name: str, rule: Callable[..., Any], batch: Batch, arguments: Sequenc
     inside = transforming().batches[depth:]
     del transforming().batches[depth:]
     try:
-        returned = rule(VmapInfo(batch.size, batch.randomness), tuple(in_dims), *given)
+        returned = rule(
+            VmapInfo(batch.size, batch.randomness), unflattened(structure, in_dims), *unflattened(structure, given)
+        )
     finally:
         transforming().batches.extend(inside)
     outputs, out_dims = _outputs_and_dims(returned)
-    for position, (each, dim) in enumerate(zip(outputs, out_dims, strict=True)):
-        if dim is not None and isinstance(each, Tensor) and each.shape[dim] != batch.size:
-            raise RuntimeError(
-                f"The vmap staticmethod of {name} returned {each.shape[dim]} examples in dimension {dim} "
-                f"of output {position}, where the batch has {batch.size}."
-            )
-    examples = [
-        each if dim is None or not isinstance(each, Tensor) else batch.example(each, dim % each.ndim)
-        for each, dim in zip(outputs, out_dims, strict=True)
-    ]
+    examples: list[Any] = []
+    for position, (output, out_dim) in enumerate(zip(outputs, out_dims, strict=True)):
+        leaves, form = flattened(output)
+        dims = flattened(out_dim)[0] if isinstance(out_dim, list) else [out_dim] * len(leaves)
+        for place, (each, dim) in enumerate(zip(leaves, dims, strict=True)):
+            if dim is None or not isinstance(each, Tensor):
+                continue
+            if each.shape[dim] != batch.size:
+                raise RuntimeError(
+                    f"The vmap staticmethod of {name} returned {each.shape[dim]} examples in dimension {dim} "
+                    f"of output {position}, where the batch has {batch.size}."
+                )
+            leaves[place] = batch.example(each, dim % each.ndim)
+        examples.append(unflattened(form, leaves))
     return tuple(examples) if isinstance(returned[0], tuple) else examples[0]
 
 

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from jaxvjp.autograd.saving import disable_saved_tensors_hooks
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, recording
@@ -24,6 +25,11 @@ from jaxvjp.tensor.jacobians import rows
 from jaxvjp.tensor.levels import Guard, Variables
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.trees import flattened, mapped, tensors_of, told, unflattened
+
+NO_HOOKS = disable_saved_tensors_hooks(
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use "
+    "case."
+)
 
 
 def _results(variables: Variables, tree: Any) -> Any:
@@ -85,7 +91,7 @@ def _differentiated(
 ) -> tuple[Variables, Any, Tensor, Any]:
     """The level at which `func` was differentiated, its gradient there, its value, and aux."""
     name = "grad_and_value(f)(*args)"
-    with Variables() as variables, Guard(tensors_of((*args, *kwargs.values()))):
+    with NO_HOOKS, Variables() as variables, Guard(tensors_of((*args, *kwargs.values()))):
         chosen = _fresh(variables, chosen_of(args, argnums))
         output, aux = with_aux(func(*with_chosen(args, argnums, chosen), **kwargs), has_aux, name)
         if not isinstance(output, Tensor):
@@ -128,7 +134,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Counterpart of `torch.func.vjp`. Underneath: `jax.vjp` of the recorded program.
     """
-    with Variables() as variables, Guard(tensors_of(primals)):
+    with NO_HOOKS, Variables() as variables, Guard(tensors_of(primals)):
         chosen = _fresh(variables, primals)
         output, aux = with_aux(func(*chosen), has_aux, "vjp(f, *primals)")
         outputs, structure = flattened(output)
@@ -163,7 +169,12 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def jacrev(
-    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+    func: Callable[..., Any],
+    argnums: Argnums = 0,
+    *,
+    has_aux: bool = False,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of `func`, computed row by row, as a function of the same arguments.
 
@@ -183,7 +194,7 @@ def jacrev(
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
         check_real("jacrev", args, "inputs")
-        with Variables() as variables, Guard(tensors_of(args)):
+        with NO_HOOKS, Variables() as variables, Guard(tensors_of(args)):
             chosen = _fresh(variables, chosen_of(args, argnums))
             output, aux = with_aux(func(*with_chosen(args, argnums, chosen)), has_aux, "vjp(f, *primals)")
             outputs, structure = flattened(output)

@@ -15,6 +15,7 @@ from typing import Any, get_overloads, overload
 import jax
 import numpy as np
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, memory_format, preserve_format, strides_in_order
@@ -372,7 +373,16 @@ def _new(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
 
     def method(self: Tensor, *arguments: Any, dtype: Dtype | None = None, device: Any = None, **named: Any) -> Tensor:
         where = self.device if device is None else device
-        return create(*arguments, dtype=taken(f"new_{name}", dtype) or self.dtype, device=where, **named)
+        own = taken(f"new_{name}", dtype) or self.dtype
+
+        def made(shape: Any) -> Tensor:
+            return create(shape, *arguments[1:], dtype=own, device=where, **named)
+
+        if not transforming().batches or not arguments:
+            return create(*arguments, dtype=own, device=where, **named)
+        if name != "full":
+            arguments = (sizes(name, arguments),)
+        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node))
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     show(method, method, create)

@@ -8,6 +8,7 @@ A dual tensor and an example are views of the tensor they were made of: a write 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from jaxvjp.core.record.modes import recording, transforming
 from jaxvjp.core.record.record import constant, leaf, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.ops.identity import dual, entered, example, left, primal, variable
+from jaxvjp.ops.identity import clone, dual, entered, example, left, primal, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
@@ -74,6 +75,7 @@ class Variables:
 
     def __enter__(self) -> Variables:
         transforming().depth += 1
+        self.depth = transforming().depth
         transforming().variables.append(self)
         self._mode = recording(True)
         self._mode.__enter__()
@@ -86,6 +88,16 @@ class Variables:
         for fresh, outer in self.entries:
             fresh.operation, fresh.inputs = entered, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
+
+    def peeled(self, node: Node) -> tuple[str, Node] | None:
+        """What torch calls a tensor inside of this level, and what it is outside; None where it is from outside."""
+        name = f"GradTrackingTensor(lvl={self.depth}, "
+        for fresh, outer in self.entries:
+            if fresh is node:
+                return name, outer
+        if not between([node], {fresh for fresh, _ in self.entries}, inputs_of):
+            return None
+        return name, Node(left, (), (node,), node.aval, False, node.value)
 
     def fresh(self, argument: Tensor) -> Tensor:
         """A leaf with the value of `argument`; RuntimeError for an integer tensor."""
@@ -118,25 +130,52 @@ class Variables:
         return wrap(Node(left, (), (node,), node.aval, False, node.value))
 
 
-class DualStep(Step):
-    """The view step from a tensor to its dual. It holds the tangent; a write through it replaces that, too."""
+class NoTangents:
+    """A block in which no tangents go on: what is computed in it is constant to the levels of forward mode around it.
 
-    def __init__(self, level: Duals, tangent: Node) -> None:
+    A tensor that is written in it keeps the tangent that it had.
+    """
+
+    def __enter__(self) -> None:
+        self.start = next_serial()
+        transforming().cuts.append((self.start, math.inf))
+
+    def __exit__(self, *_: object) -> None:
+        transforming().cuts.remove((self.start, math.inf))
+        if transforming().forward:
+            transforming().cuts.append((self.start, next_serial()))
+
+    @staticmethod
+    def now() -> bool:
+        """Whether such a block is open."""
+        return any(end == math.inf for _, end in transforming().cuts)
+
+
+class DualStep(Step):
+    """The step from a tensor to its dual, through which what is written also writes its tangent, in place as well."""
+
+    def __init__(self, level: Duals, tangent: Tensor) -> None:
         super().__init__(dual, ())
         self.level = level
-        self.tangent = tangent
+        self.tangent: Tensor | None = tangent
 
     def read(self, node: Node) -> Node:
         shown = record(dual, (node,))
-        if self.level.open:
-            self.level.tangents[shown] = self.tangent
+        if self.level.open and self.tangent is not None:
+            self.level.tangents[shown] = self.tangent.node
         return shown
 
     def write(self, base: Node, new: Node) -> Node:
-        if not self.level.open:
+        if not self.level.open or self.tangent is None:
+            self.tangent = None
             return record(alias, (new,))
-        (tangent,) = self.level.tangents_of([new])
-        self.tangent = constant(0, new.aval) if tangent is None else tangent
+        if not NoTangents.now():
+            (found,) = self.level.tangents_of([new])
+            tangent = constant(0, new.aval) if found is None else found
+            if self.level.of_function:
+                self.tangent = wrap(tangent)
+            else:
+                self.tangent.write(tangent)
         return self.level.primal_of(new)
 
     def layout(self, layout: Layout) -> Layout:
@@ -175,6 +214,7 @@ class Duals:
 
     def __init__(self, of_function: bool = True) -> None:
         self.of_function = of_function
+        self.first = next_serial()
         self.tangents: dict[Node, Node] = {}
         self.primals: set[Node] = set()
         self.open = True
@@ -187,6 +227,8 @@ class Duals:
     def __exit__(self, *_: object) -> None:
         transforming().forward -= 1
         transforming().depth -= self.of_function
+        if not transforming().forward:
+            transforming().cuts = [each for each in transforming().cuts if each[1] == math.inf]
         self.open = False
         self.tangents.clear()
         self.primals.clear()
@@ -194,7 +236,7 @@ class Duals:
     def make(self, argument: Tensor, tangent: Tensor) -> Tensor:
         """A view of `argument` with a tangent; RuntimeError or ValueError if the two do not fit."""
         for each, what in ((argument, "primal"), (tangent, "tangent")):
-            if not each.dtype.differentiable:
+            if not (each.is_floating_point() or each.is_complex()):
                 raise ValueError(f"Expected {what} to be floating point or complex, but got: {each.dtype}")
         if tangent.shape != argument.shape:
             raise RuntimeError(
@@ -208,12 +250,14 @@ class Duals:
                 "torch would go on with tangents of another precision than their tensors, which JAX has not. Convert "
                 "it: `tangent.to(x.dtype)`."
             )
-        return view(argument, DualStep(self, tangent.node))
+        return view(argument, DualStep(self, tangent))
 
     def edges(self, node: Node) -> Iterable[Any]:
         """The nodes from whose tangents that of `node` is computed."""
         aval = node.aval
         whole = type(aval) is not Aval
+        if any(self.first < start <= node.serial < end for start, end in transforming().cuts):
+            return ()
         if node in self.primals or (node.operation is not None and not node.operation.differentiable):
             return ()
         if node.python is not None:
@@ -324,6 +368,7 @@ class Batch:
 
     def __enter__(self) -> Batch:
         transforming().depth += self.of_function
+        self.depth = transforming().depth
         transforming().batches.append(self)
         return self
 
@@ -334,6 +379,13 @@ class Batch:
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
         return view(batch, ExampleStep(self, axis))
+
+    def peeled(self, node: Node) -> tuple[str, Node] | None:
+        """What torch calls a tensor that differs from example to example, and the whole batch."""
+        if not self.of_function or not self.holds(node):
+            return None
+        batch, axis = self.examples.get(node) or (self.batches([node], [0])[0], 0)
+        return f"BatchedTensor(lvl={self.depth}, bdim={axis}, ", batch
 
     def holds(self, node: Node) -> bool:
         """Whether `node` differs from example to example."""
@@ -377,4 +429,5 @@ def per_example(
     batch: Batch = transforming().batches[depth - 1]
     if not differs(batch):
         return per_example(shape, make, differs, depth - 1)
-    return batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
+    example = batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
+    return wrap(record(clone, (example.node,)))  # a write into it, which may have a gradient, stays in the example

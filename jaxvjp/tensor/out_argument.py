@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.ops.layouts import contiguous_strides
 from jaxvjp.tensor.apply import castable
@@ -79,6 +79,12 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad.\nWrite `y = ...` for a new tensor, or switch recording off: "
             "`with jaxvjp.no_grad():`."
+        )
+    level = transforming().level
+    if level is not None and any(level.carries(each.node) for each in (*targets, *given)):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function\n"
+            "Write `y = ...` for a new tensor."
         )
     computed = compute()
     results = computed if isinstance(computed, tuple) else (computed,)

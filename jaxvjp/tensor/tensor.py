@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -231,12 +232,7 @@ class Tensor(Methods):
                 "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)
             )
         if transforming().depth:
-            raise RuntimeError(
-                "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* "
-                "APIs) inside of a function being transformed by a functorch transform. This is unsupported, please "
-                "attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
-                "requires_grad_() outside of a function being transformed instead."
-            )
+            raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
         if not requires_grad or self._looked_at.is_leaf:
             self.requires_grad = requires_grad
         return self
@@ -379,6 +375,8 @@ class Tensor(Methods):
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
         node = made_by(self._looked_at)
+        if transforming().variables:
+            raise RuntimeError(inside("retain_grad()"))
         if not node.is_leaf:
             self.check_current()
         if not node.requires_grad:
@@ -421,7 +419,8 @@ class Tensor(Methods):
         """
         if force:
             return self.detach().resolve_conj().resolve_neg().numpy()
-        if self.requires_grad:
+        # In the `forward` of a Function inside of a transform torch's tensors require none, and values may be read.
+        if self.requires_grad and (grad_mode().enabled or not transforming().variables):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._looked_at, NO_STORAGE)
         values = self._numbers()
@@ -511,6 +510,12 @@ class Tensor(Methods):
         return object.__format__(self, spec)
 
     def __repr__(self) -> str:
+        if transforming().depth:
+            levels = [*transforming().batches, *transforming().variables]
+            return _wrapped(self._looked_at, sorted(levels, key=lambda each: each.depth), self)
+        return self._told()
+
+    def _told(self) -> str:
         node = self._looked_at
         suffixes = []
         if self._storage is not None and self._seen != self._storage.version:
@@ -545,6 +550,26 @@ class Tensor(Methods):
     def __reversed__(self) -> Tensor:
         flipped: Tensor = self.flip(tuple(range(self.ndim)))
         return flipped
+
+
+def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
+    """A tensor inside of a transform: what the innermost level calls it, and what it is outside of that."""
+    while levels:
+        peeled = levels.pop().peeled(node)
+        if peeled is not None:
+            name, outer = peeled
+            return f"{name}value=\n{indent(_wrapped(outer, levels), '    ')}\n)"
+    tensor: Tensor = shown if shown is not None else node.tensor if node.held else wrap(node)
+    return tensor._told()
+
+
+def inside(call: str, others: str = "") -> str:
+    """What torch says of a call that no function may make which is being transformed."""
+    return (
+        f"You are attempting to call Tensor.{call}{others} inside of a function being transformed by a functorch "
+        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+        f"jacfwd, hessian) or call {call} outside of a function being transformed instead."
+    )
 
 
 def _unreadable(node: Node, sentence: str) -> None:

@@ -360,6 +360,73 @@ def test_a_tangent_of_another_dtype_is_refused():
         fw.make_dual(jaxvjp.ones(2), jaxvjp.ones(2, dtype=jaxvjp.float64))
 
 
+def test_a_tangent_is_written_with_its_primal():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        x, t, found = torch.zeros(2), torch.ones(2), []
+
+        def look():
+            found.extend([x.clone(), t.clone(), ad.unpack_dual(dual).tangent is t, t._version])
+
+        with ad.dual_level():
+            dual = ad.make_dual(x, t)
+            for write in (lambda: dual.mul_(2), lambda: dual[0].mul_(5), lambda: dual.copy_(dual.exp()), dual.zero_):
+                write()
+                look()
+        return found
+
+    agree(program)
+
+
+def test_rows_brought_down_keep_their_tangents():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        weight, t = torch.full((3, 2), 4.0), torch.ones(3, 2)
+        with ad.dual_level():
+            rows = torch.nn.functional.embedding(torch.tensor([0, 1]), ad.make_dual(weight, t), max_norm=1.0)
+            return list(ad.unpack_dual(rows)), weight, t
+
+    agree(program)
+
+
+def test_forward_mode_can_be_switched_off():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        x, t = torch.tensor(3.0), torch.tensor(1.0)
+
+        def function(x):
+            with ad._set_fwd_grad_enabled(False):
+                constant = x**2
+            return x**2 - constant
+
+        with ad.dual_level():
+            with ad._set_fwd_grad_enabled(False):
+                dual = ad.make_dual(x, t)
+                inside = ad.unpack_dual(dual).tangent, ad._is_fwd_grad_enabled()
+            outside = ad.unpack_dual(dual * 2).tangent, ad._is_fwd_grad_enabled()
+        with ad._set_fwd_grad_enabled(False):
+            again = torch.func.jvp(torch.sin, (x,), (t,))
+        nested = torch.func.jvp(lambda x: torch.func.jvp(function, (x,), (t,))[1], (x,), (t,))
+        return inside, outside, again, torch.func.jvp(function, (x,), (t,)), nested
+
+    agree(program)
+
+
+@pytest.mark.parametrize("name", ["out", "tangent with a tangent", "unpacked"])
+def test_refused(name):
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        with ad.dual_level():
+            dual = ad.make_dual(torch.zeros(2), torch.ones(2))
+            {
+                "out": lambda: torch.add(dual, dual, out=torch.zeros(2)),
+                "tangent with a tangent": lambda: ad.make_dual(torch.ones(2), dual),
+                "unpacked": lambda: ad.unpack_dual("s"),
+            }[name]()
+
+    assert agree(program).error is not None
+
+
 def test_the_tangent_unpacked_is_the_one_given():
     def program(torch):
         ad = torch.autograd.forward_ad

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from functions import custom, leaf, module
-from oracle import agreement_of, programs_of, raises
+from oracle import agree, agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -202,3 +202,27 @@ def test_a_dirty_input_is_refused_by_a_generated_rule():
     )
     with pytest.raises(RuntimeError, match="mark_dirty cannot be batched"):
         jaxvjp.func.vmap(lambda x: function.apply(x * 1))(jaxvjp.ones(2))
+
+
+def test_dimensions_of_nested_arguments_are_nested():
+    def program(torch):
+        seen = []
+
+        class Pair(torch.autograd.Function):
+            @staticmethod
+            def forward(x, listed, others):
+                raise AssertionError("the rule is called instead")
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                pass
+
+            @staticmethod
+            def vmap(info, in_dims, x, listed, others):
+                seen.append(in_dims)
+                return (x * 2, listed), in_dims[:2]
+
+        x = torch.tensor([1.0, 2.0])
+        return torch.vmap(lambda x, y: Pair.apply(x, [x, y], [torch.ones(3), 3]))(x, x + 1), seen
+
+    agree(program)

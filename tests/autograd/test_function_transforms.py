@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from functions import custom, leaf, module
-from oracle import agreement_of, programs_of, raises
+from oracle import agree, agreement_of, programs_of, raises
 
 import jaxvjp
 
@@ -476,3 +476,24 @@ def test_a_tangent_takes_its_output_s_dtype_and_none_is_zero():
 def test_a_vmap_that_returns_another_number_of_examples_is_refused():
     with pytest.raises(RuntimeError, match="returned 3 examples in dimension 0 of output 0, where the batch has 2"):
         batched_by(jaxvjp, lambda info, in_dims, x: (jaxvjp.ones(3, 2), 0))
+
+
+def test_forward_may_use_numpy_inside_of_a_transform():
+    def program(torch):
+        class Cube(torch.autograd.Function):
+            @staticmethod
+            def forward(x):
+                return torch.tensor(x.numpy() ** 3)
+
+            @staticmethod
+            def setup_context(ctx, inputs, output):
+                ctx.save_for_backward(*inputs)
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return gradient * 3 * ctx.saved_tensors[0] ** 2
+
+        x = torch.tensor(2.0)
+        return torch.func.grad(Cube.apply)(x), torch.func.grad(torch.func.grad(Cube.apply))(x)
+
+    agree(program)

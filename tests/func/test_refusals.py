@@ -20,7 +20,20 @@ def backward_of(torch):
     return lambda x: ((x * w).sum().backward(), x.sum())[1]
 
 
+def with_hooks(torch, f):
+    """`f` in a block of hooks for what is saved."""
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        return f()
+
+
 REFUSED = {
+    "retain_grad_inside": lambda torch, f, x: f.grad(lambda x: (x * 2).retain_grad())(x),
+    "functional_jacobian_inside": lambda torch, f, x: f.vmap(
+        lambda x: torch.autograd.functional.jacobian(torch.sin, x)
+    )(x),
+    "functional_jvp_inside": lambda torch, f, x: f.grad(lambda x: torch.autograd.functional.jvp(torch.sin, x, x)[1])(x),
+    "hooks_for_saved_tensors_around": lambda torch, f, x: with_hooks(torch, lambda: f.vjp(torch.sin, x)),
+    "hooks_for_saved_tensors_inside": lambda torch, f, x: f.jacrev(lambda x: with_hooks(torch, x.sin))(x),
     "gradient_of_a_vector": lambda torch, f, x: f.grad(lambda x: x * 2)(x),
     "gradient_of_a_number": lambda torch, f, x: f.grad(lambda x: 3.0)(x),
     "gradient_without_aux": lambda torch, f, x: f.grad(lambda x: x.sum(), has_aux=True)(x),

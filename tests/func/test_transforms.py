@@ -45,12 +45,21 @@ def test_a_transform_is_compiled_once_and_is_one_dispatch(transform):
 def test_a_custom_function_goes_no_way_that_it_has_no_rule_for():
     class Crooked(jaxvjp.autograd.Function):
         @staticmethod
-        def forward(ctx, x):
+        def forward(x):
             return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
 
         @staticmethod
         def backward(ctx, gradient):
             return gradient * 100
+
+    class Unseparated(jaxvjp.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
 
     x = jaxvjp.tensor([1.0, 2.0])
     assert jaxvjp.func.grad(lambda x: Crooked.apply(x).sum())(x).tolist() == [100.0, 100.0]
@@ -62,8 +71,9 @@ def test_a_custom_function_goes_no_way_that_it_has_no_rule_for():
     ):
         with pytest.raises(NotImplementedError, match="You must implement the jvp function"):
             refused()
-    with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
-        jaxvjp.func.grad(lambda x: jaxvjp.vmap(Crooked.apply)(x).sum())(x)
+    for transform in (jaxvjp.vmap, jaxvjp.func.grad, jaxvjp.func.jacfwd, lambda f: lambda x: jaxvjp.func.vjp(f, x)):
+        with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
+            transform(Unseparated.apply)(x)
 
 
 def test_an_example_that_escapes_has_no_value():

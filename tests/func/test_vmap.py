@@ -213,6 +213,41 @@ def random_numbers(torch):
     return results
 
 
+def new_tensors_are_written_by_examples(torch):
+    m, v = matrix(torch), vector(torch)[:2]
+
+    def of(make):
+        def function(y, x):
+            return (make(x).copy_(y) * y).sum()
+
+        return torch.vmap(torch.func.grad(function))(m, v), torch.vmap(lambda y, x: make(x).add_(y))(m, v)
+
+    size = m.shape[1]
+    return (
+        of(lambda x: x.new_zeros((size,))),
+        of(lambda x: x.new_ones(size)),
+        of(lambda x: x.new_full((size,), 2.0)),
+        of(lambda x: torch.zeros_like(x).expand(size).clone()),
+    )
+
+
+def what_tensors_inside_look_like(torch):
+    m, told = matrix(torch), []
+
+    def seen(x):
+        told.append(repr(x))
+        told.append(repr(x * 2))
+        return x.sum()
+
+    torch.func.grad(seen)(m)
+    torch.func.grad(torch.func.grad(seen))(m[0, 0])
+    torch.vmap(seen, in_dims=1)(m)
+    torch.vmap(torch.func.grad(seen))(m)
+    torch.func.grad(lambda x: torch.vmap(seen)(x).sum())(m)
+    torch.vmap(torch.vmap(seen))(m)
+    return told
+
+
 def the_name_is_kept(torch):
     def named(x):
         """Its words."""

@@ -81,6 +81,7 @@ class Transforming(Counted):
         batches: the `levels.Batch` of each `vmap`, the outermost first.
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
         variables: the `levels.Variables` of each reverse-mode derivative, the outermost first.
+        cuts: from where to where in the order of recording no tangents go on (`levels.NoTangents`).
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -90,6 +91,7 @@ class Transforming(Counted):
         self.batches: list[Any] = []
         self.guards: list[Any] = []
         self.variables: list[Any] = []
+        self.cuts: list[tuple[int, float]] = []
         self.level: Any = None
 
 
