@@ -21,8 +21,9 @@ from jaxvjp.tools.conformance.worker import CRASHED, ERROR, NOT_APPLICABLE, TIME
 
 STARTING = 900.0
 """Seconds that a process has for loading a file."""
-WAITING = 6.0
-"""How much longer than its limit of processor time a test may take on the clock: others may keep the processor busy."""
+WAITING, LEAST = 6.0, 120.0
+"""How much longer than its limit of processor time a test may take on the clock, and the seconds that it may anyway:
+others may keep the processor busy."""
 TESTS_A_PROCESS = 400
 Outcome = dict[str, Any]
 
@@ -31,6 +32,7 @@ class Worker:
     """A process that has loaded a file and runs its tests, one at a time."""
 
     def __init__(self, implementation: str, folder: Path, file: str, dtypes: str, limit: float) -> None:
+        self.waiting = max(limit * WAITING, LEAST)
         self.limit = limit
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         command = [sys.executable, "-m", "jaxvjp.tools.conformance.worker"]
@@ -72,9 +74,9 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write(test + "\n")
             self.process.stdin.flush()
-            answer = self._answer(self.limit * WAITING)
+            answer = self._answer(self.waiting)
         if answer is None:
-            answer = {"status": TIMEOUT, "told": f"waits for more than {self.limit * WAITING:g} seconds"}
+            answer = {"status": TIMEOUT, "told": f"waits for more than {self.waiting:g} seconds"}
             self.process.kill()
             self.process.wait()
         elif not answer:
