@@ -61,13 +61,8 @@ def rot90(input, k: Index = 1, dims: Shape = (0, 1)):
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if input.ndim < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
-<<<<<<< HEAD
-    plane = wrap(dims[0], input.ndim), wrap(dims[1], input.ndim)
-    if plane[0] == plane[1]:
-=======
     first, second = wrap(dims[0], input.ndim), wrap(dims[1], input.ndim)
     if first == second:
->>>>>>> ac9d4fa3a4b8afbf6f571d93bb366e0a88568280
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     return jnp.rot90(input, k, (first, second))
 
