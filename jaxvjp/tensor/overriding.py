@@ -62,7 +62,10 @@ def disabled(function: Any, types: Any, args: Any = (), kwargs: Any = None) -> A
 
 def _says(value: Any) -> bool:
     kind = type(value)
-    return kind is not Tensor and getattr(kind, "__torch_function__", disabled) is not disabled
+    if kind is Tensor or getattr(kind, "__torch_function__", disabled) is disabled:
+        return False
+    # A tensor of real torch says something of torch's functions, not of these.
+    return issubclass(kind, Tensor) or not any(each.__module__.startswith("torch.") for each in kind.__mro__)
 
 
 def _saying(values: Iterable[Any]) -> list[Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oracle import agree
+from oracle import agree, needs_torch
+
+import jaxvjp
 
 
 def test_results_are_of_the_class():
@@ -86,3 +88,14 @@ def test_who_has_one_to_ask():
 def test_what_is_no_subclass():
     agree(lambda torch: torch.ones(2).as_subclass(int), raises=TypeError)
     agree(lambda torch: torch.ones(2).as_subclass(3), raises=TypeError)
+
+
+@needs_torch
+def test_tensors_of_real_torch_are_no_such_class():
+    import torch
+
+    class Mine(jaxvjp.Tensor):
+        pass
+
+    assert jaxvjp.from_torch(torch.ones(2)).tolist() == [1, 1]
+    assert type(jaxvjp.from_torch(torch.ones(2)).as_subclass(Mine) + 1) is Mine
