@@ -75,7 +75,9 @@ def test_it_is_live_torch_that_is_asked():
 
 # What is recorded. Here `THERE` plays torch, as torch may not be installed.
 
-THERE = SimpleNamespace(Tensor=jaxvjp.Tensor, tensor=jaxvjp.tensor, __version__=VERSION)
+THERE = SimpleNamespace(
+    Tensor=jaxvjp.Tensor, tensor=jaxvjp.tensor, __version__=VERSION, version=SimpleNamespace(cuda=None)
+)
 TEST = "tests/some/test_one.py::test_one[a/b::c é]"
 
 

@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxvjp.explain.literals import Unwritable
 from jaxvjp.explain.symbols import Definition, Named, Symbol
 from jaxvjp.ops.elementary import tanh
+from jaxvjp.ops.identity import refusing
 from jaxvjp.ops.op import Op, rounded_once
 
 MODULES = {
@@ -79,6 +80,8 @@ def respelled(value: Any, path: str | None = None) -> Any:
         return Row(value)
     if value is rounded_once:
         return _unrounded
+    if value is refusing:  # its value depends on nothing, to JAX
+        return _unrefused
     if value is tanh:  # the same as JAX's but for the last digits of its derivative
         return respelled(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
@@ -96,6 +99,10 @@ def respelled(value: Any, path: str | None = None) -> Any:
         if known is None:
             known = _paths().get(id(value))
         return value if known is None else Named(known, value)
+    return value
+
+
+def _unrefused(source: Any, value: Any, error: Any) -> Any:
     return value
 
 

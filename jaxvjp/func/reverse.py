@@ -181,6 +181,7 @@ def jacrev(
     Args:
         func, argnums, has_aux: as for `grad`; `func` may return tensors of any shape, in any structure.
         chunk_size: how many rows are computed at once; None for all of them.
+        _preallocate_and_copy: accepted and without effect: JAX lays out the rows.
 
     Returns:
         a function that gives, in the structure of the output, for each output in the structure of the chosen

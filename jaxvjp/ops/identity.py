@@ -103,12 +103,12 @@ def rebind(gradient_of, value):
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))
-def _refused(sources, value, error):
+def refusing(sources, value, error):
     return value
 
 
-@_refused.defjvp
-def _refused_jvp(error, primals, tangents):
+@refusing.defjvp
+def _refusing_jvp(error, primals, tangents):
     kind, sentence = error
     raise kind(sentence)
 
@@ -116,7 +116,7 @@ def _refused_jvp(error, primals, tangents):
 @op(public="", grad_fn="NotImplemented")
 def refused(source, value, *, error):
     """`value`, which was worked out from `source`, and whose derivative is that `error`: its class and sentence."""
-    return _refused(source, value, error)
+    return refusing(source, value, error)
 
 
 @op(public="", grad_fn=lambda static, avals: backward_name(*static))

@@ -529,8 +529,7 @@ class Tensor(Methods):
             suffixes.append(f"tangent={blank(tangent)}")
         device = None if node.device is None else str(node.device)
         kind = type(self)
-        own = getattr(kind, "__module__", "").partition(".")[0] == "jaxvjp"
-        name = "tensor" if own else kind.__name__
+        name = "tensor" if kind.__module__.partition(".")[0] in ("jaxvjp", "torch") else kind.__name__
         return printing.tensor(self._numbers(), self.dtype, suffixes, device, name)
 
     def __len__(self) -> int:

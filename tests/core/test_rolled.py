@@ -13,6 +13,7 @@ import jaxvjp
 from jaxvjp.core.derive import engine, remembered_walks
 from jaxvjp.core.run import compilation, evaluation, program
 from jaxvjp.core.run.loops import Loop, looped
+from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import apply
 
 PIECE = 12
@@ -231,6 +232,7 @@ def test_another_length_is_the_same_loop(counted):
 
 def test_a_hundred_thousand_adds_are_few_dispatches(monkeypatch, counted):
     monkeypatch.undo()
+    monkeypatch.setattr(Compiling, "when", "always")
     x = leaf_of(jaxvjp, 13)
     for most in (100_000, 3):
         x.grad = None

@@ -98,6 +98,7 @@ OTHER_WORDS: dict[str, str] = {
 
 DIFFERS: dict[str, str] = {
     "as_strided_scatter": "torch's gradient of the first argument is that of the part which is replaced",
+    "chalf": "JAX has no complex32; `torch.complex32` is only a name here",
 }
 """Ops, by title (`max.reduction_with_dim`), that deliberately differ from torch somewhere, and why."""
 
