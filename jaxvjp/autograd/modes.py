@@ -8,7 +8,7 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from jaxvjp.core.derive.engine import anomaly
 from jaxvjp.core.record.modes import changed, grad_mode
@@ -28,6 +28,10 @@ _multithreading = _Multithreading()
 class _Mode:
     """Settings of this thread for a block or, as a decorator, for every call of a function; it nests."""
 
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+    @overload
+    def __new__(cls, function: bool = True, *_: Any, **__: Any) -> Self: ...
     def __new__(cls, function: Any = None, *_: Any, **__: Any) -> Any:
         """The mode or, of `@no_grad` without parentheses, the function in that mode."""
         return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
