@@ -6,14 +6,14 @@ from jaxvjp.tensor.view_steps cimport Step, read
 
 cdef extern from *:
     """
-    static PyObject *bare(PyObject *kind) {
+    static PyObject *bare(PyObject *base, PyObject *kind) {
         PyObject *nothing = PyTuple_New(0);
-        PyObject *made = nothing ? ((PyTypeObject *)kind)->tp_new((PyTypeObject *)kind, nothing, NULL) : NULL;
+        PyObject *made = nothing ? ((PyTypeObject *)base)->tp_new((PyTypeObject *)kind, nothing, NULL) : NULL;
         Py_XDECREF(nothing);
         return made;
     }
     """
-    object bare(object kind)  # an object of a class, of which nothing is set yet
+    object bare(object base, object kind)  # an object of a class, made as a base of it is: without its own `__new__`
 
 cdef class Storage:
     cdef public Node contents

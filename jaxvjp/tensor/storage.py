@@ -493,7 +493,7 @@ if not COMPILED:
 
 def holding(node: Node, kind: type[Stored]) -> Any:
     """A new tensor of class `kind` that shows `node`."""
-    tensor: Stored = bare(kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
+    tensor: Stored = bare(Stored, kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
     tensor._node = node
     hold(node, tensor)
     return tensor
