@@ -303,8 +303,8 @@ class _Sweep:
             wanted = node in targets or bool(node.hooks) or node.retains
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
-        def stands_alone(node: Node) -> bool:
-            return node in inside and whole(node).stands_alone
+        def kind(node: Node) -> tuple[bool, Any]:
+            return node in inside and whole(node).stands_alone, node.device
 
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
@@ -312,7 +312,7 @@ class _Sweep:
         segments: list[list[Node]] = []
         steps: set[PythonBackward] = set()
         several: dict[Node, list[Node]] = {}
-        for (alone, _), group in groupby(nodes, lambda node: (stands_alone(node), node.device)):
+        for (alone, _), group in groupby(nodes, kind):
             if not alone:
                 found = in_pieces(group, ends_piece, self.unseen)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
