@@ -15,6 +15,7 @@ from typing import Any
 
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.remembered_calls import remembering
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
@@ -32,6 +33,8 @@ NOT_ASKED = frozenset(
 FUNCTIONS_NOT_ASKED = frozenset(
     ["as_tensor", "asarray", "as_torch", "compare", "compile", "is_tensor", "jit", "tensor", "typename", "vmap"]
 )
+FUNCTIONS = (FunctionType, type(remembering))
+"""What functions are of, also where they are compiled."""
 MODULES: list[dict[str, Any]] = []
 """The namespaces that have torch's functions."""
 
@@ -177,7 +180,7 @@ def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
 
 def asking(function: Any) -> Any:
     """`function`, or, where there are classes to ask, one that asks those of its arguments."""
-    if not _installed or not isinstance(function, FunctionType) or function.__name__ in FUNCTIONS_NOT_ASKED:
+    if not _installed or not isinstance(function, FUNCTIONS) or function.__name__ in FUNCTIONS_NOT_ASKED:
         return function
 
     @wraps(function)
