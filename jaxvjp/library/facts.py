@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxvjp.library.memory import UntypedStorage
-from jaxvjp.ops import complex as complex_ops
 from jaxvjp.ops.layouts import layout, strided
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
@@ -52,23 +51,16 @@ def is_inference(input: Tensor) -> bool:
     return input.is_inference()
 
 
-def _conjugations(tensor: Tensor, before: Any = None) -> int:
-    """How many of the views that lead to a tensor conjugate it; of those `before` an op, if there is one."""
-    kinds = [step.operation for step in tensor.path]
-    return kinds[: kinds.index(before)].count(complex_ops.conjugate) if before else kinds.count(complex_ops.conjugate)
-
-
 @public()
 def is_conj(input: Tensor) -> bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
-    return input.dtype.is_complex and _conjugations(input) % 2 == 1
+    return input.dtype.is_complex and input._conjugated()
 
 
 @public()
 def is_neg(input: Tensor) -> bool:
     """Whether it is a negated view, the imaginary part of a conjugated one. Counterpart of `torch.is_neg`."""
-    part = complex_ops.imaginary_part
-    return part in [step.operation for step in input.path] and _conjugations(input, part) % 2 == 1
+    return not input.dtype.is_complex and input._conjugated()
 
 
 @public()

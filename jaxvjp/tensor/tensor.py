@@ -546,10 +546,6 @@ class Tensor(Methods):
             )
         return bool((self._numbers() == np.asarray(element)).any())
 
-    def __reversed__(self) -> Tensor:
-        flipped: Tensor = self.flip(tuple(range(self.ndim)))
-        return flipped
-
 
 def _wrapped(node: Node, levels: list[Any], shown: Tensor | None = None) -> str:
     """A tensor inside of a transform: what the innermost level calls it, and what it is outside of that."""
