@@ -21,6 +21,7 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     python_functions,
     random_in_place,
     random_tensors,
+    ranges,
     selection,
     settings,
     signal_windows,

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.library.creation import empty, sizes, tensor
+from jaxvjp.library.creation import empty, tensor
+from jaxvjp.library.factories import sizes
 from jaxvjp.library.memory import UntypedStorage
 from jaxvjp.ops.layouts import strided
 from jaxvjp.ops.view import alias

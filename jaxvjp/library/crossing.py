@@ -6,6 +6,7 @@ A value is converted without its graph, and without a copy where the device and 
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 import jax
@@ -14,15 +15,21 @@ import numpy as np
 
 from jaxvjp.core.record.graph import hold
 from jaxvjp.core.record.record import detached, leaf
-from jaxvjp.library import creation
-from jaxvjp.ops.layouts import like
+from jaxvjp.library.creation import tensor as tensor_of
+from jaxvjp.library.factories import laid
+from jaxvjp.ops.layouts import Layout, like
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
+from jaxvjp.tensor.conversion import converted_to
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.shared_memory import SharedMemory, address, owner_of
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, blank, wrap
+from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import from_numpy as dtype_of
+from jaxvjp.types.dtypes import taken
 
 UNDERNEATH = "`jnp.from_dlpack` and `np.asarray`; a value without its graph"
 
@@ -87,7 +94,7 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
     Counterpart of `torch.from_dlpack`.
     """
     if isinstance(ext_tensor, np.ndarray) and not copy:
-        return creation.from_numpy(ext_tensor)
+        return from_numpy(ext_tensor)
     if isinstance(ext_tensor, Tensor):
         return ext_tensor.detach().clone() if copy else ext_tensor.data
     if type(ext_tensor).__name__ == "PyCapsule":
@@ -142,12 +149,12 @@ def _dlpack_device(self: Tensor) -> Any:
 def _wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
     """What NumPy makes of the result of its functions on tensors, `np.sin(x)`: a tensor, of truth values as uint8."""
     result = np.asarray(array)
-    return creation.tensor(result.astype(np.uint8) if result.dtype == bool else result)
+    return tensor_of(result.astype(np.uint8) if result.dtype == bool else result)
 
 
 def _beside_array(other: Any) -> Any:
     """An array of NumPy's that is compared with a tensor as one, where torch has its type."""
-    return creation.tensor(other) if isinstance(other, np.ndarray) and other.dtype.kind in "biufc" else other
+    return tensor_of(other) if isinstance(other, np.ndarray) and other.dtype.kind in "biufc" else other
 
 
 def _rebuilt(
@@ -157,9 +164,9 @@ def _rebuilt(
     kind: type[Tensor] | None = None,
     strides: tuple[int, ...] | None = None,
 ) -> Tensor:
-    tensor = creation.tensor(array, dtype=own, requires_grad=requires_grad)
+    tensor = tensor_of(array, dtype=own, requires_grad=requires_grad)
     if strides is not None:
-        creation.laid(tensor, strides)
+        laid(tensor, strides)
     tensor.versions.count = 1  # as in torch, which fills it by `set_`
     tensor._count_for(tensor.node)
     tensor.__class__ = kind or Tensor
@@ -219,3 +226,65 @@ def attach_methods() -> None:
         "__deepcopy__": _deeply_copied,
     }.items():
         setattr(Tensor, name, method)
+
+
+@public("function")
+def from_numpy(ndarray: Any) -> Tensor:
+    """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`.
+
+    On a CPU what is written to the one is in the other, too; elsewhere it is a copy.
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(each < 0 for each in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array  with "
+            "array.copy().) "
+        )
+    if any(each % ndarray.itemsize for each in ndarray.strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
+    if not ndarray.dtype.isnative:
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+            "currently not supported."
+        )
+    if not ndarray.flags.writeable:
+        warnings.warn(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means "
+            "writing to this tensor will result in undefined behavior. You may want to copy the array to protect its "
+            "data or make it writable before converting it to a tensor. This type of warning will be suppressed for "
+            "the rest of this program.",
+            UserWarning,
+            stacklevel=2,
+        )
+    made = tensor_of(ndarray)
+    layout = Layout(ndarray.shape, tuple([each // ndarray.itemsize for each in ndarray.strides]))
+    if layout.dense:
+        laid(made, layout.strides)
+    else:
+        length = layout.reach[1]
+        whole = np.lib.stride_tricks.as_strided(ndarray, (length,), (ndarray.itemsize,))
+        memory = leaf(np.array(whole), made.node.aval.shaped((length,)))
+        made.place(Storage(memory), (strided_step(memory, *layout[:3]),))
+    owner = owner_of(ndarray)
+    if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:
+        made.storage.shared = SharedMemory(made.contents, owner, address(ndarray) - address(owner))
+    return made
+
+
+@public("function")
+def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
+    """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`.
+
+    A NumPy array is shared, as by `from_numpy`.
+    """
+    dtype = taken("as_tensor", dtype)
+    if type(data) is np.ndarray and data.flags.writeable and min(data.strides, default=0) >= 0:
+        data = from_numpy(data)
+    return (
+        converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor_of(data, dtype=dtype, device=device)
+    )

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from jaxvjp.library.creation import linspace
+from jaxvjp.library.ranges import linspace
 from jaxvjp.ops.op import return_type
 from jaxvjp.ops.segments import points_in_cells
 from jaxvjp.tensor.apply import apply

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.promotion import common_dtype
-from jaxvjp.library.creation import new_leaf
+from jaxvjp.library.factories import new_leaf
 from jaxvjp.ops.arguments import axes
 from jaxvjp.ops.logic import eq, isclose
 from jaxvjp.ops.statistics import slopes

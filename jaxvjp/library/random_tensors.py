@@ -16,7 +16,8 @@ import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
-from jaxvjp.library.creation import like, new_leaf, sizes, tensor
+from jaxvjp.library.creation import tensor
+from jaxvjp.library.factories import like, new_leaf, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.tensor.levels import Batch, per_example

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.library.creation import factory
+from jaxvjp.library.factories import factory
 from jaxvjp.library.windows import Array, cosines
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype

@@ -1,0 +1,195 @@
+"""How functions that make tensors are made: `factory` from one that gives an array, and their `_like` and `new_` forms.
+
+Each returns a leaf.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, get_overloads
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.core.record.record import leaf
+from jaxvjp.ops.layouts import memory_format, preserve_format
+from jaxvjp.ops.op import Aval
+from jaxvjp.tensor.levels import per_example
+from jaxvjp.tensor.out_argument import COUNTED, write_out
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
+from jaxvjp.types.devices import Device, place, put
+from jaxvjp.types.dtypes import (
+    complex32,
+    python_number,
+    taken,
+    typename,
+    within_64_bits,
+)
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+KEPT_AS_NUMPY = 1 << 16
+"""Up to this many bytes the value of a new tensor stays a NumPy array (`core.record.graph.Value`)."""
+
+
+def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
+    if requires_grad and not own.differentiable:
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients\n"
+            f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
+        )
+    if own is complex32:
+        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
+    where = place(device)
+    value: Any = array
+    if type(array) is not np.ndarray or array.dtype != own.numpy:
+        with np.errstate(all="ignore"):
+            value = np.asarray(array, own.numpy)
+    if value.nbytes > KEPT_AS_NUMPY or where is not None:
+        with jax.enable_x64(True):
+            value = put(value, where)
+    return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
+
+
+def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The shape that `size` means, whether spread out or in one sequence."""
+    if len(size) == 1 and isinstance(size[0], Sequence) and not isinstance(size[0], str):
+        size = tuple(size[0])
+    for position, each in enumerate(size, 1):
+        if isinstance(each, bool) or not hasattr(each, "__index__") or (isinstance(each, Tensor) and each.numel() != 1):
+            raise TypeError(
+                f"{name}(): argument 'size' (position {position}) must be tuple of ints, not {typename(each)}\n"
+                f"Such as `{name}(2, 3)`."
+                if position == 1
+                else f"{name}(): argument 'size' failed to unpack the object at pos {position} with error "
+                f'"type must be tuple of ints,but got {typename(each)}"'
+            )
+        if each < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {each}: {list(size)}")
+    return tuple(int(each) for each in size)
+
+
+def show_signature(front: Any, outer: Callable[..., Tensor], inner: Callable[..., Any], *without: str) -> None:
+    """Sets the signature of `front`: the parameters of `outer`, and those of `inner`, to which `outer` passes the
+    rest."""
+    own = inspect.signature(outer, eval_str=True)
+    known = [each for each in own.parameters.values() if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    names = {*without, *[each.name for each in known]}
+    further = [each for each in inspect.signature(inner, eval_str=True).parameters.values() if each.name not in names]
+    front.__signature__ = own.replace(parameters=sorted([*known, *further], key=lambda each: each.kind))
+
+
+def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
+    """Makes a public function that returns a leaf from `make`, which returns an array and its dtype.
+
+    The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
+    without effect, `layout` and `pin_memory`. `memory_format` says how it is laid out.
+    """
+
+    def create(
+        *arguments: Any,
+        out: Tensor | None = None,
+        dtype: Dtype | None = None,
+        layout: Any = None,
+        device: Device | str | int | None = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+        memory_format: Any = None,
+        **named: Any,
+    ) -> Tensor:
+        asked = taken(make.__name__, dtype)
+        if isinstance(out, Tensor):
+            if asked is not None and asked is not out.dtype:
+                raise RuntimeError(
+                    f"dtype {asked.legacy} does not match dtype of out parameter ({out.dtype.legacy})\n"
+                    "Leave out `dtype`: it is that of `out`."
+                )
+            asked, device = out.dtype, out.device if device is None else device
+        array, own = make(*arguments, dtype=asked, **named)
+        made = new_leaf(array, own, requires_grad, device)
+        if memory_format is not None:
+            laid(made, memory_format.strides(made._layout()))
+        return made if out is None else write_out(out, made, COUNTED if make.__name__ == "arange" else "")
+
+    create.__name__ = create.__qualname__ = make.__name__
+    for each in [*get_overloads(make), make]:
+        show_signature(create if each is make else each, create, each)
+    create.__wrapped__ = make  # type: ignore[attr-defined]
+    module = "torch" if place == "function" else f"torch.{place}"
+    create.__doc__ = f"{make.__doc__}\n\nCounterpart of `{module}.{make.__name__}`."
+    return public(place, make.__name__)(create)
+
+
+def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:
+    """A new leaf, laid out by these strides, which leave no gaps."""
+    made.node.aval = made.node.aval.laid(strides)
+    return made
+
+
+def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
+    """The `_like` form of such a function: shape, dtype and device of another tensor."""
+    name = f"{create.__name__}_like"
+
+    def create_like(
+        input: Tensor,
+        *arguments: Any,
+        dtype: Dtype | None = None,
+        device: Device | str | int | None = None,
+        memory_format: memory_format | None = preserve_format,
+        **named: Any,
+    ) -> Tensor:
+        if not isinstance(input, Tensor):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        where = input.device if device is None else device
+        dtype = taken(name, dtype)
+
+        def filled(shape: tuple[int, ...]) -> Tensor:
+            made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
+            return made
+
+        if random:  # which `create` itself makes per example
+            made = filled(input.shape)
+        else:
+            made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
+        form = memory_format or preserve_format
+        if (input.node.aval.strides or form is not preserve_format) and made.node.operation is None:
+            laid(made, form.strides(input._layout()))
+        return made
+
+    create_like.__name__ = create_like.__qualname__ = name
+    show_signature(create_like, create_like, create, "size", "named")
+    create_like.__doc__ = f"As `{create.__name__}`, with the shape, dtype and device of `input`, unless told otherwise."
+    return public("function", name)(create_like)
+
+
+def new_method(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    """The `new_` method of such a function: dtype and device of another tensor."""
+
+    def method(self: Tensor, *arguments: Any, dtype: Dtype | None = None, device: Any = None, **named: Any) -> Tensor:
+        where = self.device if device is None else device
+        own = taken(f"new_{name}", dtype) or self.dtype
+
+        def made(shape: Any) -> Tensor:
+            return create(shape, *arguments[1:], dtype=own, device=where, **named)
+
+        if not transforming().batches or not arguments:
+            return create(*arguments, dtype=own, device=where, **named)
+        if name != "full":
+            arguments = (sizes(name, arguments),)
+        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node))
+
+    method.__name__ = method.__qualname__ = f"new_{name}"
+    show_signature(method, method, create)
+    method.__doc__ = f"As `{name}`, with the dtype and device of this tensor. Counterpart of `torch.Tensor.new_{name}`."
+    return public("method", f"new_{name}")(method)
+
+
+def number(value: Any, argument: str = "") -> Any:
+    """A Python number, of one of NumPy's or a tensor without dimensions; TypeError, about `argument`, for others."""
+    if isinstance(value, Tensor) and not value.ndim:
+        return value.item()
+    if argument and not isinstance(value, (*NUMBERS, np.number, np.bool_)):
+        raise TypeError(f"{argument} must be Number, not {typename(value)}")
+    return within_64_bits(value.item() if isinstance(value, Tensor) else python_number(value))
