@@ -43,13 +43,13 @@ print({k for k in before if jax.config.values[k] != before[k]})
 def test_what_follows_from_a_row_is_made_when_it_is_first_asked_for():
     code = """
 import jaxvjp
-from jaxvjp.tensor.bindings import Unmade
+from jaxvjp.tensor.bindings import LateMethod
 from jaxvjp.ops.op import REGISTRY
 
 read = [row for row in REGISTRY.values() if "parameters" in vars(row)]
 assert len(read) < 50
 methods = vars(jaxvjp.Tensor)
-waiting = [name for name, each in methods.items() if isinstance(each, Unmade)]
+waiting = [name for name, each in methods.items() if isinstance(each, LateMethod)]
 assert len(waiting) > 350 and {"sin", "exp_"} <= {*waiting}
 
 assert {"sin", "exp_", "tensor"} <= {*dir(jaxvjp)} and "svd" in dir(jaxvjp.linalg)
@@ -58,7 +58,7 @@ assert jaxvjp.sin is jaxvjp.sin is vars(jaxvjp)["sin"] and jaxvjp.linalg.svd is 
 
 x = jaxvjp.tensor(1.0)
 assert x.cos().item() == jaxvjp.Tensor.cos(x).item() and x.exp_() is x
-print(*[name for name in waiting if not isinstance(methods[name], Unmade)])
+print(*[name for name in waiting if not isinstance(methods[name], LateMethod)])
 """
     assert run_python(code).split() == ["cos", "exp_"]
 
@@ -150,8 +150,8 @@ def test_every_python_block_of_the_readme_runs(block):
     ("room", "line", "broken"),
     [
         (None, "", None),
-        ("ops/logic.py", "from jaxvjp.core.record import graph", "The storeys: imports point down"),
-        ("core/record/modes.py", "from jaxvjp.core.run import plan", "The storeys of core"),
+        ("ops/logic.py", "from jaxvjp.core.record import graph", "The layers: imports point down"),
+        ("core/record/modes.py", "from jaxvjp.core.run import plan", "The layers of core"),
         ("ops/arguments.py", "from jaxvjp.ops import logic", "No circles, neither of rooms nor within them"),
     ],
 )

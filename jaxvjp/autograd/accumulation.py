@@ -63,7 +63,7 @@ def end(
     """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
     come after accumulation."""
     if staging().journal is not None:
-        staging().journal.walks(walked)
+        staging().journal.note_walk(walked)
     if not retain_graph:
         release(walked, met)
     receiver: Stored
@@ -97,7 +97,7 @@ def accumulated(
     """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
     remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met."""
     with accumulation:
-        question = None if postponed(create_graph) else Question(roots, cotangents, targets, _added_to)
+        question = None if left_lazy(create_graph) else Question(roots, cotangents, targets, _added_to)
         answer = None if question is None else question.recalled()
         if answer is not None:
             receivers, waiting = [], []
@@ -172,16 +172,16 @@ def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
     return replaced
 
 
-FRESH, NOBODY = "fresh", "nobody"
+NO_GRAD_YET, NO_RECEIVER = "fresh", "nobody"
 
 
 def _added_to(node: Node) -> Node | str:
-    """What the gradient of a leaf is added to: its tensor's `grad`, FRESH if it has none, NOBODY if its tensor is
-    gone."""
+    """What the gradient of a leaf is added to: its tensor's `grad`, NO_GRAD_YET if it has none, NO_RECEIVER if its
+    tensor is gone."""
     receiver: Stored | None = node.tensor
     if receiver is None or not receiver._node.requires_grad or (node.leaf is not None and node.leaf.lost):
-        return NOBODY
-    return FRESH if receiver._grad is None else shown(receiver._grad)
+        return NO_RECEIVER
+    return NO_GRAD_YET if receiver._grad is None else shown(receiver._grad)
 
 
 def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
@@ -196,7 +196,7 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
                     f"output with shape {list(into.aval.shape)} doesn't match the broadcast shape "
                     f"{list(sums[node].aval.shape)}\nThe tensor has other `data` by now; set its `grad` to None first."
                 )
-        elif into == FRESH:
+        elif into == NO_GRAD_YET:
             sums[node] = gradient
     return sums
 
@@ -241,9 +241,9 @@ def gradients_of(
 
     `batch` are leading dimensions that each cotangent, and then each gradient, has before its own.
     """
-    if create_graph and not batch and not postponed(False) and not observers.listening:
+    if create_graph and not batch and not left_lazy(False) and not observers.listening:
         return _differentiable(roots, cotangents, targets)
-    question = None if postponed(create_graph) else Question(roots, cotangents, targets, batch=batch)
+    question = None if left_lazy(create_graph) else Question(roots, cotangents, targets, batch=batch)
     answer = None if question is None else question.recalled()
     if answer is not None:
         return dict(answer.gradients), answer.walked, answer.met
@@ -274,7 +274,7 @@ def _differentiable(
     return found.gradients, found.operations, found.met
 
 
-def postponed(create_graph: bool) -> bool:
+def left_lazy(create_graph: bool) -> bool:
     """Whether gradients are left lazy: with `create_graph`, inside `vmap`, or in a staged step."""
     return create_graph or bool(transforming().batches) or staging().journal is not None
 

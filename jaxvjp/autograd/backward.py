@@ -118,7 +118,7 @@ def grad(
     targets = _targets(wanted, "One of the differentiated Tensors does not require grad")
     pulled, walked, met = gradients_of(nodes, cotangents, targets, create_graph, batch)
     if staging().journal is not None:
-        staging().journal.walks(walked)
+        staging().journal.note_walk(walked)
     for position, node in enumerate(targets):
         if node.leaf is not None and node.leaf.lost:
             pulled.pop(node, None)
@@ -172,7 +172,7 @@ def rows(root: Node, targets: list[Node], create_graph: bool) -> list[Node | Non
     one_hots = record(one_hot, (Number(1, aval.dtype, aval.device),), (aval.shape, aval.shape, 0))
     found, walked, _ = gradients_of([root], [one_hots], targets, create_graph, aval.shape)
     if staging().journal is not None:
-        staging().journal.walks(walked)
+        staging().journal.note_walk(walked)
     return [found.get(each) for each in targets]
 
 

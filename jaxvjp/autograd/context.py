@@ -15,7 +15,7 @@ from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.core.record.record import check_savable, record
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.ops.identity import rebind
-from jaxvjp.tensor.tensor import Tensor, blank, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 
 
 class OutputsByPosition(Protocol):
@@ -62,7 +62,9 @@ class SavedTensor:
         version = tensor.versions.count
         since = grad_mode().mutation
         if version != self.version and since is not None and self.node.serial > since:
-            return blank(self.node if self.position is None or step is None else step.output_node(self.position))
+            return wrap_unlinked(
+                self.node if self.position is None or step is None else step.output_node(self.position)
+            )
         if version != self.version:
             raise RuntimeError(self._modified(version, step))
         if self.position is None or step is None:
@@ -95,7 +97,7 @@ class SavedTensor:
 
 def aliased(tensor: Tensor, node: Node) -> Tensor:
     """Another tensor over the storage of `tensor`, which shows `node`."""
-    alias = blank(node)
+    alias = wrap_unlinked(node)
     alias._storage = tensor.storage
     alias._seen = tensor.storage.version
     alias._base_tensor, alias._steps, alias._path = tensor._base_tensor, tensor._steps, tensor._path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.autograd.accumulation import gradients_of, postponed
+from jaxvjp.autograd.accumulation import gradients_of, left_lazy
 from jaxvjp.autograd.backward import Tensors
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import transforming
@@ -145,6 +145,6 @@ class Call:
 
     def with_value(self, nodes: Sequence[Node], single: bool) -> tuple[Any, Any]:
         """What the function returned, and the tensors of `nodes`: computed together, or with their graph."""
-        if not postponed(self.create_graph):
+        if not left_lazy(self.create_graph):
             evaluate([*self.roots, *nodes])
         return self.returned(self.roots, self.single_output), self.returned(nodes, single)

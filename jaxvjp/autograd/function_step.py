@@ -11,7 +11,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, leaf, record
-from jaxvjp.ops.identity import outcome
+from jaxvjp.ops.identity import function_result
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -56,7 +56,7 @@ class PythonStep:
         node = None if reference is None else reference()
         if node is None:
             value = self._values[position]
-            node = Node(outcome, (), (value,), value.aval, self.tracked, value.value)
+            node = Node(function_result, (), (value,), value.aval, self.tracked, value.value)
             node.python = self
             node.edges = self.edges
             self._references[position] = ref(node)

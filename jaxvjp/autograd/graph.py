@@ -25,7 +25,7 @@ from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import KEEP, Aval
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.tensor import Tensor, blank, checked_replacement, wrap
+from jaxvjp.tensor.tensor import Tensor, checked_replacement, wrap, wrap_unlinked
 from jaxvjp.types.hooks import RemovableHandle
 
 UNDERNEATH = "no JAX: the recorded graph, whose steps `jax.vjp` differentiates"
@@ -145,7 +145,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
                 return unpacked
             if place is not None:
                 return shown(saved)
-            return blank(node) if node.tensor is None else aliased(node.tensor, node)
+            return wrap_unlinked(node) if node.tensor is None else aliased(node.tensor, node)
         return None
 
     def __repr__(self) -> str:
@@ -262,7 +262,7 @@ class GradientEdge(NamedTuple):
     def tensor(self) -> Tensor:
         """A tensor that shows the result; RuntimeError if that is gone."""
         if isinstance(self.ownership_token, Recorded):
-            return blank(self.ownership_token)
+            return wrap_unlinked(self.ownership_token)
         node = self.node._node
         if node.python is not None:
             output = node.python.outputs[self.output_nr]
@@ -273,7 +273,7 @@ class GradientEdge(NamedTuple):
                 f"nothing is left of output {self.output_nr} of {self.node.name()}\n"
                 "`get_gradient_edge(tensor)` gives an edge that keeps it."
             )
-        return blank(output)
+        return wrap_unlinked(output)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

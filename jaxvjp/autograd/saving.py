@@ -19,7 +19,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import Aval
-from jaxvjp.tensor.tensor import Tensor, blank, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 
 UNDERNEATH = "no JAX: what the recorded graph keeps, where `jax.vjp` has residuals"
 
@@ -123,7 +123,7 @@ class _Kept:
 
 
 def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
-    saved = blank(node)
+    saved = wrap_unlinked(node)
     before = saved.versions.count
     kept = pack(saved)
     if saved.versions.count != before:

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.explain.wording import cut
+from jaxvjp.explain.short_forms import cut
 from jaxvjp.ops.pointwise import assigned
 from jaxvjp.ops.view import put, select, slice_, split_one, unbind_one
 
-CUTS = frozenset([select, unbind_one, slice_, split_one])
+PART_OPS = frozenset([select, unbind_one, slice_, split_one])
 """The view ops for integers and slices in an index."""
 
 
 class Chain(NamedTuple):
-    """A chain of `CUTS` as one index into the first of `operands`; a second operand is written there."""
+    """A chain of `PART_OPS` as one index into the first of `operands`; a second operand is written there."""
 
     key: Any
     operands: list[Any]
@@ -35,7 +35,7 @@ def chain_of(node: Node) -> Chain | None:
             new = new.inputs[1]
         operands = [base, new]
     else:
-        while type(each := chain[-1].inputs[0]) is Node and each.operation in CUTS and each.holder is None:
+        while type(each := chain[-1].inputs[0]) is Node and each.operation in PART_OPS and each.holder is None:
             chain.append(each)
         steps = [(each.operation, each.static, each.inputs[1:]) for each in reversed(chain)]
         operands = [chain[-1].inputs[0]]
@@ -90,7 +90,7 @@ def composed(steps: Sequence[tuple[Any, Any, Any]], ndim: int) -> tuple[Any, ...
     entries: list[Any] = [slice(None)] * ndim
     shown = list(range(ndim))
     for operation, static, operands in steps:
-        if operation not in CUTS or not operands:
+        if operation not in PART_OPS or not operands:
             return None
         place, start = shown[static[0]], int(operands[0].value.real)
         before = entries[place]

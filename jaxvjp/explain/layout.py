@@ -24,7 +24,7 @@ EXACT_PRODUCTS = 'jax.config.update("jax_default_matmul_precision", "highest")'
 
 def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str, Any]]:
     """The lines of the whole text, each with its sources; values from before the time `first` are the inputs."""
-    settings = [WIDE_TYPES] if text.wide else []
+    settings = [WIDE_TYPES] if text.explicit_dtypes else []
     if jax.default_backend() != "cpu":
         settings.append(EXACT_PRODUCTS)
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]

@@ -15,7 +15,7 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.names import statement
-from jaxvjp.ops.identity import detach, item, outcome
+from jaxvjp.ops.identity import detach, function_result, item
 
 SMALL = 6
 """A value of at most this many numbers is shown."""
@@ -217,7 +217,7 @@ def _box(node: Node, key: str, name: str, detached: bool) -> Box:
         kind = "cut" if cut else "leaf" if node.is_leaf and node.requires_grad else "operation"
         own = (
             node.python.name.removesuffix("Backward")
-            if node.operation is outcome and node.python
+            if node.operation is function_result and node.python
             else node.operation.torch_name
         )
         if kind != "leaf" and (name != own or numbers):

@@ -17,16 +17,16 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.run.evaluation import array_of
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
-from jaxvjp.explain.cuts import CUTS, chain_of, writes_back
+from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
 from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
-from jaxvjp.ops.identity import detach, item, outcome, variable
+from jaxvjp.ops.identity import detach, function_result, item, variable
 from jaxvjp.ops.view import put
 
-POSITIONED = frozenset([*CUTS, put])
+POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
 
 
@@ -113,7 +113,7 @@ class Scope:
     def _sources(self, node: Any) -> Sequence[Any]:
         if type(node) is Number or self._elsewhere(node):
             return ()
-        if node.operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
+        if node.operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
             return [each for each in node.python.edges if each.requires_grad]
         if node.operation is put and writes_back(node):
             return [each for each in node.inputs[:1] if type(each) is Node]
@@ -141,13 +141,13 @@ class Scope:
             return self._item(node)
         if operation is detach and not node.inputs[0].requires_grad:
             return self.values[node.inputs[0]]
-        if operation is outcome and isinstance(node.python, FunctionStep) and node.requires_grad:
+        if operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
             return WRITERS["function"](self, node)
         if operation is put and writes_back(node):
             return self.values[node.inputs[0]]
         if self.differentiated and node in self.text.changed:
             return WRITERS["saved"](self, node)
-        if operation in CUTS or operation is put:
+        if operation in PART_OPS or operation is put:
             found = self._indexed(node)
             if found is not None:
                 return found
@@ -184,7 +184,7 @@ class Scope:
             wanted = numbered("data", self.text.unnamed)
             self.text.unnamed.add(wanted)
         try:
-            text = array(values, explicit=self.text.wide)
+            text = array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
             wanted = numbered(wanted or "data", self.text.held)
             self.text.held[wanted] = array_of(node)
@@ -200,7 +200,7 @@ class Scope:
         return self.add(step).outputs[0]
 
     def _constant(self, node: Node, values: Any) -> Value:
-        text = array(values, explicit=self.text.wide)
+        text = array(values, explicit=self.text.explicit_dtypes)
         wanted = self._wanted(node)
         free = wanted is None and not values.ndim
         return self.add(Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)).outputs[0]

@@ -410,7 +410,7 @@ class _Writer:
             for target, node, value in self.results
         ]
         source = "\n".join(each for each, _ in flat) + "\n"
-        if not self.text.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
+        if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
         return Program(source, results, self.text.held, [sources for _, sources in flat], variables, self.calls)
 

@@ -15,7 +15,7 @@ from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.names import assigned, numbered, safe, statement, within_builtin
 from jaxvjp.explain.story import Story
-from jaxvjp.ops.identity import item, outcome, variable
+from jaxvjp.ops.identity import function_result, item, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.view import put, split_one, unbind_one
 from jaxvjp.tensor.tensor import Tensor
@@ -31,9 +31,9 @@ LABEL = 32
 class Text:
     """The definitions and names of a program; functions with equal text are defined once."""
 
-    def __init__(self, story: Story, wide: bool) -> None:
+    def __init__(self, story: Story, explicit_dtypes: bool) -> None:
         self.story = story
-        self.wide = wide  # whether there are 64-bit types: then every dtype is written
+        self.explicit_dtypes = explicit_dtypes  # whether there are 64-bit types: then every dtype is written
         self.first: dict[Any, Node] = {}
         for node, tensor in story.owners.items():
             self.first.setdefault(tensor, node)
@@ -143,7 +143,7 @@ class Text:
             return text
         if node.operation is None:
             return "a constant"
-        if node.operation is outcome and node.python is not None:
+        if node.operation is function_result and node.python is not None:
             return node.python.name.removesuffix("Backward")
         return node.operation.torch_name
 

@@ -1,7 +1,7 @@
 """Writes an op as a `jax.numpy` expression (`written`).
 
 The op's function is run on symbols of given shapes and static arguments, which records the JAX functions that it calls,
-without its checks and branches. So no op needs a second description. `wording` has simpler forms of some.
+without its checks and branches. So no op needs a second description. `short_forms` has simpler forms of some.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, literal, parsed
 from jaxvjp.explain.names import safe
 from jaxvjp.explain.nesting import NESTED
-from jaxvjp.explain.respelling import Row, respelled
+from jaxvjp.explain.recorded_functions import Row, with_recorded_calls
 from jaxvjp.explain.symbols import Definition, Symbol, Trace, tracing
 from jaxvjp.ops.op import Aval, Op, counted_as
 
 ALONE = 4
 """An op of more calls than this, or with parts that are read several times, is written as a named function."""
 WORDED: dict[Op, Callable[..., Any]] = {}
-"""Simpler forms of ops, registered by `wording`."""
+"""Simpler forms of ops, registered by `short_forms`."""
 
 
 class Written(NamedTuple):
@@ -73,7 +73,7 @@ def written(operation: Op, static: tuple[Any, ...], operands: tuple[Given, ...])
     outer, tracing.trace = tracing.trace, trace
     try:
         symbols = _symbols_of(trace, given, operands, operation.numbers_among(static, len(operands)))
-        given_static = tuple([respelled(each) if isinstance(each, Op) else each for each in static])
+        given_static = tuple([with_recorded_calls(each) if isinstance(each, Op) else each for each in static])
         result = Op.call(row, given_static, symbols)
     except Unwritable:
         raise
@@ -106,7 +106,7 @@ class _Worded(Row):
 
     @property
     def function(self) -> Any:
-        return respelled(self._function)
+        return with_recorded_calls(self._function)
 
 
 def _as_symbol(trace: Trace, result: Any) -> Symbol:

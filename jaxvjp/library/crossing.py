@@ -24,7 +24,7 @@ from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.shared_memory import SharedMemory, address, owner_of
 from jaxvjp.tensor.storage import Storage
-from jaxvjp.tensor.tensor import Tensor, blank, wrap
+from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -199,7 +199,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = blank(leaf(self.value, self.node.aval, self.requires_grad))
+        made = wrap_unlinked(leaf(self.value, self.node.aval, self.requires_grad))
         hold(made.node, made)
         if self._storage is not None:
             memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))

@@ -114,6 +114,7 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         return made if out is None else write_out(out, made, COUNTED if make.__name__ == "arange" else "")
 
     create.__name__ = create.__qualname__ = make.__name__
+    create.__module__ = make.__module__  # where its overloads are found
     for each in [*get_overloads(make), make]:
         show_signature(create if each is make else each, create, each)
     create.__wrapped__ = make  # type: ignore[attr-defined]

@@ -31,7 +31,7 @@ from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import shown
 from jaxvjp.tensor.storage import view as view_of
-from jaxvjp.tensor.tensor import NUMBERS, Tensor, blank, view, wrap
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
 
@@ -181,7 +181,9 @@ def _putting(part: Tensor, key: Key, value: Any, accumulate: bool) -> tuple[Op, 
         tensors, pattern = key.positions(part.ndim)
         operation, static = index_put, (pattern, accumulate)
     number = not isinstance(value, Tensor)
-    placed = [blank(each) for each in on_device(tensors if number else (value.node, *tensors), part.node.device)]
+    placed = [
+        wrap_unlinked(each) for each in on_device(tensors if number else (value.node, *tensors), part.node.device)
+    ]
     return operation, (value, *placed) if number else tuple(placed), static
 
 

@@ -29,9 +29,9 @@ from jaxvjp.types.dtypes import uint8
 
 UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
 
-APART = 1 << 44
+ADDRESS_STEP = 1 << 44
 """The distance of the addresses of two storages; no storage is longer."""
-_next_address = count(APART, APART).__next__
+_next_address = count(ADDRESS_STEP, ADDRESS_STEP).__next__
 
 
 class UntypedStorage:

@@ -39,7 +39,7 @@ def drawn_anew(made: Callable[[tuple[int, ...]], Tensor]) -> Callable[[tuple[int
     def make(shape: tuple[int, ...]) -> Tensor:
         if staging().journal is None:
             return made(shape)
-        drawn: Tensor = staging().journal.drawn(partial(made, shape))
+        drawn: Tensor = staging().journal.draw(partial(made, shape))
         return drawn
 
     return make

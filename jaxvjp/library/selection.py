@@ -56,7 +56,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
             raise RuntimeError(
                 f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.legacy}"
             )
-        return written_into("nonzero", lambda: nonzero(input), out, [input], apart=True)
+        return written_into("nonzero", lambda: nonzero(input), out, [input], exact=True)
     values = _values(input)
     if as_tuple:
         return tuple(_beside(input, each) for each in np.nonzero(np.atleast_1d(values)))

@@ -43,7 +43,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     Of a view the storage is that of its base; the gradient goes to what is part of the view.
     """
     step = _strided(input, size, stride, storage_offset)
-    return _restrided(view_by(step.read(input.whole(input.node)), input, (step,), Tensor), step)
+    return _restrided(view_by(step.read(input.differentiable_contents(input.node)), input, (step,), Tensor), step)
 
 
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
@@ -63,7 +63,7 @@ def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
-    return wrap(_strided(input, size, stride, storage_offset).read(input.whole(input.node)))
+    return wrap(_strided(input, size, stride, storage_offset).read(input.differentiable_contents(input.node)))
 
 
 @public()
@@ -77,7 +77,7 @@ def as_strided_scatter(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
             f"{list(step.static[0])}"
         )
-    node = step.write(input.whole(input.node), src.node)
+    node = step.write(input.differentiable_contents(input.node), src.node)
     for own in input.path:
         node = own.read(node)
     return wrap(node)
@@ -89,14 +89,14 @@ def as_strided_scatter(
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
     self.check_writable()
-    node = self._looked_at
+    node = self._node_unchecked
     with recording(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
         return _reshaped(self, read(node, steps), self.path + steps)
 
 
 def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     """The tensor itself, which now shows `node` at another `path` of its storage."""
-    shown = self._looked_at
+    shown = self._node_unchecked
     leaf = shown.requires_grad and shown.is_leaf
     self.versions.written(node.where)
     if self.retains_grad:
@@ -148,9 +148,9 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
     step = _strided(self, size, stride, storage_offset)
-    node = self._looked_at
+    node = self._node_unchecked
     with recording(node.requires_grad and not node.is_leaf):
-        return _reshaped(self, step.read(self.whole(node)), (step,))
+        return _reshaped(self, step.read(self.differentiable_contents(node)), (step,))
 
 
 @public("method")

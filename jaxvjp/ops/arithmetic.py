@@ -18,7 +18,7 @@ from jaxvjp.ops.elementary import logaddexp as _logaddexp
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, DOUBLE, FLOAT, OPMATH, Op, by_number, op
 from jaxvjp.ops.pointwise import (
-    EITHER_OTHER,
+    OTHER_TENSOR_OR_NUMBER,
     broadcast,
     fitting_alpha,
     mul,
@@ -29,7 +29,7 @@ from jaxvjp.ops.pointwise import (
 )
 from jaxvjp.types.dtypes import CTYPES, INTEGRAL, fitted, from_numpy
 
-XLOGY = ((2, 3), (2, 3), (2, 3))
+TENSOR_AND_NUMBER_FORMS = ((2, 3), (2, 3), (2, 3))
 """The number of arguments of torch's three signatures: two tensors, a number on the right, a number on the left."""
 
 
@@ -115,7 +115,7 @@ def hypot(input, other):
     inplace=True,
     saves="input, other, result",
     grad_fn=by_number("copysign", 0, 1),
-    arities=EITHER_OTHER,
+    arities=OTHER_TENSOR_OR_NUMBER,
 )
 def copysign(input, other: Either):
     """The magnitude of `input` with the sign of `other`."""
@@ -173,9 +173,11 @@ _times_log(
     "`input * log(other)`, 0 where `input` is.",
     inplace=True,
     aliases="special.xlogy",
-    arities=XLOGY,
+    arities=TENSOR_AND_NUMBER_FORMS,
 )
-_times_log("special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where `input` is.", arities=XLOGY)
+_times_log(
+    "special_xlog1py", jnp.log1p, -1, "`input * log(1 + other)`, 0 where `input` is.", arities=TENSOR_AND_NUMBER_FORMS
+)
 
 
 @op(promotion=ARITHMETIC, inplace=True, saves="input, other", rounds_once=False)
@@ -455,7 +457,7 @@ def sub_scaled(input, other: Either, *, alpha: Scalar = 1):
     public="function",
     grad_fn="RsubBackward0",
     out=False,
-    arities=EITHER_OTHER,
+    arities=OTHER_TENSOR_OR_NUMBER,
     rewrite=fitting_alpha,
 )
 def rsub_scaled(input, other: Either, *, alpha: Scalar = 1):

@@ -64,7 +64,7 @@ def _first_minor(A):
     return jax.lax.fori_loop(0, count, eliminate, start)[1] if count else start[1]
 
 
-@op(saves="result", grad_fn="LinalgCholeskyExBackward0", refuse=refusing("linalg.cholesky", NOT_POSITIVE))
+@op(saves="result", grad_fn="LinalgCholeskyExBackward0", check_result=refusing("linalg.cholesky", NOT_POSITIVE))
 def linalg_cholesky(A, *, upper: Flag = False):
     """The triangular L of `L @ L.mH == A`, or its adjoint; LinAlgError where A is not positive-definite."""
     square(floating(A, "linalg.cholesky"), "linalg.cholesky")
@@ -79,14 +79,14 @@ def linalg_cholesky(A, *, upper: Flag = False):
     return adjoint(factor) if upper else factor, info
 
 
-@op(saves="result", returns=("L", "info"), refuse=refusing("linalg.cholesky_ex", NOT_POSITIVE))
+@op(saves="result", returns=("L", "info"), check_result=refusing("linalg.cholesky_ex", NOT_POSITIVE))
 def linalg_cholesky_ex(A, *, upper: Flag = False, check_errors: Flag = False):
     """Cholesky's factor, and 0, or the order of the first leading minor that is not positive: then NaN."""
     factor, info = linalg_cholesky.function(A, upper=upper)
     return (factor, info, info) if check_errors else (factor, info)
 
 
-@op(saves="result", grad_fn="CholeskyBackward0", refuse=refusing("cholesky", NOT_POSITIVE))
+@op(saves="result", grad_fn="CholeskyBackward0", check_result=refusing("cholesky", NOT_POSITIVE))
 def cholesky(input, upper: Flag = False):
     """torch's older `linalg.cholesky`."""
     return linalg_cholesky.function(input, upper=upper)
@@ -192,7 +192,7 @@ def _pivoting(name, pivot):
     saves="result",
     returns=("LU", "pivots"),
     grad_fn="LinalgLuFactorExBackward0",
-    refuse=refusing("torch.linalg.lu_factor", NO_DIVISOR),
+    check_result=refusing("torch.linalg.lu_factor", NO_DIVISOR),
 )
 def linalg_lu_factor(A, *, pivot: Flag = True):
     """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
@@ -200,7 +200,7 @@ def linalg_lu_factor(A, *, pivot: Flag = True):
     return LU, pivots, info
 
 
-@op(saves="result", returns=("LU", "pivots", "info"), refuse=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR))
+@op(saves="result", returns=("LU", "pivots", "info"), check_result=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR))
 def linalg_lu_factor_ex(A, *, pivot: Flag = True, check_errors: Flag = False):
     """What `linalg.lu_factor` gives, and 0, or the number of the first zero on U's diagonal."""
     matrices(floating(A, "torch.lu_factor"), "torch.lu_factor")

@@ -9,7 +9,7 @@ import numpy as np
 from jaxvjp.ops.arguments import Either, Text
 from jaxvjp.ops.identity import rebind, refused
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, by_number, op
-from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, div, not_implemented
+from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, div, not_implemented
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, from_numpy
 
 
@@ -119,7 +119,7 @@ def floor_divide(input: Either, other: Either):
     inplace=True,
     saves="other",
     grad_fn=by_number("remainder", 1, 0),
-    arities=(*EITHER_OTHER, (2, 3)),
+    arities=(*OTHER_TENSOR_OR_NUMBER, (2, 3)),
     rewrite=_refuse_zero,
 )
 def remainder(input: Either, other: Either):
@@ -132,7 +132,7 @@ def remainder(input: Either, other: Either):
     inplace=True,
     saves="other",
     grad_fn=by_number("fmod", 1, 0),
-    arities=EITHER_OTHER,
+    arities=OTHER_TENSOR_OR_NUMBER,
     rewrite=_refuse_zero,
 )
 def fmod(input, other: Either):
@@ -151,7 +151,7 @@ def _rest(rounding, function, input, other):
 def _inspecting(row):
     """A row like `row` that reads the divisors, integers, and raises torch's error if one is 0."""
     name = f"{row.torch_name}.integers"
-    return op(name=name, public="", promotion=ARITHMETIC, inspects=("other", _refuse_zeros))(row.function)
+    return op(name=name, public="", promotion=ARITHMETIC, check_values=("other", _refuse_zeros))(row.function)
 
 
 INSPECTING = {row: _inspecting(row) for row in (div_rounded, floor_divide, remainder, fmod)}

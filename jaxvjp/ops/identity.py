@@ -41,19 +41,19 @@ def item(results, *, index: Index):
 
 
 @op(public="")
-def outcome(input):
+def function_result(input):
     """What a custom Function's `forward` computed, whose derivative is the Function's own."""
     return input
 
 
 @op(public="")
-def entered(input):
+def transform_argument(input):
     """A transform's argument as the user's function got it; recorded when the function has returned."""
     return input
 
 
 @op(public="")
-def left(input):
+def transform_result(input):
     """A result as it leaves a transform: gradients stop here, tangents pass."""
     return input
 

@@ -105,7 +105,7 @@ def check_index(name, input, index, dim):
     return dim
 
 
-@op(saves="index", apart=True, inspects=("index", inside_dim))
+@op(saves="index", exact_out=True, check_values=("index", inside_dim))
 def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
     dim = check_index("gather", input, index, dim)
@@ -126,7 +126,7 @@ def _inside_flat(values, shapes, *, dim):
         inside_dim(values, [(math.prod(shapes[0]),)], dim=0)
 
 
-@op(grad_fn="GatherBackward0", saves="indices", inspects=("indices", _inside_flat))
+@op(grad_fn="GatherBackward0", saves="indices", check_values=("indices", _inside_flat))
 def take_along_dim(input, indices, dim: Index | None = None):
     """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor.
 
@@ -149,7 +149,7 @@ def take_along_dim(input, indices, dim: Index | None = None):
     return jnp.take_along_axis(input, indices % max(input.shape[dim], 1), dim, mode="promise_in_bounds")
 
 
-@op(saves="index", apart=True, inspects=("index", inside_self))
+@op(saves="index", exact_out=True, check_values=("index", inside_self))
 def index_select(input, dim: Index, index):
     """The given indices of one dimension, in their order."""
     dim = wrap(dim, input.ndim)
@@ -171,7 +171,7 @@ def inside_all(values, shapes, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)
 
 
-@op(saves="index", apart=True, inspects=("index", inside_all))
+@op(saves="index", exact_out=True, check_values=("index", inside_all))
 def take(input, index):
     """The elements at positions in the flattened tensor, in the shape of `index`."""
     if index.dtype != jnp.int64:

@@ -12,17 +12,17 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Either, Flag, Kept, Real
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, Op, op
-from jaxvjp.ops.pointwise import EITHER_OTHER, broadcast, not_implemented
+from jaxvjp.ops.pointwise import OTHER_TENSOR_OR_NUMBER, broadcast, not_implemented
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, fitted, from_numpy
 
 
-@op(promotion=COMPARE, operator="==", inplace=True, arities=EITHER_OTHER)
+@op(promotion=COMPARE, operator="==", inplace=True, arities=OTHER_TENSOR_OR_NUMBER)
 def eq(input, other: Either):
     """Whether the elements are equal."""
     return jnp.equal(*broadcast(input, other))
 
 
-@op(promotion=COMPARE, operator="!=", inplace=True, arities=EITHER_OTHER, aliases="not_equal")
+@op(promotion=COMPARE, operator="!=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="not_equal")
 def ne(input, other: Either):
     """Whether the elements differ."""
     return jnp.not_equal(*broadcast(input, other))
@@ -38,25 +38,25 @@ def _ordered(name, input, other):
     return broadcast(input, other)
 
 
-@op(promotion=COMPARE, operator="<", inplace=True, arities=EITHER_OTHER, aliases="less")
+@op(promotion=COMPARE, operator="<", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="less")
 def lt(input, other: Either):
     """Whether the elements of `input` are smaller."""
     return jnp.less(*_ordered("lt", input, other))
 
 
-@op(promotion=COMPARE, operator="<=", inplace=True, arities=EITHER_OTHER, aliases="less_equal")
+@op(promotion=COMPARE, operator="<=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="less_equal")
 def le(input, other: Either):
     """Whether the elements of `input` are smaller or equal."""
     return jnp.less_equal(*_ordered("le", input, other))
 
 
-@op(promotion=COMPARE, operator=">", inplace=True, arities=EITHER_OTHER, aliases="greater")
+@op(promotion=COMPARE, operator=">", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="greater")
 def gt(input, other: Either):
     """Whether the elements of `input` are larger."""
     return jnp.greater(*_ordered("gt", input, other))
 
 
-@op(promotion=COMPARE, operator=">=", inplace=True, arities=EITHER_OTHER, aliases="greater_equal")
+@op(promotion=COMPARE, operator=">=", inplace=True, arities=OTHER_TENSOR_OR_NUMBER, aliases="greater_equal")
 def ge(input, other: Either):
     """Whether the elements of `input` are larger or equal."""
     return jnp.greater_equal(*_ordered("ge", input, other))

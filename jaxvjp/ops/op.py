@@ -114,7 +114,7 @@ class Op:
         out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
         refuse_out: for an op with its own words in torch: a function of the dtypes of the result and of `out` that
             raises if the latter does not fit.
-        apart: whether `out` must have the result's dtype, and memory of its own.
+        exact_out: whether `out` must have the result's dtype, and memory of its own.
         operator: Python's operator, such as "*", from which the in-place one follows; "r-" for a number on its left,
             "neg" for `__neg__`.
         inplace: whether `name_` exists; in `nn.functional` that is the argument `inplace=True`.
@@ -122,11 +122,12 @@ class Op:
         layout: for a view, the same view of a `Layout`, which tells strides; ValueError where torch needs a copy.
         keeps: for any other op, the rule by which its result is laid out, one of those of `ops.layouts`; by default
             that of the module which declares it (`LAYOUT_BY_MODULE`).
-        several: for a view, whether torch returns several at once (`unbind`), which then refuse in-place changes.
-        refuse: for an op that some values do not allow (a singular matrix), a function that raises torch's error. It is
-            called with an extra last result of the op, which is read at once, as in torch; in a staged step at every
-            call; inside `vmap` it is not called.
-        inspects: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
+        one_of_several: for a view, whether torch returns several at once (`unbind`), which then refuse in-place
+            changes.
+        check_result: for an op that some values do not allow (a singular matrix), a function that raises torch's error.
+            It is called with an extra last result of the op, which is read at once, as in torch; in a staged step at
+            every call; inside `vmap` it is not called.
+        check_values: an operand, by name, with a check of its values, as `(values, shapes of all operands, **statics)`:
             `("index", inside)`, where `inside` raises for positions out of range. The values are computed if need be; a
             staged step checks them in every call; inside `vmap` nothing is checked.
         rewrite: `(op, operands, static)` to the three that are recorded instead, such as `x ** 2` for a fixed power.
@@ -155,15 +156,15 @@ class Op:
         returns: tuple[str, ...] = (),
         out: bool | None = None,
         refuse_out: Callable[[dtype, dtype], None] | None = None,
-        apart: bool = False,
+        exact_out: bool = False,
         operator: str | None = None,
         inplace: bool = False,
         write: Callable[..., Any] | None = None,
         layout: Callable[..., Any] | None = None,
         keeps: str = "",
-        several: bool = False,
-        refuse: Callable[..., None] | None = None,
-        inspects: tuple[str, Callable[..., None]] | None = None,
+        one_of_several: bool = False,
+        check_result: Callable[..., None] | None = None,
+        check_values: tuple[str, Callable[..., None]] | None = None,
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
@@ -182,15 +183,15 @@ class Op:
         self.arities = arities
         self.out = write is None if out is None else out
         self.refuse_out = refuse_out
-        self.apart = apart
+        self.exact_out = exact_out
         self.operator = operator
         self.inplace = inplace
         self.write = write
         self.layout = layout
         self.keeps = keeps or LAYOUT_BY_MODULE.get(function.__module__.removeprefix("jaxvjp.ops."), "")
-        self.several = several
-        self.refuse = refuse
-        self.inspects = inspects
+        self.one_of_several = one_of_several
+        self.check_result = check_result
+        self.check_values = check_values
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once

@@ -128,7 +128,7 @@ def _scattered_by(input, dim, index, src, reduce):
     return _reduced(input, dim, index, src, REDUCES[reduce], True)
 
 
-@op(inplace=True, saves="index", inspects=("index", inside_dim), arities=())
+@op(inplace=True, saves="index", check_values=("index", inside_dim), arities=())
 def scatter(input, dim: Index, index, src, *, reduce: Text | None = None):
     """`input` with each element of `src` written along `dim` at the position that `index` has in its place.
 
@@ -143,7 +143,7 @@ def scatter(input, dim: Index, index, src, *, reduce: Text | None = None):
     inplace=True,
     saves="index",
     grad_fn="ScatterBackward1",
-    inspects=("index", inside_dim),
+    check_values=("index", inside_dim),
     arities=(),
 )
 def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | None = None):
@@ -152,7 +152,7 @@ def scatter_value(input, dim: Index, index, value: Scalar, *, reduce: Text | Non
     return _scattered_by(input, dim, index, jnp.full(index.shape, value, input.dtype), reduce)
 
 
-@op(inplace=True, saves="index", inspects=("index", inside_dim))
+@op(inplace=True, saves="index", check_values=("index", inside_dim))
 def scatter_add(input, dim: Index, index, src):
     """`input` with each element of `src` added along `dim` at the position that `index` has in its place."""
     dim, src = _part("scatter", input, dim, index, src)
@@ -240,7 +240,7 @@ def _reduced(input, dim, index, src, reduce, include_self):
     return REDUCTIONS[reduce](input, key, jnp.atleast_1d(src), own, dim).reshape(shape)
 
 
-@op(inplace=True, saves="input, index, src, result", inspects=("index", inside_dim))
+@op(inplace=True, saves="input, index, src, result", check_values=("index", inside_dim))
 def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self: Flag = True):
     """The elements of `src` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`.
 
@@ -255,7 +255,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 # Along one dimension, with a position for each slice.
 
 
-@op(inplace=True, saves="index", inspects=("index", inside_dim))
+@op(inplace=True, saves="index", check_values=("index", inside_dim))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
     dim = _slices("index_add_", input, dim, index, source)
@@ -270,7 +270,7 @@ def _inside_copied(values, shapes, *, dim):
     refuse_outside(values, size, lambda position: IndexError(f"index_copy_(): index {position} {told}"))
 
 
-@op(inplace=True, saves="index", inspects=("index", _inside_copied))
+@op(inplace=True, saves="index", check_values=("index", _inside_copied))
 def index_copy(input, dim: Index, index, source):
     """`input` with slice after slice of `source` written along `dim` at the positions in `index`."""
     dim = _slices("index_copy_", input, dim, index, source)
@@ -332,7 +332,7 @@ def _either_side(values, shapes, *, dim, **_):
     inplace=True,
     saves="index",
     out=False,
-    inspects=("index", _either_side),
+    check_values=("index", _either_side),
     grad_fn=by_number("index_fill", 1, 0),
     numbers=CHECKED,
     keeps=LIKE,
@@ -352,7 +352,7 @@ def index_fill(input, dim: Index, index: Kept, value: Either):
     return jnp.atleast_1d(input).at[key].set(value.astype(input.dtype), mode=IN_BOUNDS).reshape(input.shape)
 
 
-@op(inplace=True, saves="input, index, source, result", inspects=("index", inside_self))
+@op(inplace=True, saves="input, index, source, result", check_values=("index", inside_self))
 def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self: Flag = True):
     """Slices of `source` that go to one position along `dim` reduced, with `input`'s unless `include_self=False`.
 
@@ -370,7 +370,7 @@ def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self
 # In the flattened tensor.
 
 
-@op(name="put.flat", inplace=True, saves="index", out=False, inspects=("index", inside_all))
+@op(name="put.flat", inplace=True, saves="index", out=False, check_values=("index", inside_all))
 def put(input, index, source, accumulate: Flag = False):
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     if index.dtype != jnp.int64:
@@ -399,7 +399,7 @@ def _enough(values, shapes):
         )
 
 
-@op(inplace=True, saves="mask", out=False, inspects=("mask", _enough))
+@op(inplace=True, saves="mask", out=False, check_values=("mask", _enough))
 def masked_scatter(input, mask, source):
     """`input` with the elements of `source`, in order, written where `mask` is true."""
     if input.dtype != source.dtype:

@@ -31,7 +31,7 @@ def _fitting(lengths, shapes, *, reduce, axis, unsafe, initial):
     public="function",
     aliases="function._segment_reduce",
     saves="data, result",
-    inspects=("lengths", _fitting),
+    check_values=("lengths", _fitting),
     out=False,
 )
 def segment_reduce(

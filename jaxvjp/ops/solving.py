@@ -31,21 +31,21 @@ def singular(A):
     return jnp.where(zero.any(-1), jnp.argmax(zero, -1) + 1, 0).astype(jnp.int32)
 
 
-@op(saves="result", grad_fn="LinalgInvExBackward0", refuse=refusing("linalg.inv", SINGULAR), aliases="inverse")
+@op(saves="result", grad_fn="LinalgInvExBackward0", check_result=refusing("linalg.inv", SINGULAR), aliases="inverse")
 def linalg_inv(A):
     """The inverse of a square matrix; LinAlgError where it is singular."""
     square(floating(A, "linalg.inv"), "linalg.inv")
     return jnp.linalg.inv(A), singular(A)
 
 
-@op(saves="result", returns=("inverse", "info"), refuse=refusing("linalg.inv_ex", SINGULAR))
+@op(saves="result", returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR))
 def linalg_inv_ex(A, *, check_errors: Flag = False):
     """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
     inverse, info = linalg_inv.function(A)
     return (inverse, info, info) if check_errors else (inverse, info)
 
 
-@op(aliases="matrix_power", saves="input", grad_fn="MmBackward0", refuse=refusing("linalg.inv", SINGULAR))
+@op(aliases="matrix_power", saves="input", grad_fn="MmBackward0", check_result=refusing("linalg.inv", SINGULAR))
 def linalg_matrix_power(input, n: Index):
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
     square(input, "linalg.matrix_power")
@@ -68,7 +68,7 @@ def _fitting(A, B, left, name):
     broadcast(*batches)
 
 
-@op(saves="A, result", grad_fn="LinalgSolveExBackward0", refuse=refusing("torch.linalg.solve", UNSOLVED))
+@op(saves="A, result", grad_fn="LinalgSolveExBackward0", check_result=refusing("torch.linalg.solve", UNSOLVED))
 def linalg_solve(A, B, *, left: Flag = True):
     """The X of `A @ X = B`, or of `X @ A = B`; B may be a vector. LinAlgError where A is singular."""
     name = "linalg.solve"
@@ -88,7 +88,7 @@ def linalg_solve(A, B, *, left: Flag = True):
     return found[..., 0] if vector else found, info
 
 
-@op(saves="A, result", returns=("result", "info"), refuse=refusing("torch.linalg.solve_ex", UNSOLVED))
+@op(saves="A, result", returns=("result", "info"), check_result=refusing("torch.linalg.solve_ex", UNSOLVED))
 def linalg_solve_ex(A, B, *, left: Flag = True, check_errors: Flag = False):
     """What `linalg.solve` gives, and 0, or another number where A is singular."""
     result, info = linalg_solve.function(A, B, left=left)
@@ -261,7 +261,7 @@ def pinverse(input, rcond: Either = 1e-15):
     return _pseudo_inverse(input, None, rcond, False)
 
 
-@op(grad_fn="ReshapeAliasBackward0", refuse=refusing("linalg.inv", SINGULAR))
+@op(grad_fn="ReshapeAliasBackward0", check_result=refusing("linalg.inv", SINGULAR))
 def linalg_tensorinv(A, ind: Index = 2):
     """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
     if ind <= 0:
@@ -276,7 +276,7 @@ def linalg_tensorinv(A, ind: Index = 2):
     return inverse.reshape(*two, *one), info
 
 
-@op(saves="A, result", grad_fn="ViewBackward0", refuse=refusing("torch.linalg.solve", UNSOLVED))
+@op(saves="A, result", grad_fn="ViewBackward0", check_result=refusing("torch.linalg.solve", UNSOLVED))
 def linalg_tensorsolve(A, B, dims: Dims = None):
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
     if dims is not None:

@@ -137,7 +137,7 @@ def _ranked(input, rank, dim, keepdim):
     return _kept((_at(input, position, dim), position), dim, keepdim)
 
 
-@op(returns=("values", "indices"), saves="result", apart=True)
+@op(returns=("values", "indices"), saves="result", exact_out=True)
 def kthvalue(input, k: Index, dim: Index = -1, keepdim: Flag = False):
     """The `k`th smallest element along `dim`, and where it was."""
     dim = wrap(dim, input.ndim)

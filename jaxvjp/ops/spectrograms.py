@@ -78,7 +78,7 @@ def _too_little(smallest):
         )
 
 
-@op(name="istft", saves="input, window", grad_fn="DivBackward0", out=False, refuse=_too_little)
+@op(name="istft", saves="input, window", grad_fn="DivBackward0", out=False, check_result=_too_little)
 def istft(
     input,
     n_fft: Index,

@@ -86,7 +86,7 @@ def _finite(values, shapes, *, bins, min, max):
         raise RuntimeError(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
 
 
-@op(differentiable=False, rounds_once=True, inspects=("input", _finite))
+@op(differentiable=False, rounds_once=True, check_values=("input", _finite))
 def histc(input, bins: Index = 100, min: Fixed = 0, max: Fixed = 0):
     """How many elements are in each of `bins` equal ranges from `min` to `max`, by default those of the elements."""
     if not jnp.issubdtype(input.dtype, jnp.floating):

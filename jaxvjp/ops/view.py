@@ -61,7 +61,7 @@ def select(input, index, *, dim: Index):
     return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False, allow_negative_indices=False)
 
 
-@op(write=_put_selected, layout=_one_index, several=True, public="", grad_fn="UnbindBackward0")
+@op(write=_put_selected, layout=_one_index, one_of_several=True, public="", grad_fn="UnbindBackward0")
 def unbind_one(input, index, *, dim: Index):
     """As `select`, for `unbind` and iteration over a tensor."""
     return select.function(input, index, dim=dim)
@@ -85,13 +85,13 @@ def slice_(input, start, *, dim: Index, length: Index, step: Index):
     return jnp.take(input, start + step * jnp.arange(length), dim)
 
 
-@op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitBackward0")
+@op(write=_put_slice, layout=_range, one_of_several=True, public="", grad_fn="SplitBackward0")
 def split_one(input, start, *, dim: Index, length: Index, step: Index):
     """As `slice`, for `split` and `chunk`."""
     return slice_.function(input, start, dim=dim, length=length, step=step)
 
 
-@op(write=_put_slice, layout=_range, several=True, public="", grad_fn="SplitWithSizesBackward0")
+@op(write=_put_slice, layout=_range, one_of_several=True, public="", grad_fn="SplitWithSizesBackward0")
 def split_with_sizes_one(input, start, *, dim: Index, length: Index, step: Index):
     """As `slice`, for `split_with_sizes`."""
     return slice_.function(input, start, dim=dim, length=length, step=step)

@@ -85,29 +85,29 @@ class Journal:
         self.inspections: list[tuple[Node, Callable[[Any], Any]]] = []
         self.refused: UnstageableError | None = None
 
-    def shows(self, tensor: Tensor) -> None:
+    def note_node(self, tensor: Tensor) -> None:
         """Notes that the `_node` of `tensor` is about to be replaced."""
         self.nodes.setdefault(tensor, tensor._node)
 
-    def moves(self, tensor: Tensor) -> None:
+    def note_place(self, tensor: Tensor) -> None:
         """Notes that the `data` of `tensor` is about to be set."""
         self.places.setdefault(tensor, [getattr(tensor, each) for each in STORAGE_ATTRIBUTES])
 
-    def writes(self, tensor: Tensor) -> None:
+    def note_write(self, tensor: Tensor) -> None:
         """Notes that the storage of `tensor` is about to be written."""
         storage, versions = tensor.storage, tensor.versions
         self.contents.setdefault(storage, storage.contents)
         self.counts.setdefault(versions, versions.count)
 
-    def takes(self, tensor: Tensor) -> None:
+    def note_new_grad(self, tensor: Tensor) -> None:
         """Notes that the `grad` of `tensor` is about to be replaced."""
         self.grads.setdefault(tensor, tensor._grad)
 
-    def asks(self, tensor: Tensor) -> None:
+    def note_read_grad(self, tensor: Tensor) -> None:
         """Notes that the `grad` of `tensor` is read."""
         self.asked.add(tensor)
 
-    def walks(self, operations: Iterable[Node]) -> None:
+    def note_walk(self, operations: Iterable[Node]) -> None:
         """Notes that a backward pass has gone through `operations`."""
         outside = next(filter(self.older, operations), None)
         if outside is not None:
@@ -115,7 +115,7 @@ class Journal:
                 "goes back through a graph that was there before it, and will not be there again", outside.where
             )
 
-    def drawn(self, draw: Callable[[], Tensor]) -> Tensor:
+    def draw(self, draw: Callable[[], Tensor]) -> Tensor:
         """Draws random numbers as a leaf, and notes `draw` for later calls."""
         self.drawing = True
         try:
@@ -184,7 +184,7 @@ class Journal:
         for written, node in self.contents.items():
             written.contents = node
         for tensor, node in self.nodes.items():
-            tensor.show_instead(node)
+            tensor.replace_node(node)
         for versions, count in self.counts.items():
             versions.count = count
         for tensor, grad in self.grads.items():

@@ -207,7 +207,7 @@ class Variant:
                 if shown is not None and shown._storage in storages and journal.older(journal.before(shown)):
                     if shown._storage not in written or (written[shown._storage].path and not shown.path):
                         written[shown._storage] = shown
-                    journal.shows(shown)  # its node is replaced when it is next read
+                    journal.note_node(shown)  # its node is replaced when it is next read
         for storage in storages.difference(written):
             journal.refuse("writes to what no tensor from outside shows any more", storage.contents.where)
         return written

@@ -22,18 +22,20 @@ from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
-from jaxvjp.types.devices import Placed, of
+from jaxvjp.types.devices import Elsewhere, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, dtype, python_number
 
-FLUSH = 2039
+UNTRACKED_LIMIT = 2039
 """After this many operations without a gradient, the last one is computed. Otherwise `mean = 0.9 * mean + 0.1 * x`
 would grow a graph until somebody reads `mean`. It is prime, so that it meets every line of a loop in turn."""
 _untracked = count(1).__next__
 
 
-def keep_flat(node: Node) -> None:
-    """Called with each new node that requires no gradient; computes one in `FLUSH` of them."""
-    if _untracked() % FLUSH == 0 and not (transforming().depth or transforming().forward or staging().journal):
+def limit_untracked_graph(node: Node) -> None:
+    """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them."""
+    if _untracked() % UNTRACKED_LIMIT == 0 and not (
+        transforming().depth or transforming().forward or staging().journal
+    ):
         evaluate([node])
 
 
@@ -67,7 +69,7 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
     result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:
         # A program cannot return a tuple's node: compute one of its items, and with it the others that are held.
-        keep_flat((result if isinstance(result, Tensor) else result[0]).node)
+        limit_untracked_graph((result if isinstance(result, Tensor) else result[0]).node)
     return result
 
 
@@ -78,9 +80,9 @@ def tuple_of(operation: Op, node: Node) -> Any:
     """
     tensors = tuple([wrap(each) for each in items(node)])
     fields = () if operation.returns is None else operation.returns._fields
-    if operation.refuse is not None and len(tensors) > max(len(fields), 1):
+    if operation.check_result is not None and len(tensors) > max(len(fields), 1):
         tensors, verdict = tensors[:-1], tensors[-1]
-        inspect(verdict.node, operation.refuse)
+        inspect(verdict.node, operation.check_result)
         if not fields:
             return tensors[0]
     return tensors if operation.returns is None else operation.returns(*tensors)
@@ -89,7 +91,7 @@ def tuple_of(operation: Op, node: Node) -> Any:
 def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) -> Node:
     """The node of `operation` on `operands`, promoted and, where the row says so, rewritten as another op."""
     nodes = tuple([operand_node(each) for each in operands])
-    if Placed.anywhere:
+    if Elsewhere.used:
         nodes = on_one_device(operation, nodes)
     if operation.rewrite is not None:
         operation, nodes, static = operation.rewrite(operation, nodes, static)
@@ -105,15 +107,15 @@ def recorded(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...]) 
     if operation.mixed or operation.numbers != WRAPPED:
         nodes = as_computed(operation, static, alone, nodes)
     node = record(operation, nodes, static)
-    if operation.inspects is not None:
+    if operation.check_values is not None:
         inspected(operation, given, static)
     return node
 
 
 def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) -> None:
     """Checks the values of an operand by the function in the row's column `inspects`; inside `vmap` it does not."""
-    assert operation.inspects is not None
-    name, check = operation.inspects
+    assert operation.check_values is not None
+    name, check = operation.check_values
     node = nodes[operation.operands.index(name)]
     if node is not None:
         shapes = [each.aval.shape if isinstance(each, Node) else () for each in nodes]
@@ -192,7 +194,7 @@ def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: No
         _check_fit(operation, target, result)
     result.in_place = True
     if not result.requires_grad:
-        keep_flat(result)
+        limit_untracked_graph(result)
     new = converted(result, target.dtype)
     if operation.promotion == COMPARE:
         tensors = tuple([each.node for each in (target, *operands) if isinstance(each, Tensor)])

@@ -224,7 +224,7 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
             row.refuse_out(result.dtype, out.dtype)
         return result
 
-    return written_into(name, compute, out, tensors_of(operands), row.apart)
+    return written_into(name, compute, out, tensors_of(operands), row.exact_out)
 
 
 ANY = inspect.signature(lambda *arguments, **named: None)
@@ -332,7 +332,7 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
     return getattr_, dir_
 
 
-class Unmade:
+class LateMethod:
     """A placeholder on `Tensor` for a method that is made at its first use."""
 
     __slots__ = ("make", "name", "rows")
@@ -357,10 +357,10 @@ def attach_methods() -> None:
         setattr(Tensor, name, checked(getattr(Tensor, name), name, method=True))
     for (place, name), rows in overloads().items():
         if place == "method":
-            setattr(Tensor, name, Unmade(method_of, rows, name))
+            setattr(Tensor, name, LateMethod(method_of, rows, name))
     for row in REGISTRY.values():
         if row.operator:
             for name, method in operators_of(row).items():
                 setattr(Tensor, name, method)
     for name, rows in in_place_forms().items():
-        setattr(Tensor, name + "_", Unmade(in_place_of, rows, name))
+        setattr(Tensor, name + "_", LateMethod(in_place_of, rows, name))

@@ -79,9 +79,9 @@ def _errors(rows: Sequence[Op], types: Mapping[str, str], in_place: bool) -> Ite
         yield f"RuntimeError: {IN_PLACE}."
     if {"dim", "dims", "dim0", "dim1"} & {*types}:
         yield "IndexError: a dimension that the tensor does not have."
-    if any(row.inspects is not None for row in rows):
+    if any(row.check_values is not None for row in rows):
         yield "IndexError: positions out of range (with some functions a RuntimeError); reads them."
-    if any(row.refuse is not None for row in rows):
+    if any(row.check_result is not None for row in rows):
         yield "RuntimeError: values that allow no result (a LinAlgError in linear algebra); reads them."
     if "out" in types:
         yield "RuntimeError: an `out` that requires a gradient, or whose dtype cannot hold the result."

@@ -18,7 +18,7 @@ from jaxvjp.core.record.modes import recording, transforming
 from jaxvjp.core.record.record import constant, leaf, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.ops.identity import clone, dual, entered, example, left, primal, variable
+from jaxvjp.ops.identity import clone, dual, example, primal, transform_argument, transform_result, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
@@ -86,7 +86,7 @@ class Variables:
         transforming().variables.remove(self)
         transforming().depth -= 1
         for fresh, outer in self.entries:
-            fresh.operation, fresh.inputs = entered, (outer,)
+            fresh.operation, fresh.inputs = transform_argument, (outer,)
             fresh.edges = (outer,) if outer.requires_grad else ()
 
     def peeled(self, node: Node) -> tuple[str, Node] | None:
@@ -97,7 +97,7 @@ class Variables:
                 return name, outer
         if not between([node], {fresh for fresh, _ in self.entries}, inputs_of):
             return None
-        return name, Node(left, (), (node,), node.aval, False, node.value)
+        return name, Node(transform_result, (), (node,), node.aval, False, node.value)
 
     def fresh(self, argument: Tensor) -> Tensor:
         """A leaf with the value of `argument`; RuntimeError for an integer tensor."""
@@ -127,7 +127,7 @@ class Variables:
             return value
         if node.value is not None and not transforming().forward:
             return wrap(leaf(node.value, node.aval))
-        return wrap(Node(left, (), (node,), node.aval, False, node.value))
+        return wrap(Node(transform_result, (), (node,), node.aval, False, node.value))
 
 
 class NoTangents:

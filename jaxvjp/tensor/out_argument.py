@@ -60,14 +60,14 @@ def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def with_out(*arguments: Any, out: Any = None, **named: Any) -> Any:
         given = tensors_of((*arguments, *named.values()))
-        return written_into(name, lambda: function(*arguments, **named), out, given, apart=True)
+        return written_into(name, lambda: function(*arguments, **named), out, given, exact=True)
 
     own = inspect.signature(function, eval_str=True)
     with_out.__signature__ = own.replace(parameters=[*own.parameters.values(), OUT])  # type: ignore[attr-defined]
     return with_out
 
 
-def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], apart: bool) -> Any:
+def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Tensor], exact: bool) -> Any:
     """The result of `compute`, written into `out` if there is one."""
     if out is None:
         return compute()
@@ -90,9 +90,9 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     results = computed if isinstance(computed, tuple) else (computed,)
     for target, result in zip(targets, results, strict=True):
         target.check_writable()
-        if apart or len(targets) > 1 or _alike(name, given):
+        if exact or len(targets) > 1 or _alike(name, given):
             _check_type(name, target, result)
-        if apart:
+        if exact:
             _check_apart(target, result, given)
         elif target.shape == result.shape:
             target.check_apart()

@@ -21,7 +21,7 @@ from jaxvjp.core.record.record import Signature, record_as
 from jaxvjp.core.record.user_lines import Where, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
-from jaxvjp.tensor.apply import check_writable, keep_flat, written
+from jaxvjp.tensor.apply import check_writable, limit_untracked_graph, written
 from jaxvjp.tensor.storage import Stored, holding, shown, view_by
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import Step
@@ -72,7 +72,7 @@ class Call:
         node = self.node(inputs, where)
         tensor = holding(node, Tensor)
         if not node.requires_grad:
-            keep_flat(node)
+            limit_untracked_graph(node)
         return tensor
 
 
@@ -249,7 +249,7 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
     """The `Call` by which a call with the arguments `read` (nodes for tensors) recorded `node`. Raises `Unlike`."""
     if node is None or node.operation is None or node.special or any(each is node for each in read):
         raise Unlike(always=True)
-    if node.operation.inspects is not None:  # such an op checks the values of its operands at each call
+    if node.operation.check_values is not None:  # such an op checks the values of its operands at each call
         raise Unlike(always=True)
     inputs: list[tuple[int, dtype | None]] = []
     for each in node.inputs:
@@ -288,7 +288,7 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             if call is not None:
                 return call.record((left, right), user_line(sys._getframe()))
             result = slow(self, other)
-            inspects = result.node.operation.inspects is not None
+            inspects = result.node.operation.check_values is not None
             if result.node.inputs == (left, right) and not result.node.special and not inspects:
                 _remember(calls, key, Call(result.node, ()))
             return result

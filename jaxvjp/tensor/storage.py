@@ -134,7 +134,7 @@ class Stored(Holder):
     def _show(self, node: Node) -> None:
         changed()
         if staging().journal is not None:
-            staging().journal.shows(self)
+            staging().journal.note_node(self)
         old = self._node
         if old.requires_grad and old.is_leaf:
             old.stale = True  # a gradient that arrives there belongs to the new node
@@ -152,7 +152,7 @@ class Stored(Holder):
         if versions is not None:
             node.versions, node.version = versions, versions.count
 
-    def show_instead(self, node: Node) -> None:
+    def replace_node(self, node: Node) -> None:
         """Shows another node with the same value. This is no write."""
         if not self.path and self._storage is not None:
             self._storage.contents = node
@@ -167,7 +167,7 @@ class Stored(Holder):
         if marked and grad_mode().enabled:
             self.check_current()
         if anew and not marked and base._storage is storage:
-            self._take_anew(base)
+            self._recompute_from_base(base)
         else:
             self._show(self._with_gradient(self._values()))
         if not marked:  # a marked view is checked each time that it is read
@@ -178,7 +178,7 @@ class Stored(Holder):
         """Whether it is a view that torch does not compute again after a write: it was taken under `no_grad`, by a
         custom Function, or by a function that returns several views, such as `unbind`."""
         kinds = [step.operation for step in self._steps]
-        return self._unrecorded is not None or any(each.several or each is function_view for each in kinds)
+        return self._unrecorded is not None or any(each.one_of_several or each is function_view for each in kinds)
 
     def check_current(self) -> None:
         """RuntimeError, in torch's words, for a `_marked` view whose base was written since."""
@@ -205,13 +205,17 @@ class Stored(Holder):
             view = f"A view was created in no_grad mode and {happened} with grad mode enabled."
         raise RuntimeError(f"{view} {why}")
 
-    def _take_anew(self, base: Stored) -> None:
+    def _recompute_from_base(self, base: Stored) -> None:
         """Computes the view again from its base, which was written, maybe through another view."""
         old = self._node
         with recording(True):
-            node = read(base.node, self._steps) if self._follows_base else read(base.whole(base.node), self.path)
+            node = (
+                read(base.node, self._steps)
+                if self._follows_base
+                else read(base.differentiable_contents(base.node), self.path)
+            )
             if not node.requires_grad:  # in torch it still says that it does; its gradient is added to no `grad`
-                node = Step(alias, ()).read(reaching_nobody(node))
+                node = Step(alias, ()).read(leaf_without_grad(node))
         node.retaken = len(self._steps)
         if made_by(old).retains:
             node.retains, made_by(old).retains = True, False
@@ -252,7 +256,7 @@ class Stored(Holder):
         base = self._base_tensor
         if base is None or not base._node.requires_grad or not values.aval.dtype.differentiable:
             return values
-        return reaching_nobody(values)
+        return leaf_without_grad(values)
 
     def _as_leaf(self, contents: Node) -> Node:
         """A node with these contents that is the same leaf (`Leaf`) as the node of before."""
@@ -269,7 +273,7 @@ class Stored(Holder):
     def _take_grad(self, value: Any) -> None:
         """Sets `grad` to `value`, a tensor or None."""
         if staging().journal is not None:
-            staging().journal.takes(self)
+            staging().journal.note_new_grad(self)
         self._grad = value
         changed()
         if observers.listening:
@@ -311,7 +315,7 @@ class Stored(Holder):
             if self._follows_base:
                 whole = put_back(base.node, self._steps, new)
             else:
-                whole = read(put_back(base.whole(base.node), self.path, new), base.path)
+                whole = read(put_back(base.differentiable_contents(base.node), self.path, new), base.path)
             base._written(whole, None if base._path is None else self._contents_with(new))
             if (
                 self._node.requires_grad
@@ -328,7 +332,7 @@ class Stored(Holder):
         with recording(False):
             return put_back(self.storage.contents, self.path, new)
 
-    def whole(self, new: Node) -> Node:
+    def differentiable_contents(self, new: Node) -> Node:
         """The same, but a gradient flows through `new` only, not through the other elements."""
         if not self.path:
             return new
@@ -351,7 +355,7 @@ class Stored(Holder):
         if new.value is None and new.operation is variable:
             heavy.add(new)
         if staging().journal is not None:
-            staging().journal.writes(self)
+            staging().journal.note_write(self)
         self.versions.written(new.where)
         storage.contents = new if contents is None else contents
         storage.version += 1
@@ -471,7 +475,7 @@ class Stored(Holder):
         """Notes that its contents are at `path` of `storage`. If that is another storage, it is no longer a view of its
         base."""
         if staging().journal is not None:
-            staging().journal.moves(self)
+            staging().journal.note_place(self)
         if storage is not self._storage and self._base_tensor is not None:
             self._versions, self._base_tensor, self._steps = self.versions, None, ()
             self._unrecorded = None
@@ -546,7 +550,7 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
     return taken
 
 
-def reaching_nobody(node: Node) -> Node:
+def leaf_without_grad(node: Node) -> Node:
     """A leaf with the value of `node` that requires a gradient, which is added to no `grad`."""
     made = variable_of(node)
     made.leaf = Leaf(lost=True)

@@ -167,7 +167,7 @@ class Tensor(Methods):
         return view(self, Step(permute, (tuple(reversed(range(self.ndim))),)))
 
     @property
-    def _looked_at(self) -> Node:
+    def _node_unchecked(self) -> Node:
         """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
         if self._storage is None or (self._storage.shared is None and self._seen == self._storage.version):
             return self._node
@@ -183,7 +183,7 @@ class Tensor(Methods):
     @property
     def requires_grad(self) -> bool:
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
-        node = self._looked_at
+        node = self._node_unchecked
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
             return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # a view's is that of its base
         return node.requires_grad
@@ -192,7 +192,7 @@ class Tensor(Methods):
     def requires_grad(self, value: bool) -> None:
         if type(value) is not bool:
             raise RuntimeError(f"requires_grad must be a bool\nIt was given {value!r}.")
-        if not self._looked_at.is_leaf:
+        if not self._node_unchecked.is_leaf:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables."
                 + " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -207,9 +207,9 @@ class Tensor(Methods):
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
             self._leaf = self._leaf or (None if value else leaf_of(self._node))  # set again later, it is the same leaf
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
-            self._tell_views()
+            self._update_views()
 
-    def _tell_views(self) -> None:
+    def _update_views(self) -> None:
         """Updates `requires_grad` of views taken under `no_grad`, which is that of this tensor."""
         if self._storage is not None:
             self._storage.version += 1
@@ -233,14 +233,14 @@ class Tensor(Methods):
             )
         if transforming().depth:
             raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))
-        if not requires_grad or self._looked_at.is_leaf:
+        if not requires_grad or self._node_unchecked.is_leaf:
             self.requires_grad = requires_grad
         return self
 
     @property
     def grad(self) -> Tensor | None:
         """What `backward` has accumulated here: None until it reached this tensor, then of its shape and dtype."""
-        if self._grad is None and not (self._looked_at.is_leaf or self.retains_grad):
+        if self._grad is None and not (self._node_unchecked.is_leaf or self.retains_grad):
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -249,7 +249,7 @@ class Tensor(Methods):
                 stacklevel=2,
             )
         if staging().journal is not None:
-            staging().journal.asks(self)
+            staging().journal.note_read_grad(self)
         return self._grad
 
     @grad.deleter
@@ -312,11 +312,11 @@ class Tensor(Methods):
 
     def _alias(self, counted: bool) -> Tensor:
         """Another tensor on the same storage, without the gradient; `counted` says whether it shares the versions."""
-        node = self._looked_at
+        node = self._node_unchecked
         plain = detached(node)
         if plain is node and not counted:  # one node cannot have two counts of writes
             plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
-        made = blank(plain)
+        made = wrap_unlinked(plain)
         if plain is not node:
             plain.inference = node.inference
             hold(plain, made)
@@ -340,7 +340,7 @@ class Tensor(Methods):
             )
         retains = self.retains_grad
         self._show(detached(self.node))
-        self._tell_views()
+        self._update_views()
         if retains:
             self._node.retains = True
         return self
@@ -374,7 +374,7 @@ class Tensor(Methods):
 
     def retain_grad(self) -> None:
         """Lets `backward` fill in the `grad` of this intermediate tensor too; a leaf has it anyway."""
-        node = made_by(self._looked_at)
+        node = made_by(self._node_unchecked)
         if transforming().variables:
             raise RuntimeError(inside("retain_grad()"))
         if not node.is_leaf:
@@ -386,13 +386,13 @@ class Tensor(Methods):
     @property
     def retains_grad(self) -> bool:
         """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
-        return made_by(self._looked_at).retains
+        return made_by(self._node_unchecked).retains
 
     # Reading the value computes it.
 
     def _known(self) -> Node:
         """The node that it shows, with its value."""
-        node = self._looked_at
+        node = self._node_unchecked
         if node.value is None:
             evaluate((node,))
         elif staging().journal is not None:
@@ -422,7 +422,7 @@ class Tensor(Methods):
         # In the `forward` of a Function inside of a transform torch's tensors require none, and values may be read.
         if self.requires_grad and (grad_mode().enabled or not transforming().variables):
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        _unreadable(self._looked_at, NO_STORAGE)
+        _unreadable(self._node_unchecked, NO_STORAGE)
         values = self._numbers()
         if self._conjugated():
             bit = "conjugate" if self.dtype.is_complex else "negative"
@@ -461,7 +461,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        _unreadable(self._looked_at, NO_STORAGE)
+        _unreadable(self._node_unchecked, NO_STORAGE)
         return self._numbers().tolist()
 
     def __bool__(self) -> bool:
@@ -471,7 +471,7 @@ class Tensor(Methods):
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
-        _unreadable(self._looked_at, CONTROL_FLOW)
+        _unreadable(self._node_unchecked, CONTROL_FLOW)
         return bool(self.item())
 
     def _scalar(self, word: str) -> Any:
@@ -512,11 +512,11 @@ class Tensor(Methods):
     def __repr__(self) -> str:
         if transforming().depth:
             levels = [*transforming().batches, *transforming().variables]
-            return _wrapped(self._looked_at, sorted(levels, key=lambda each: each.depth), self)
+            return _wrapped(self._node_unchecked, sorted(levels, key=lambda each: each.depth), self)
         return self._told()
 
     def _told(self) -> str:
-        node = self._looked_at
+        node = self._node_unchecked
         suffixes = []
         if self._storage is not None and self._seen != self._storage.version:
             suffixes.append("grad_fn=<Invalid>")
@@ -526,7 +526,7 @@ class Tensor(Methods):
             suffixes.append("requires_grad=True")
         tangent = None if transforming().level is None else transforming().level.tangents_of([node])[0]
         if tangent is not None:
-            suffixes.append(f"tangent={blank(tangent)}")
+            suffixes.append(f"tangent={wrap_unlinked(tangent)}")
         device = None if node.device is None else str(node.device)
         kind = type(self)
         name = "tensor" if kind.__module__.partition(".")[0] in ("jaxvjp", "torch") else kind.__name__
@@ -597,7 +597,7 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
     return replaced.node
 
 
-def blank(node: Node) -> Tensor:
+def wrap_unlinked(node: Node) -> Tensor:
     """A tensor that shows `node` but is not noted in it as its tensor: another one may be."""
     tensor: Tensor = Stored.__new__(Tensor)
     tensor._node = node

@@ -19,7 +19,7 @@ from typing import Any, Literal, get_overloads
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.ops.op import REQUIRED
-from jaxvjp.tensor.bindings import Unmade, in_place_forms, inspected, overloads
+from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype
@@ -175,7 +175,7 @@ def methods(results: dict[str, type]) -> str:
     for name, each in vars(Tensor).items():
         if isinstance(each, classmethod | staticmethod):
             continue
-        made: Any = getattr(Tensor, name) if isinstance(each, Unmade) else getattr(each, "fget", each)
+        made: Any = getattr(Tensor, name) if isinstance(each, LateMethod) else getattr(each, "fget", each)
         if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):
             hung[name] = made, isinstance(each, property)
     stub = Stub(hung, results)

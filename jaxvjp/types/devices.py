@@ -90,10 +90,10 @@ class _Default(threading.local):
 _default = _Default()
 
 
-class Placed:
-    """Whether any tensor was ever put elsewhere than home; until then devices are not compared."""
+class Elsewhere:
+    """Whether any tensor was ever put on another device than JAX's own; until then devices are not compared."""
 
-    anywhere = False
+    used = False
 
 
 @cache
@@ -168,7 +168,7 @@ def place(requested: Any = None) -> device | None:
             raise RuntimeError(f"CUDA error: invalid device ordinal\nThere are {count} of type {wanted.type} here.")
     if concrete is home():
         return None
-    Placed.anywhere = True
+    Elsewhere.used = True
     return concrete
 
 

@@ -136,7 +136,7 @@ def checkpoint(
             shown.setdefault(each.node, []).append(each)
     for old, new in _checkpointed(list(shown), start).items():
         for each in shown[old]:
-            each.show_instead(new)
+            each.replace_node(new)
     return returned
 
 

@@ -17,7 +17,7 @@ from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run import compilation, program
 from jaxvjp.core.run.program import freeze, in_pieces, replay
-from jaxvjp.tensor.apply import FLUSH
+from jaxvjp.tensor.apply import UNTRACKED_LIMIT
 
 
 def frozen(tensor):
@@ -336,7 +336,7 @@ def test_threads_that_share_a_leaf_end_with_the_sum():
 def test_what_is_computed_now_and_then_is_no_tuple():
     x = jaxvjp.tensor([[1.0, 5.0], [3.0, 2.0]])
     last = x.max(dim=0)
-    for _ in range(FLUSH):  # each 2039th operation is computed at once
+    for _ in range(UNTRACKED_LIMIT):  # each 2039th operation is computed at once
         before, last = last, x.max(dim=0)
         if last.values.node.value is not None:
             break

@@ -19,7 +19,7 @@ from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
-from jaxvjp.ops.identity import entered, item, left
+from jaxvjp.ops.identity import item, transform_argument, transform_result
 from jaxvjp.ops.op import Aval, Op, op
 
 Axes = tuple[int | None, ...]
@@ -87,7 +87,9 @@ def leads_on(node: Node) -> bool:
     if not node.requires_grad:
         return False
     found = reachable([node], gradient_edges)
-    return any(each.operation is not entered and not any(True for _ in gradient_edges(each)) for each in found)
+    return any(
+        each.operation is not transform_argument and not any(True for _ in gradient_edges(each)) for each in found
+    )
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
@@ -140,7 +142,7 @@ def severed(node: Node) -> bool:
     """
     if node.requires_grad or type(node.aval) is tuple or not node.aval.dtype.differentiable:
         return False
-    if node.operation is None or node.operation is left or not node.operation.differentiable:
+    if node.operation is None or node.operation is transform_result or not node.operation.differentiable:
         return False
     source = node.inputs[0] if node.operation is item else node
     return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)

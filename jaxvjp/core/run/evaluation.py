@@ -19,7 +19,7 @@ from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.plan import Dispatch, Memory, Plan, Survey, first_sight, plan_of, survey
 from jaxvjp.core.run.rolled_loops import rolled
 from jaxvjp.core.run.tiers import Waiting
-from jaxvjp.types.devices import Placed, put
+from jaxvjp.types.devices import Elsewhere, put
 
 plans: Memory[Plan] = Memory()
 HEAVY = 1 << 20
@@ -173,7 +173,7 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         deferred.wanted(nodes)
     if staging().journal is not None:
         staging().journal.refuse("reads the value of a tensor")
-    if Placed.anywhere:  # no program spans two devices, and a node without a value is computed on its own device
+    if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
         for place in {node.device for node in nodes}:
             _evaluate([node for node in nodes if node.device is place], unseen)
     else:

@@ -13,7 +13,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.ops.identity import outcome
+from jaxvjp.ops.identity import function_result
 from jaxvjp.types.devices import device, put
 
 
@@ -56,7 +56,7 @@ def moved(node: Node, place: device | None) -> Node:
     if not (tracked or transforming().forward):
         return value
     step = Transfer(node)
-    shown = Node(outcome, (), (value,), value.aval, tracked, value.value)
+    shown = Node(function_result, (), (value,), value.aval, tracked, value.value)
     shown.python, shown.edges = step, (node,)
     step.output = ref(shown)
     return shown

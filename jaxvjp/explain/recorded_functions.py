@@ -1,6 +1,6 @@
 """Prepares an op's function to run on symbols: JAX's functions in its globals and closures are recorded, not called.
 
-`respelled` returns such a function.
+`with_recorded_calls` returns such a function.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Namespace:
         self._module = module
 
     def __getattr__(self, attribute: str) -> Any:
-        return respelled(getattr(self._module, attribute), f"{self._path}.{attribute}")
+        return with_recorded_calls(getattr(self._module, attribute), f"{self._path}.{attribute}")
 
 
 @functools.cache
@@ -62,10 +62,10 @@ def _paths() -> dict[int, str]:
 
 def _ours(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
-    return module.startswith("jaxvjp.ops.") or module == "jaxvjp.explain.wording"
+    return module.startswith("jaxvjp.ops.") or module == "jaxvjp.explain.short_forms"
 
 
-def respelled(value: Any, path: str | None = None) -> Any:
+def with_recorded_calls(value: Any, path: str | None = None) -> Any:
     """`value` with JAX's functions replaced by `Named` ones, which record their calls."""
     if isinstance(value, types.ModuleType):
         known = next((name for name, module in MODULES.items() if module is value), None)
@@ -73,7 +73,7 @@ def respelled(value: Any, path: str | None = None) -> Any:
             Namespace(known or path or value.__name__, value) if value.__name__.startswith("jax.") or known else value
         )
     if isinstance(value, type) and value.__module__.startswith("jaxvjp.ops.") and value is not Op:
-        return _respelled_class(value)
+        return _class_with_recorded_calls(value)
     if isinstance(value, type | type(jnp.float32)):
         return value
     if isinstance(value, Op):
@@ -83,17 +83,17 @@ def respelled(value: Any, path: str | None = None) -> Any:
     if value is refusing:  # its value depends on nothing, to JAX
         return _unrefused
     if value is tanh:  # the same as JAX's but for the last digits of its derivative
-        return respelled(jnp.tanh)
+        return with_recorded_calls(jnp.tanh)
     if isinstance(value, jax.custom_jvp | jax.custom_vjp) and _ours(value.fun):
         return Named(value.fun.__name__, value, _bundled(value))
     if isinstance(value, functools.partial):
-        return functools.partial(respelled(value.func), *value.args, **value.keywords)
+        return functools.partial(with_recorded_calls(value.func), *value.args, **value.keywords)
     if isinstance(value, types.FunctionType) and _ours(value):
         return _rebuilt(value)
     if isinstance(value, dict) and type(value) is dict:
-        return {key: respelled(each) for key, each in value.items()}
+        return {key: with_recorded_calls(each) for key, each in value.items()}
     if type(value) in (tuple, list):
-        return type(value)(respelled(each) for each in value)
+        return type(value)(with_recorded_calls(each) for each in value)
     if callable(value) and not isinstance(value, Named | Symbol):
         known = path if path and path.startswith("j") else _paths().get(id(value))
         if known is None:
@@ -107,7 +107,7 @@ def _unrefused(source: Any, value: Any, error: Any) -> Any:
 
 
 def _unrounded(function: Any, operands: Any, numbers: Any = ()) -> Any:
-    return respelled(function)(*operands)
+    return with_recorded_calls(function)(*operands)
 
 
 class Row:
@@ -120,11 +120,11 @@ class Row:
 
     @property
     def function(self) -> Any:
-        return respelled(self._row.function)
+        return with_recorded_calls(self._row.function)
 
     @property
     def write(self) -> Any:
-        return respelled(self._row.write)
+        return with_recorded_calls(self._row.write)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Row) and other._row is self._row
@@ -146,7 +146,7 @@ def _rebuilt(function: types.FunctionType) -> Any:
         return function
     cells = None
     if function.__closure__:
-        cells = tuple(types.CellType(respelled(each.cell_contents)) for each in function.__closure__)
+        cells = tuple(types.CellType(with_recorded_calls(each.cell_contents)) for each in function.__closure__)
     made = types.FunctionType(function.__code__, _globals(function.__module__), function.__name__, None, cells)
     made.__defaults__ = function.__defaults__
     made.__kwdefaults__ = function.__kwdefaults__
@@ -154,14 +154,14 @@ def _rebuilt(function: types.FunctionType) -> Any:
 
 
 @functools.cache
-def _respelled_class(value: type) -> type:
-    """A class that an op's function uses, with its methods respelled."""
+def _class_with_recorded_calls(value: type) -> type:
+    """A class that an op's function uses, with its methods with_recorded_calls."""
     methods = {name: _rebuilt(each) for name, each in vars(value).items() if isinstance(each, types.FunctionType)}
     return type(value.__name__, (value,), methods) if methods else value
 
 
 class _Globals(dict[str, Any]):
-    """The globals of a module, respelled at first use."""
+    """The globals of a module, with_recorded_calls at first use."""
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(__builtins__=module.__dict__["__builtins__"], __name__=module.__name__)
@@ -170,7 +170,7 @@ class _Globals(dict[str, Any]):
     def __missing__(self, key: str) -> Any:
         if key not in self.module.__dict__:
             raise KeyError(key)
-        self[key] = respelled(self.module.__dict__[key])
+        self[key] = with_recorded_calls(self.module.__dict__[key])
         return self[key]
 
 
