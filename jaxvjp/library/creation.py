@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.record import leaf
+from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import factory, laid, like, new_leaf, new_method, number, show_signature, sizes
 from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
@@ -31,8 +32,6 @@ from jaxvjp.types.dtypes import (
     typename,
 )
 from jaxvjp.types.dtypes import from_numpy as dtype_of
-
-UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
 
 __all__ = [
     "empty",

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import factory, number
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import (
@@ -18,8 +19,6 @@ from jaxvjp.types.dtypes import (
     int64,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-
-UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
 
 
 @overload
