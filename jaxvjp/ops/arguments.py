@@ -9,6 +9,7 @@ A default of None means that the argument may be omitted.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
@@ -59,10 +60,27 @@ def flag(value: Any) -> bool:
     return bool(value)
 
 
+class _NegativeZero(float):
+    """-0.0, told apart from 0.0: what is remembered for `threshold(x, 0.0, 0.0)` is no answer to (x, 0.0, -0.0)."""
+
+    __slots__ = ()
+    __hash__ = float.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is not float and float.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+NEGATIVE_ZERO = _NegativeZero(-0.0)
+
+
 def real(value: Any) -> float:
     if isinstance(value, str):
         raise TypeError(value)
-    return float(value)
+    number = float(value)
+    return number if number or math.copysign(1, number) > 0 else NEGATIVE_ZERO
 
 
 def number(value: Any) -> float:

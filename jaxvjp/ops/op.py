@@ -418,7 +418,7 @@ def by_number(name: str, tensors: int, other: int, input: int | None = None) -> 
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
-    JAX takes 200 µs for it, so `graph.signature_of` remembers the result. 64-bit types are enabled meanwhile, as
+    JAX takes 200 µs for it, so `record.signature_of` remembers the result. 64-bit types are enabled meanwhile, as
     torch's integers have 64 bits.
     """
     place = common_device(avals)

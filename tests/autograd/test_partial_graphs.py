@@ -128,4 +128,19 @@ def an_intermediate_written_past_its_graph(torch):
     return found
 
 
+def an_intermediate_behind_which_a_long_graph_goes_on(torch):
+    found = []
+    for _ in range(3):
+        x = leaf(torch)
+        y = x
+        for _ in range(30):
+            y = y * 1.01 + 0.1
+        a = y.sin()
+        h = a * 2
+        b = h.cos()
+        c = b + 1
+        found.append(torch.autograd.grad((c * 3).sum(), [x, h]))
+    return found
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), leaf))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from itertools import product
 
 import jax
 import numpy as np
@@ -176,11 +177,17 @@ def test_runs_keep_a_tuple_with_its_items():
     x = leaf(1.0, 2.0)
     (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
     nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
-    for size in (1, 2, 3, 100):
-        pieces = in_pieces(nodes, lambda node, size=size: node.serial % size == 0)
+    for size, unseen in product((1, 2, 3, 100), (False, True)):
+
+        def ends_piece(node, size=size):
+            return node.serial % size == 0
+
+        pieces = in_pieces(nodes, ends_piece, unseen)
         assert [each for piece in pieces for each in piece] == nodes
         for piece in pieces:
             assert piece[0].operation.name != "item"
+            last = next(each for each in reversed(piece) if each.operation.name != "item")
+            assert not any(map(ends_piece, piece[: piece.index(last)]))
 
 
 def test_a_freed_graph_lets_go_of_its_arrays():

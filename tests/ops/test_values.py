@@ -163,3 +163,11 @@ def test_positions_of_more_than_32_bits():
         return x[-2], x[-3:], x[(1 << 31) + 2 :], x[2]
 
     agree(program)
+
+
+def test_a_negative_zero_is_another_argument():
+    def program(torch):
+        x, threshold = -torch.ones(2), torch.nn.functional.threshold
+        return [1 / threshold(x, 0.0, value) for value in (0.0, -0.0, 0.0, -0.0)]
+
+    agree(program)

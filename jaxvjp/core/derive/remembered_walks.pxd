@@ -15,6 +15,5 @@ cdef class Answer:
     cdef public list gradients, walked, met
 
 cdef class Question:
-    cdef public object batch
     cdef public Survey survey
     cdef public bint regular

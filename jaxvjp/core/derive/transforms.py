@@ -87,9 +87,7 @@ def leads_on(node: Node) -> bool:
     if not node.requires_grad:
         return False
     found = reachable([node], gradient_edges)
-    return any(
-        each.operation is not transform_argument and not any(True for _ in gradient_edges(each)) for each in found
-    )
+    return any(each.operation is not transform_argument and not gradient_edges(each) for each in found)
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)

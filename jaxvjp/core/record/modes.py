@@ -59,8 +59,8 @@ class GradMode(Counted):
     Attributes:
         enabled: whether operations record gradients; False inside `no_grad`.
         inference: whether the thread is inside `inference_mode`, whose tensors must not be saved for a gradient.
-        mutation: inside `allow_mutation_on_saved_tensors`, the `serial` of the first node of which saved tensors may
-            be written in place; None outside of it.
+        mutation: inside `allow_mutation_on_saved_tensors`, the `serial` above which a node's saved tensors may be
+            written in place; None outside of it.
         saving: the innermost `saved_tensors_hooks` (`steps.SavingHooks`), or None.
     """
 

@@ -60,7 +60,7 @@ class Signature:
 @lru_cache(maxsize=SIGNATURES)
 def signature_of(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Signature:
     """The signature of such calls. RuntimeError or TypeError, as torch has them, where shapes or dtypes do not fit."""
-    plain = tuple([each.plain for each in avals])  # on strides only strides depend
+    plain = tuple([each.plain for each in avals])  # shapes and dtypes do not depend on strides
     result = abstract(operation, static, avals) if plain == avals else signature_of(operation, static, plain).aval
     return Signature(operation, laid_out(operation, static, avals, result))
 

@@ -274,7 +274,7 @@ class Executable:
         place = next((each.device for each in program.leaves if each.device is not None), None)
         if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
-            self.compiled = _on_device(self.device, usual)
+            self.compiled = self._placed(usual)  # it does not wait: NumPy would run it on the CPU
         self.deferring: Compiled | None = None
         self.where: Where = None
 
@@ -306,6 +306,15 @@ class Executable:
     def settled(self) -> bool:
         """Whether the way to compile it has been chosen."""
         return not isinstance(self.compiled, _Trial | Waiting)
+
+    def _placed(self, usual: Compiled) -> Compiled:
+        placed = _on_device(self.device, usual)
+
+        def first(*operands: Any) -> Sequence[Any]:
+            self._over(placed)
+            return placed(*operands)
+
+        return first
 
     def _over(self, compiled: Compiled) -> None:
         self.compiled = compiled

@@ -58,8 +58,8 @@ class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
 class Deferred(threading.local):
     """Nodes of this thread, such as the loss, whose values the last backward pass did not compute, with its plan.
 
-    They are computed when somebody reads them. From then on the plan computes them in the backward pass, as the user
-    will probably read them again: `print(loss)` in each step of a loop.
+    They are computed when somebody reads them, or still holds them at the next backward pass. From then on the plan
+    computes them in the backward pass, as the user will probably read them again: `print(loss)` in each step of a loop.
     """
 
     def __init__(self) -> None:

@@ -20,9 +20,9 @@ from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
 
 FOLDED = 1 << 12
-"""Elements up to which what reads constants only is computed once and kept."""
+"""A result of constants with at most this many elements is computed once."""
 LARGE = 1 << 12
-"""Elements from which on a value is let go of as soon as nothing reads it any more."""
+"""A value with more elements is dropped after its last reader."""
 ELEMENT, EQUATION, MULTIPLY, PRIMITIVE = 1e-9, 2e-6, 2e-10, 20e-3
 """Seconds that one element of a result takes, one equation, one multiplication in a product, and to compile one
 primitive: about, to tell whether to begin."""

@@ -28,8 +28,9 @@ ENTRIES = 1024
 LONG = 24
 """A graph of more operations than this is not compiled as a whole when it comes for the first time."""
 KEPT, KEPT_AND_TRACKED, HELD = 2, 3, 4
-"""The mark of an operation in a key: its value is kept; kept, and a cotangent may flow to it; the user holds it and
-the graph is created. Other operations have False or True: whether a cotangent may flow to them."""
+"""Marks of an operation in a key. KEPT: its value is kept. KEPT_AND_TRACKED: so it is, and a cotangent may flow to it.
+HELD: the user holds it, in a backward pass with `create_graph`. Others have False or True: whether a cotangent may flow
+to them."""
 Remembered = TypeVar("Remembered")
 
 
@@ -189,8 +190,9 @@ def first_sight(found: Survey) -> bool:
     """Whether a graph is long, and came too seldom to be run as a whole: it runs in short pieces, which graphs of other
     structures have as well, such as a recurrence over a sequence of another length.
 
-    Compiled at once, it comes in pieces once. In NumPy, where a whole saves little, it may do so more often, the more
-    structures there are: half as often as that, and `PATIENCE` times at the most.
+    If programs are compiled at once, a structure runs in short pieces once. If they run in NumPy first, it does so up
+    to n / 2 times, at most `PATIENCE`, where n is the number of long structures seen so far: where there are
+    many, a program of a whole graph would rarely be used again.
     """
     if sum(map(weight_of, found.operations)) <= LONG:
         return False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
@@ -122,7 +123,11 @@ def in_pieces(
     that is longer the next time has pieces of the same kinds.
     """
     if unseen:
-        return [[node for each in group for node in each] for group in _together(rounds(nodes, ends_piece))]
+        return [
+            list(chain.from_iterable(group))
+            for stretch in _stretches(nodes, ends_piece)
+            for group in _together(rounds(stretch))
+        ]
     result: list[list[Node]] = []
     total, ended = 0, True
     for node in nodes:
@@ -150,17 +155,30 @@ def _whole_rounds(piece: list[Node]) -> int:
     return len(piece)
 
 
-def rounds(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> list[list[Node]]:
+def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> list[list[Node]]:
+    """`nodes` cut after each node for which `ends_piece` is true, and after the nodes without weight behind it."""
+    result: list[list[Node]] = []
+    ended = True
+    for node in nodes:
+        weight = weight_of(node)
+        if not result or (ended and weight):
+            result.append([])
+            ended = False
+        result[-1].append(node)
+        ended = ended or ends_piece(node)
+    return result
+
+
+def rounds(nodes: Iterable[Node]) -> list[list[Node]]:
     """`nodes` cut before each node whose line has come already: there the next round of the user's loop begins."""
     result: list[list[Node]] = []
     places: dict[Any, int] = {}  # where each node of the last round was recorded
     total = 0
-    ended = True
     for node in nodes:
         weight = weight_of(node)
-        if weight:
+        if weight or not result:
             before = places.get(node.where)
-            if ended or total + weight > SHORT:
+            if not result or total + weight > SHORT:
                 result.append([])
                 places, total = {}, 0
             elif before is not None:
@@ -171,7 +189,6 @@ def rounds(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> list[li
             places[node.where] = len(result[-1])
         result[-1].append(node)
         total += weight
-        ended = ends_piece(node)
     return result
 
 

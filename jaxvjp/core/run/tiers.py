@@ -2,9 +2,9 @@
 
 `Waiting` puts off compiling a program; `set_compiling` says when programs are compiled.
 
-The rule is that of one who rents skis until the rent has come to their price: whenever a program is called for the last
-time, it has taken at most about twice what it would have taken with the best choice, made in hindsight. XLA lets go of
-the interpreter's lock, so a thread compiles, and the program changes over when that is done.
+A program runs in NumPy until that has cost as much as compiling it: so it takes at most about twice the best possible
+time, however often it is called (the ski-rental rule of online decisions). XLA lets go of the interpreter's lock, so a
+thread compiles, and the program changes over when that is done.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ class Waiting:
     Attributes:
         spent: the seconds that it has run in NumPy.
         goes_round: whether it is a compiled loop, which goes round often.
-        eagerly: whether, where NumPy has no part in it, the first call goes without a compile: it may be the only one.
+        eagerly: whether the first call runs operation by operation in JAX, uncompiled, as it may be the only one. Used
+            where programs do not wait in NumPy.
     """
 
     def __init__(self, run: Compiled, compiled: Compiled, settle: Callable[[Compiled], None]) -> None:
