@@ -68,6 +68,7 @@ try:
     )
     from jaxvjp.library.crossing import from_dlpack, from_torch
     from jaxvjp.library.generator import Generator, initial_seed, manual_seed
+    from jaxvjp.library.generator import default_generator as default_generator
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.ops.layouts import (
         channels_last,

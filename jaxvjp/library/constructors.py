@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.creation import empty, tensor
+from jaxvjp.library.crossing import from_numpy
 from jaxvjp.library.factories import sizes
 from jaxvjp.library.memory import UntypedStorage
 from jaxvjp.ops.layouts import strided
@@ -22,6 +23,7 @@ from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import ALL, CTYPES, UNSIGNED, get_default_dtype, set_default_dtype, taken, typename
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
 
 UNDERNEATH = "a leaf, made of a NumPy array"
@@ -83,6 +85,11 @@ class tensortype(type):  # noqa: N801 - torch's name
     layout = strided
     is_cuda = is_sparse = False
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> tensortype:
+        if bases:
+            raise TypeError(f"type 'torch.{bases[0].__name__}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, space)
+
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype
 
@@ -143,6 +150,7 @@ def set_default_tensor_type(t: Any) -> None:
         t = TYPES[name]
     if not isinstance(t, tensortype):
         raise TypeError("invalid type object")
+    warn_once("set_default_tensor_type", DEPRECATED)
     set_default_dtype(t.dtype)
 
 
@@ -220,7 +228,10 @@ def asarray(
     """
     own = taken("asarray", dtype)
     if isinstance(obj, Tensor | np.ndarray | np.generic):
-        source = obj if isinstance(obj, Tensor) else tensor(obj)
+        if copy is False and isinstance(obj, np.generic):
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
+        shares = type(obj) is np.ndarray and copy is not True and obj.flags.writeable
+        source = obj if isinstance(obj, Tensor) else from_numpy(obj) if shares else tensor(obj)
         if copy is False and own not in (None, source.dtype):
             raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy}' into dtype '{own.legacy}'.")
         result = converted_to(source, own, device, bool(copy) and source is obj)

@@ -32,6 +32,7 @@ from jaxvjp.types.dtypes import (
     typename,
 )
 from jaxvjp.types.dtypes import from_numpy as dtype_of
+from jaxvjp.types.settings import settings
 
 __all__ = [
     "empty",
@@ -96,7 +97,15 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
 
 ones = _from_shape("ones", np.ones, "Ones.")
 zeros = _from_shape("zeros", np.zeros, "Zeros.")
-empty = _from_shape("empty", np.zeros, "Memory that nobody has filled yet; here always zeros, in torch what was there.")
+
+
+def _unfilled(shape: tuple[int, ...], kind: Any) -> Any:
+    if not (settings.deterministic and settings.fills):
+        return np.zeros(shape, kind)
+    return np.full(shape, np.nan if kind.kind in "fcV" else True if kind.kind == "b" else np.iinfo(kind).max, kind)
+
+
+empty = _from_shape("empty", _unfilled, "Memory that nobody has filled yet; here zeros, in torch what was there.")
 ones_like, zeros_like, empty_like = like(ones), like(zeros), like(empty)
 
 
@@ -138,7 +147,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
     made = empty(layout.shape, **named)
     if layout.dense:
         return laid(made, layout.strides)
-    memory = leaf(np.zeros(layout.reach[1], made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
+    memory = leaf(_unfilled((layout.reach[1],), made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
     made.place(Storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
     return made
 

@@ -35,6 +35,9 @@ UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's ow
 KEPT_AS_NUMPY = 1 << 16
 """Up to this many bytes the value of a new tensor stays a NumPy array (`core.record.graph.Value`)."""
 
+COUNTING = frozenset(["arange", "linspace", "logspace", "range"])
+"""Functions that fill an `out` of any shape that has as many elements as they give."""
+
 
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
@@ -110,6 +113,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
                 )
             asked, device = out.dtype, out.device if device is None else device
         array, own = make(*arguments, dtype=asked, **named)
+        if isinstance(out, Tensor) and make.__name__ in COUNTING and np.size(array) == out.numel():
+            array = np.reshape(array, out.shape)
         made = new_leaf(array, own, requires_grad, device)
         if memory_format is not None:
             laid(made, memory_format.strides(made._layout()))

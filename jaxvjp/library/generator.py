@@ -6,12 +6,14 @@ turns its 32-bit draws into floats as torch does. Numbers are drawn on the host,
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
+from jaxvjp.types import devices
 from jaxvjp.types.dtypes import LEAST, MOST, dtype, float32, float64
 
 UNDERNEATH = "NumPy's MT19937 on the host, as torch's on the CPU; no `jax.random`"
@@ -24,10 +26,17 @@ CHUNK = 16
 
 
 class Generator:
-    """A source of random numbers, as `torch.Generator` on the CPU."""
+    """A source of random numbers, as `torch.Generator` on the CPU; RuntimeError for a device that JAX lacks."""
 
-    def __init__(self) -> None:
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = devices.device(device)
+        if self.device.type != "cpu":
+            devices.place(self.device)
         self.manual_seed(DEFAULT_SEED)
+
+    def clone_state(self) -> Generator:
+        """Another generator that draws the same numbers from here on."""
+        return copy.deepcopy(self)
 
     def manual_seed(self, seed: int) -> Generator:
         """Starts over from `seed`; torch's generator takes its lowest 32 bits."""

@@ -29,7 +29,7 @@ from jaxvjp.ops.scattering import index_put, masked_put
 from jaxvjp.ops.view import alias, select, slice_, unsqueeze
 from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import shown
+from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
@@ -147,6 +147,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 @public("method function")
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
     """Writes `values` at `indices`, or adds them there, in place; counterpart of `torch.Tensor.index_put_`."""
+    if any(isinstance(each, Tensor) and (each is self or each.shares_memory(self)) for each in (*indices, values)):
+        raise RuntimeError(OVERLAP)
     _put(self, _parse(self.shape, tuple(slice(None) if each is None else each for each in indices)), values, accumulate)
     return self
 
@@ -360,6 +362,10 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     return iter(unbind(self))
 
 
+def _kept(self: Tensor, key: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
 def turned(self: Tensor) -> Tensor:
     """`reversed(x)`: the tensor with its first dimension turned around; itself without dimensions."""
     flipped: Tensor = self.flip(0) if self.ndim else self
@@ -369,5 +375,6 @@ def turned(self: Tensor) -> Tensor:
 def attach_methods() -> None:
     """Adds indexing and iteration to `Tensor`."""
     methods = {"__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "__reversed__": turned}
+    methods["__delitem__"] = _kept
     for name, method in methods.items():
         setattr(Tensor, name, method)

@@ -25,7 +25,7 @@ from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import device, of
-from jaxvjp.types.dtypes import uint8
+from jaxvjp.types.dtypes import CTYPES, uint8
 
 UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded op"
 
@@ -44,7 +44,8 @@ class UntypedStorage:
     def data_ptr(self) -> int:
         """The address: equal for the same storage only, and 0 for one of no bytes."""
         if not self._storage.address:
-            self._storage.address = _next_address()
+            shared = self._storage.shared
+            self._storage.address = (shared is not None and shared.address()) or _next_address()
         address: int = self._storage.address if self.nbytes() else 0
         return address
 
@@ -203,7 +204,7 @@ def set_(
     dtype = memory.contents.aval.dtype
     if dtype is not self.dtype:
         raise RuntimeError(
-            f"Could not set tensor of type {dtype} to a tensor of type {self.dtype}\n"
+            f"Could not set tensor of type {CTYPES[dtype.name]} to a tensor of type {CTYPES[self.dtype.name]}\n"
             "Both have to be of one dtype; `source.to(x.dtype)` converts."
         )
     if isinstance(given, Tensor) and size is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxvjp.library.creation import tensor
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import NUMBERS, Tensor
 
 UNDERNEATH = "elements read, a Python function called with each, and what it returns written; no gradient"
 
@@ -61,5 +61,12 @@ def _written(function: str, self: Tensor, call: Callable[..., Any], **others: Te
             raise TypeError(f"{function}: expected {self.type()} for {what} (got {each.type()})")
     columns = [each.expand(self.shape).flatten().tolist() for each in (self, *others.values())]
     made = [call(*elements) for elements in zip(*columns, strict=True)]
+    for each in made:
+        if not isinstance(each, NUMBERS):
+            kind = type(each).__name__
+            wanted = f"must be real number, not {kind}"
+            raise TypeError(
+                wanted if self.dtype.differentiable else f"'{kind}' object cannot be interpreted as an integer"
+            )
     self.copy_(tensor(made, dtype=self.dtype).reshape(self.shape))
     return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -72,6 +73,11 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
     low, high = given["from"], given["to"]
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
+    if high - low > LARGEST[part.name] or high - low == math.inf:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{part.legacy}>::max(), but found to={high:g} and "
+            f"from={low:g} which result in to-from to exceed the limit"
+        )
     drawn = source.between(count if part is own else 2 * count, part, low, high)
     return drawn if part is own else drawn.view(own.numpy)
 
@@ -164,6 +170,15 @@ def _between(source: Generator, count: int, own: Dtype, low: int, high: int | No
     for name, bound in (("from", low), ("to - 1", high - 1)):
         if not least <= bound <= most:
             raise RuntimeError(f"{name} is out of bounds for {CTYPES[own.name]}")
+        if own.is_floating_point and abs(bound) > 1 << DIGITS[own.name]:
+            range_ = f"[-(2^{DIGITS[own.name]}), 2^{DIGITS[own.name]}]"
+            warnings.warn(
+                f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
+                "discrete uniform distribution only within this range. This warning will become an error in version "
+                "1.7 release, please fix the code in advance",
+                UserWarning,
+                stacklevel=4,
+            )
     if own.is_floating_point:
         inward = DIGITS[own.name] - 1
         after, last = int(own.numpy.type(low + 1)), int(own.numpy.type(high - 1))

@@ -20,6 +20,7 @@ from jaxvjp.library.creation import tensor
 from jaxvjp.library.factories import like, new_leaf, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
+from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
@@ -207,10 +208,11 @@ def normal(
 
     Counterpart of `torch.normal`.
     """
-    for name, each in (("std", std),):
-        lowest = float(np.min(np.asarray(each.value), initial=0)) if isinstance(each, Tensor) else each
-        if lowest < 0:
-            raise RuntimeError(f"normal expects {name} >= 0.0, but found {name} {lowest:g}")
+    if isinstance(std, Tensor):
+        if np.min(np.asarray(std.value).real, initial=0) < 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
     if not tensors:
         if size is None:
@@ -218,7 +220,11 @@ def normal(
         own = taken("normal", dtype) or get_default_dtype()
         shape = sizes("normal", (size,))
         return drawn_leaf(lambda source, n: source.normal(n, own, mean, std), shape, own, generator, out=out, **named)
-    shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
+    check: Any = broadcast
+    shape = tensors[0].shape
+    if len(tensors) > 1:
+        check(*[np.broadcast_to(0, each.shape) for each in tensors])
+        shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
     own = tensors[0].dtype
     drawn = drawn_leaf(lambda source, n: source.normal(n, own), shape, own, generator)
     result: Tensor = _constant((drawn * std + mean).detach(), tensors, "normal")
@@ -351,6 +357,21 @@ def seed() -> int:
     return drawn
 
 
+def _state(self: Generator) -> Tensor:
+    """The state that determines all later draws, as bytes. Counterpart of `torch.Generator.get_state`."""
+    return tensor(self.state().copy(), dtype=uint8)
+
+
+def _set_state(self: Generator, new_state: Tensor) -> Generator:
+    """Goes back to a state. Counterpart of `torch.Generator.set_state`."""
+    self.restore(np.asarray(new_state.value))
+    return self
+
+
+setattr(Generator, "get_state", _state)  # noqa: B010 - mypy knows no such method
+setattr(Generator, "set_state", _set_state)  # noqa: B010
+
+
 @public("function")
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
@@ -367,6 +388,8 @@ def set_rng_state(new_state: Tensor) -> None:
 def fork_rng(devices: Any = None, enabled: bool = True) -> Iterator[None]:
     """A block after which the generator is as it was before; counterpart of `torch.random.fork_rng`."""
     state = default_generator.state()
-    yield
-    if enabled:
-        default_generator.restore(state)
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.restore(state)

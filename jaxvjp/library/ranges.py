@@ -12,6 +12,7 @@ from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import factory, number
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import (
+    CTYPES,
     INTEGRAL,
     default_complex_dtype,
     fitted,
@@ -91,6 +92,18 @@ def _steps(name: str, start: Any, end: Any, steps: Any) -> int:
     return int(steps)
 
 
+def _spaced(name: str, numbers: tuple[Any, ...], asked: Dtype | None) -> Dtype:
+    """The dtype of numbers at equal distances; RuntimeError where they are complex and another is asked for."""
+    if not any(isinstance(each, complex) for each in numbers):
+        return asked or get_default_dtype()
+    own = default_complex_dtype()
+    if asked is not None and not asked.is_complex:
+        raise RuntimeError(
+            f"torch.{name}(): inferred dtype {CTYPES[own.name]} can't be safely cast to passed dtype {asked.legacy}"
+        )
+    return asked or own
+
+
 def _evenly(start: Any, end: Any, steps: int, own: Dtype, between: Any = np.float64) -> Any:
     """`steps` numbers, counted from both ends towards the middle, as in torch; `between` is the step's dtype for
     integers."""
@@ -114,8 +127,7 @@ def linspace(
     """`steps` numbers from `start` to `end`, equally far apart."""
     count = _steps("linspace", start, end, steps)
     first, last = number(start), number(end)
-    own = dtype or (default_complex_dtype() if isinstance(first, complex) or isinstance(last, complex) else None)
-    own = own or get_default_dtype()
+    own = _spaced("linspace", (first, last), dtype)
     return _evenly(first, last, count, own), own
 
 
@@ -126,7 +138,6 @@ def logspace(
     """`steps` powers of `base`, whose exponents go from `start` to `end`, equally far apart."""
     count = _steps("logspace", start, end, steps)
     first, last = number(start), number(end)
-    own = dtype or (default_complex_dtype() if isinstance(first, complex) or isinstance(last, complex) else None)
-    own = own or get_default_dtype()
+    own = _spaced("logspace", (first, last, base), dtype)
     exponents = _evenly(first, last, count, own, np.float32)
     return np.power(np.asarray(base, np.complex128 if own.is_complex else np.float64), exponents), own

@@ -11,20 +11,11 @@ from typing import Any
 
 from jaxvjp.tensor.published import public
 from jaxvjp.types.dtypes import typename
+from jaxvjp.types.settings import settings
 
 UNDERNEATH = "no JAX: remembered, and told when it is asked for"
 
 
-class _Settings:
-    """What was asked for."""
-
-    deterministic = 0
-    warns_always = False
-    threads: int | None = None
-    interop_threads: int | None = None
-
-
-_settings = _Settings()
 MODES = {"default": 0, "warn": 1, "error": 2}
 """torch's names of how deterministic operations have to be."""
 
@@ -41,19 +32,23 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not {typename(mode)}"
         )
-    _settings.deterministic = (1 if warn_only else 2) if mode else 0
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {typename(warn_only)}"
+        )
+    settings.deterministic = (1 if warn_only else 2) if mode else 0
 
 
 @public("function")
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether they were asked for. Counterpart of `torch.are_deterministic_algorithms_enabled`."""
-    return _settings.deterministic > 0
+    return settings.deterministic > 0
 
 
 @public("function")
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether they were asked for, with warnings only. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
-    return _settings.deterministic == 1
+    return settings.deterministic == 1
 
 
 @public("function")
@@ -72,13 +67,13 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     number = MODES[debug_mode] if isinstance(debug_mode, str) else debug_mode
     if number not in MODES.values():
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {number}")
-    _settings.deterministic = number
+    settings.deterministic = number
 
 
 @public("function")
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2, as set. Counterpart of `torch.get_deterministic_debug_mode`."""
-    return _settings.deterministic
+    return settings.deterministic
 
 
 @public("function")
@@ -90,18 +85,20 @@ def set_warn_always(b: bool) -> None:
     """
     if not isinstance(b, bool):
         raise RuntimeError(f"setWarnOnlyOnce expects a bool, but got {typename(b)}")
-    _settings.warns_always = b
+    settings.warns_always = b
 
 
 @public("function")
 def is_warn_always_enabled() -> bool:
     """What `set_warn_always` was last called with. Counterpart of `torch.is_warn_always_enabled`."""
-    return _settings.warns_always
+    return settings.warns_always
 
 
 def _positive(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise RuntimeError(f"{name} expects an int, but got {typename(value)}")
+    if value >= 1 << 63:
+        raise ValueError("Overflow when unpacking long long")
     if value <= 0:
         raise RuntimeError(f"{name} expects a positive integer")
     return value
@@ -114,13 +111,13 @@ def set_num_threads(int: Any) -> None:
     Args:
         int: how many.
     """
-    _settings.threads = _positive("set_num_threads", int)
+    settings.threads = _positive("set_num_threads", int)
 
 
 @public("function")
 def get_num_threads() -> int:
     """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
-    return _settings.threads or os.cpu_count() or 1
+    return settings.threads or os.cpu_count() or 1
 
 
 @public("function")
@@ -130,13 +127,13 @@ def set_num_interop_threads(int: Any) -> None:
     Args:
         int: how many.
     """
-    _settings.interop_threads = _positive("set_num_interop_threads", int)
+    settings.interop_threads = _positive("set_num_interop_threads", int)
 
 
 @public("function")
 def get_num_interop_threads() -> int:
     """As many as were set, or else as there are cores. Counterpart of `torch.get_num_interop_threads`."""
-    return _settings.interop_threads or os.cpu_count() or 1
+    return settings.interop_threads or os.cpu_count() or 1
 
 
 @public("function")

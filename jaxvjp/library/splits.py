@@ -214,7 +214,7 @@ def _copying(name: str, function: Callable[..., Any], places: str = "function") 
 
     copied.__name__ = copied.__qualname__ = name
     copied.__doc__ = f"As `{function.__name__}`, each with a storage of its own. Counterpart of `torch.{name}`."
-    public(places)(copied)
+    public(places, out=name.endswith("_copy"))(copied)
 
 
 _copying("unbind_copy", unbind)

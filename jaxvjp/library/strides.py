@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import recording
 from jaxvjp.core.record.record import detached
+from jaxvjp.library.creation import empty
 from jaxvjp.library.splits import narrow
 from jaxvjp.ops.arguments import dims
 from jaxvjp.ops.arguments import size as size_argument
+from jaxvjp.ops.joining import cat
 from jaxvjp.ops.layouts import (
     Layout,
     channels_last,
@@ -22,7 +24,6 @@ from jaxvjp.ops.layouts import (
     memory_format,
     preserve_format,
 )
-from jaxvjp.ops.rearrangement import constant_pad_nd
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.view import squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
@@ -178,11 +179,21 @@ def sum_to_size(self: Tensor, *size: int | Sequence[int]) -> Tensor:
     return summed
 
 
+def _check_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
+    """RuntimeError where elements could not be counted, or their bytes, in 64 bits."""
+    if math.prod([max(each, 1) for each in shape[1:]]) >= 1 << 63:
+        raise RuntimeError("Stride calculation overflowed")
+    if math.prod(shape) * itemsize >= 1 << 63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(shape)}\nIts strides: {list(strides)}"
+        )
+
+
 @public("method")
 def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_format | None = None) -> Tensor:
     """In place: another shape, of more or fewer elements too. As `torch.Tensor.resize_`.
 
-    Where the storage is too small the tensor gets one of its own, in which new elements are zeros.
+    Where the storage is too small the tensor gets one of its own, in which new elements are as `empty` has them.
     """
     shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
     if self.requires_grad:
@@ -190,6 +201,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory format Preserve")
     strides = (memory_format or contiguous_format).strides(Layout(shape, ()))
+    _check_size(shape, strides, int(self.dtype.itemsize))
     if shape == tuple(self.shape) and (memory_format is None or strides == self.stride()):
         return self
     whole = math.prod(self.contents.aval.shape)
@@ -197,7 +209,8 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
     if begins + count <= whole:
         return as_strided_(self, shape, strides, begins)
     flat = strided_step(self.contents, (whole,), (1,), 0).read(detached(self.contents))
-    grown = apply(constant_pad_nd, (wrap(flat), 0), ((0, begins + count - whole),))
+    further = empty(begins + count - whole, dtype=self.dtype, device=self.device)
+    grown = apply(cat, ((wrap(flat), further),), (0,))
     self.versions.written(grown.node.where)
     self.move(grown.storage, (strided_step(grown.node, shape, strides, begins),))
     return self

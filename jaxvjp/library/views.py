@@ -23,6 +23,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import bool_
+from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
 
 UNDERNEATH = "a chain of view ops of `jaxvjp.ops.view`, and `jax.vjp` of them"
@@ -217,10 +218,10 @@ def broadcast_tensors(*tensors: Tensor | Sequence[Tensor]) -> tuple[Tensor, ...]
 
 
 @public("function")
-def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple[Tensor, ...]:
+def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -> tuple[Tensor, ...]:
     """Vectors expanded along a dimension of its own each: views. Counterpart of `torch.meshgrid`.
 
-    With `indexing="xy"` the first two dimensions change places.
+    With `indexing="xy"` the first two dimensions change places; else it is "ij".
     """
     given: Any = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     if not given:
@@ -229,9 +230,12 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> tuple
         if each.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {each}")
         if each.dtype is not given[0].dtype:
-            raise RuntimeError("torch.meshgrid: Expected all tensors to have the same dtype")
-    if indexing not in ("ij", "xy"):
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if indexing is None:
+        told = "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument."
+        warn_once("meshgrid", told)
     if indexing == "xy" and len(given) > 1:
         first, second, *others = meshgrid(given[1], given[0], *given[2:])
         return second, first, *others

@@ -47,6 +47,8 @@ def _joined(tensors, dim):
             raise RuntimeError(f"zero-dimensional tensor (at position {number}) cannot be concatenated")
     joined = [each for each in tensors if each.shape != (0,)] or tensors[:1]
     first = joined[0]
+    if first.shape == (0,):
+        return jnp.concatenate(joined, 0)
     dim = wrap(dim, first.ndim)
     for number, each in enumerate(tensors):
         if each.shape == (0,):
@@ -105,7 +107,7 @@ def column_stack(tensors: Tensors):
 
 
 @op(public="function", promotion=ARITHMETIC, rounds_once=False, out=False)
-def block_diag(tensors: Spread):
+def block_diag(tensors: Spread = ()):
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
     for number, each in enumerate(tensors):
         if each.ndim > 2:

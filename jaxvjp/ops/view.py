@@ -199,6 +199,11 @@ def _put_expanded(base, new, *, size):
 def _expanded(shape, size):
     """`size` with each -1 filled in from `shape`; RuntimeError in torch's words where it does not expand to it."""
     leading = len(size) - len(shape)
+    if any(each == -1 for each in size[: max(leading, 0)]):
+        place = size.index(-1)
+        raise RuntimeError(
+            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {place}"
+        )
     filled = [shape[dim - leading] if each == -1 and dim >= leading else each for dim, each in enumerate(size)]
     for dim, each in enumerate(shape):
         if each not in (1, filled[dim + leading]):

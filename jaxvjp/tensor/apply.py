@@ -20,6 +20,7 @@ from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
+from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
 from jaxvjp.types.devices import Elsewhere, of
@@ -37,6 +38,15 @@ def limit_untracked_graph(node: Node) -> None:
         transforming().depth or transforming().forward or staging().journal
     ):
         evaluate([node])
+
+
+READ_MEANWHILE = frozenset(
+    [
+        *("index_add", "index_copy", "index_fill", "index_put", "index_reduce", "masked_scatter"),
+        *("put", "scatter", "scatter_add", "scatter_reduce"),
+    ]
+)
+"""torch's names of ops that in place go on reading their operands while they write."""
 
 
 def operand_node(value: Any) -> Any:
@@ -184,6 +194,10 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
     for each in operands:
         if isinstance(each, Tensor) and (each._base_tensor is not None or target._base_tensor is not None):
             target.check_overlap(each)
+    if operation.torch_name in READ_MEANWHILE and any(
+        isinstance(each, Tensor) and (each is target or each.shares_memory(target)) for each in operands
+    ):
+        raise RuntimeError(OVERLAP)
     for guard in transforming().guards:
         guard.check(target, operation, len(operands))
 
@@ -209,6 +223,11 @@ def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(result.aval.shape)}\n"
             "An in-place operation cannot grow its tensor; write `x = x + y` for a new one."
+        )
+    if operation.name == "float_power":
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {target.dtype.legacy} but the operation's result requires dtype "
+            f"{result.aval.dtype.legacy}\nIts results are double; write `y = x.float_power(2)` for a new tensor."
         )
     _check_castable(result.aval.dtype, target.dtype)
     if target.dtype.is_complex and result.aval.dtype.category == FLOATING:

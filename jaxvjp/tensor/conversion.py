@@ -96,11 +96,12 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_fo
     return converted_to(self, None, "cuda" if device is None else device)
 
 
-def conversion_to(name: str, target: Dtype) -> Callable[[Tensor], Tensor]:
+def conversion_to(name: str, target: Dtype) -> Callable[..., Tensor]:
     """torch's method for a dtype: `x.double()`."""
 
-    def method(self: Tensor) -> Tensor:
-        return converted_to(self, target, None)
+    def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+        made = converted_to(self, target, None)
+        return made if memory_format in (None, preserve_format) else made.contiguous(memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."

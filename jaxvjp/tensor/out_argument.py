@@ -12,9 +12,10 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.ops.layouts import contiguous_strides
 from jaxvjp.tensor.apply import castable
+from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import strided_step
-from jaxvjp.types.dtypes import CTYPES
+from jaxvjp.types.dtypes import CTYPES, bool_, uint8
 
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Tensor | None)
 
@@ -46,12 +47,31 @@ _NAMES = {
     "tensordot",
     "Expected the dtype for input and out to match, but got {own} for input's dtype and {out} for out's dtype.": "amax "
     "amin",
-    "expected scalar_type {own} but found {out}": "logcumsumexp",
+    "expected scalar_type {own} but found {out}": "logcumsumexp cummax cummin",
     "nan_to_num: dtype of out: {out} should be same as input: {own}": "nan_to_num",
     "linalg.vecdot: Expected out of dtype{own} but found {out}": "linalg_vecdot",
+    "the output given to float_power has dtype {out} but the operation's result requires dtype {own}": "float_power",
+    "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
+    "{name} only supports bool tensor for result, got: {out}": "all any",
+    "quantile() out tensor must be same dtype as the input tensor": "quantile nanquantile",
+    "torch.frexp() expects mantissa to have dtype {} but got {}|"
+    "torch.frexp() expects exponent to have int dtype but got {1}": "frexp",
+    "expected scalar type '{own}' but got '{out}' for values output|"
+    "expected scalar type '{own}' but got '{out}' for indices output": "mode",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {} and hist {}|"
+    "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {} and bin_edges {} "
+    "for dimension 0": "histogram",
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{out}Tensor "
+    "does not equal torch.{own}Tensor (while checking arguments for median)|"
+    "Expected tensor for argument #1 'indices' to have scalar type {own}; but got torch.{out}Tensor instead (while "
+    "checking arguments for median)": "median nanmedian",
+    "output values must be of same type as input|output indices must be of scalar type Long": "kthvalue",
 }
 EXACT = {name: words for words, names in _NAMES.items() for name in names.split()}
-"""Functions whose `out` has to be of the result's type, and what torch says where it is of another."""
+"""Functions whose `out` has to be of the result's type, and what torch says where it is of another; of several
+results it says one thing for each."""
+BOOLEANS = frozenset(["all", "any"])
+"""Functions that write their truth values into a tensor of uint8, too."""
 
 
 def writing_out(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -88,10 +108,10 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
         )
     computed = compute()
     results = computed if isinstance(computed, tuple) else (computed,)
-    for target, result in zip(targets, results, strict=True):
+    for place, (target, result) in enumerate(zip(targets, results, strict=True)):
         target.check_writable()
         if exact or len(targets) > 1 or _alike(name, given):
-            _check_type(name, target, result)
+            _check_type(name, target, result, place)
         if exact:
             _check_apart(target, result, given)
         elif target.shape == result.shape:
@@ -111,11 +131,12 @@ def _alike(name: str, given: list[Tensor]) -> bool:
     return words is not None and (words is not FOUND or (len(given) == 1 and not given[0].dtype.is_complex))
 
 
-def _check_type(name: str, target: Tensor, result: Tensor) -> None:
+def _check_type(name: str, target: Tensor, result: Tensor, place: int) -> None:
     own, out = result.dtype, target.dtype
-    if own is not out:
-        words = EXACT.get(name, TYPE)
-        raise RuntimeError(words.format(CTYPES[own.name], CTYPES[out.name], own=own.legacy, out=out.legacy))
+    if own is not out and not (name in BOOLEANS and out in (bool_, uint8)):
+        words = EXACT.get(name, TYPE).split("|")
+        text = words[min(place, len(words) - 1)]
+        raise RuntimeError(text.format(CTYPES[own.name], CTYPES[out.name], own=own.legacy, out=out.legacy, name=name))
 
 
 def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
@@ -123,10 +144,7 @@ def _check_apart(target: Tensor, result: Tensor, given: list[Tensor]) -> None:
     # If it has to grow, it would overwrite the rest of its storage.
     grows = target.shape != result.shape
     if any(each.storage is target.storage and (grows or each.shares_memory(target)) for each in given):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation."
-        )
+        raise RuntimeError(OVERLAP)
 
 
 def write_out(target: Tensor, result: Tensor, told: str = RESIZED) -> Tensor:

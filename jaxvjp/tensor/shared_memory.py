@@ -29,10 +29,12 @@ class SharedMemory:
         begins, nbytes: which part of it.
         known: its bytes when both sides last agreed.
         contents: the contents of the storage then.
+        kept: the array itself, once somebody has asked for its address.
     """
 
     def __init__(self, contents: Node, owner: Array, begins: int = 0) -> None:
         self.owner = ref(owner)
+        self.kept: Any = None
         self.begins = begins
         self.nbytes = contents.aval.nbytes
         self.contents = contents
@@ -56,6 +58,11 @@ class SharedMemory:
             self.contents = leaf(np.array(_as_contents(self.known, contents), order="C"), contents.aval)
         return self.contents
 
+    def address(self) -> int:
+        """Where the memory begins, which stays as long as the storage does."""
+        self.kept = self.owner()
+        return 0 if self.kept is None else address(self.kept) + self.begins
+
     def take(self, contents: Node) -> None:
         """Has NumPy's arrays show new contents of the storage."""
         memory = self.bytes()
@@ -67,6 +74,8 @@ class SharedMemory:
 
     def array(self, owner: Array, layout: Layout, dtype: Any) -> Array:
         """An array of this memory, which belongs to `owner`, laid out so."""
+        if 0 in layout.shape:
+            return np.empty(layout.shape, dtype)
         strides = [each * layout.itemsize for each in layout.strides]
         return np.ndarray(layout.shape, dtype, _flat(owner), self.begins + layout.offset * layout.itemsize, strides)
 

@@ -20,6 +20,7 @@ from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, 
 from jaxvjp.ops.op import REQUIRED, Aval, Op, Parameter
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.dtypes import of_number, python_number, typename
+from jaxvjp.types.settings import warn_once
 
 NUMERIC = (*NUMBERS, np.number, np.bool_)
 NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
@@ -288,6 +289,10 @@ def _modern(
     names = BETWEEN.get(name, ())
     complete = len(tensors) == signature.least + signature.own
     if complete and len(numbers) <= len(names) and not named.keys() & set(names):
+        shown = ", ".join([f"{each}={number}" for each, number in zip(names, numbers, strict=False)])
+        warn_once(
+            "overload", f"This overload of {signature.name} is deprecated:\nWrite its numbers last: `{shown}`.", 6
+        )
         return tensors, named | dict(zip(names, numbers, strict=False))
     if name in WITH_NUMBERS and arguments[0] is numbers[0] and len(arguments) == 2:
         first = constant(numbers[0], Aval((), of_number(numbers[0])))

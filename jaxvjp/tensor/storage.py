@@ -25,7 +25,7 @@ from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
-from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
+from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW, view_dtype
 from jaxvjp.ops.view import OVERLAPPING, alias, expand, function_view
 from jaxvjp.tensor.view_steps import Step, Steps, has_layout, memory_of, put_back, read
 
@@ -46,6 +46,12 @@ SINGLE_FUNCTION_VIEW = (
     "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
     "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
     "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+
+
+OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
 )
 
 
@@ -419,10 +425,7 @@ class Stored(Holder):
         # Of what has gaps torch finds it too hard to tell.
         same = (own.reach, own.extent) == (others.reach, others.extent)
         if own.dense and others.dense and own.meets(others) and not same:
-            raise RuntimeError(
-                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                "memory location. Please clone() the tensor before performing the operation."
-            )
+            raise RuntimeError(OVERLAP)
 
     @property
     def _has_layout(self) -> bool:
@@ -514,6 +517,13 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     ValueError where torch cannot make it without a copy.
     """
     if (source.path or source._node.aval.strides) and _where_strides_allow(steps):
+        asked = steps[0].static[0] if steps[0].operation is view_dtype else source.dtype
+        if asked is not source.dtype and source._conjugated():
+            bits = "conjugate view tensors" if source.dtype.is_complex else "tensors with negative bit set"
+            raise RuntimeError(
+                f"torch.Tensor.view is not supported for {bits} when converting to a different dtype.\n"
+                "A copy has its numbers in memory as they are: `x.resolve_conj().resolve_neg()`."
+            )
         layout = source._layout()
         if not layout.contiguous or layout.offset:
             for each in steps:

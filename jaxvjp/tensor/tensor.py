@@ -185,7 +185,8 @@ class Tensor(Methods):
         """Whether operations on it are recorded for `backward`, and a leaf gets a `grad`."""
         node = self._node_unchecked
         if self._base_tensor is not None and (not node.requires_grad or self._lost):
-            return bool(self._base_tensor.requires_grad) and self.dtype.differentiable  # a view's is that of its base
+            kept = self.dtype.differentiable and all(step.operation.differentiable for step in self._steps)
+            return kept and bool(self._base_tensor.requires_grad)  # a view's is that of its base
         return node.requires_grad
 
     @requires_grad.setter

@@ -1,10 +1,10 @@
-"""torch's `utils`, of which `checkpoint` and `dlpack` are here."""
+"""torch's `utils`, of which `checkpoint`, `deterministic` and `dlpack` are here."""
 
 from __future__ import annotations
 
-from jaxvjp.utils import checkpoint, dlpack
+from jaxvjp.utils import checkpoint, deterministic, dlpack
 
-__all__ = ["checkpoint", "dlpack"]
+__all__ = ["checkpoint", "deterministic", "dlpack"]
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,33 @@
+"""What a program has asked for by torch's switches (`library.settings`), and warnings that are given once."""
+
+from __future__ import annotations
+
+import warnings
+
+
+class Settings:
+    """What was asked for.
+
+    Attributes:
+        deterministic: how deterministic operations have to be: 0, not at all; 1, else they warn; 2, else they raise.
+        fills: whether new memory is filled then.
+        warns_always: whether a warning of the kind that is given once is given each time.
+        threads, interop_threads: how many threads; None where nobody has said.
+    """
+
+    deterministic = 0
+    fills = True
+    warns_always = False
+    threads: int | None = None
+    interop_threads: int | None = None
+
+
+settings = Settings()
+_given: set[str] = set()
+
+
+def warn_once(kind: str, text: str, stacklevel: int = 3) -> None:
+    """Gives a UserWarning, the first time that one of this kind is due, or each time after `set_warn_always(True)`."""
+    if settings.warns_always or kind not in _given:
+        _given.add(kind)
+        warnings.warn(text, UserWarning, stacklevel=stacklevel)
