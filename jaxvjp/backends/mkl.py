@@ -4,5 +4,5 @@ __all__ = ["is_available"]
 
 
 def is_available() -> bool:
-    """False: XLA has loops and products of its own, not those of MKL. Counterpart of `torch.backends.mkl.is_available`."""
+    """False: XLA has loops and products of its own. Counterpart of `torch.backends.mkl.is_available`."""
     return False
