@@ -107,8 +107,10 @@ __all__ = [
     "Size",
     "Tensor",
     "UnstageableError",
+    "accelerator",
     "as_torch",
     "autograd",
+    "backends",
     "channels_last",
     "channels_last_3d",
     "compare",
@@ -143,6 +145,7 @@ __all__ = [
     "manual_seed",
     "masked",
     "memory_format",
+    "mps",
     "nan",
     "newaxis",
     "nn",
@@ -171,14 +174,22 @@ __all__ = [
     "tensor",
     "testing",
     "utils",
+    "version",
     "vmap",
     "zeros",
     "zeros_like",
 ]
 __all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [*dtypes.ALIASES, *TYPES]
 
-LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
-"""Names whose modules are imported at first use."""
+LATER = {
+    "accelerator": "jaxvjp",
+    "as_torch": "jaxvjp.tools.scripts",
+    "backends": "jaxvjp",
+    "compare": "jaxvjp.tools.comparison",
+    "mps": "jaxvjp",
+    "version": "jaxvjp",
+}
+"""Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""
 NOT_STARRED = frozenset(
     [
         "BFloat16Tensor",
@@ -214,5 +225,9 @@ _published, __dir__ = bindings.published("function", globals())
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         rooms = {each for each, value in globals().items() if type(value) is ModuleType}
+        rooms |= {each for each, home in LATER.items() if home == "jaxvjp"}
         return [each for each in _published(name) if each not in rooms | NOT_STARRED]
-    return getattr(import_module(LATER[name]), name) if name in LATER else _published(name)
+    home = LATER.get(name)
+    if home is None:
+        return _published(name)
+    return import_module(f"jaxvjp.{name}") if home == "jaxvjp" else getattr(import_module(home), name)

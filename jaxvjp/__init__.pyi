@@ -4,13 +4,16 @@
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from collections.abc import Sequence
+from jaxvjp import accelerator as accelerator
 from jaxvjp import autograd as autograd
+from jaxvjp import backends as backends
 from jaxvjp import cuda as cuda
 from jaxvjp import explain as explain
 from jaxvjp import fft as fft
 from jaxvjp import func as func
 from jaxvjp import linalg as linalg
 from jaxvjp import masked as masked
+from jaxvjp import mps as mps
 from jaxvjp import nn as nn
 from jaxvjp import overrides as overrides
 from jaxvjp import random as random
@@ -18,6 +21,7 @@ from jaxvjp import signal as signal
 from jaxvjp import special as special
 from jaxvjp import testing as testing
 from jaxvjp import utils as utils
+from jaxvjp import version as version
 from jaxvjp.autograd import enable_grad as enable_grad
 from jaxvjp.autograd import inference_mode as inference_mode
 from jaxvjp.autograd import no_grad as no_grad

@@ -20,7 +20,10 @@ from typing import Any
 TARGET = Path(__file__).parent.parent / "jaxvjp" / "tools" / "scripts" / "torch_names.txt"
 LISTED = [
     "torch",
+    "torch.accelerator",
     "torch.amp",
+    "torch.amp.autocast_mode",
+    "torch.amp.grad_scaler",
     "torch.autograd",
     "torch.autograd.forward_ad",
     "torch.autograd.function",
@@ -28,16 +31,27 @@ LISTED = [
     "torch.autograd.grad_mode",
     "torch.autograd.gradcheck",
     "torch.autograd.graph",
+    "torch.autograd.profiler",
     "torch.autograd.variable",
     "torch.backends",
+    "torch.backends.cpu",
+    "torch.backends.cuda",
+    "torch.backends.cudnn",
+    "torch.backends.mkl",
+    "torch.backends.mkldnn",
+    "torch.backends.mps",
+    "torch.backends.openmp",
     "torch.compiler",
     "torch.cuda",
+    "torch.cuda.amp",
     "torch.distributions",
     "torch.fft",
     "torch.func",
     "torch.jit",
     "torch.linalg",
     "torch.masked",
+    "torch.mps",
+    "torch.multiprocessing",
     "torch.nn",
     "torch.nn.functional",
     "torch.nn.init",
@@ -45,16 +59,25 @@ LISTED = [
     "torch.nn.utils",
     "torch.optim",
     "torch.optim.lr_scheduler",
+    "torch.profiler",
     "torch.random",
+    "torch.serialization",
     "torch.signal",
     "torch.signal.windows",
     "torch.sparse",
     "torch.special",
     "torch.testing",
     "torch.utils",
+    "torch.utils.benchmark",
     "torch.utils.checkpoint",
     "torch.utils.data",
+    "torch.utils.data.dataloader",
+    "torch.utils.data.dataset",
+    "torch.utils.data.distributed",
+    "torch.utils.data.sampler",
     "torch.utils.dlpack",
+    "torch.utils.hooks",
+    "torch.version",
 ]
 """The modules whose names are listed; of the others only that they are there."""
 
@@ -66,7 +89,10 @@ PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", No
 def public_names(owner: Any) -> list[str]:
     """The names that belong to a module or class: no private ones, nothing that it imported from outside of torch."""
     stated = set(getattr(owner, "__all__", ()))
-    return sorted(name for name in dir(owner) if name.isidentifier() and (name in stated or _owned(owner, name)))
+    found = {*dir(owner)}
+    if type(owner) is not ModuleType and isinstance(owner, ModuleType):  # as `torch.backends.cudnn`, around the module
+        found |= {*vars(type(owner)), *dir(getattr(owner, "m", None))}
+    return sorted(name for name in found if name.isidentifier() and (name in stated or _owned(owner, name)))
 
 
 def _owned(owner: Any, name: str) -> bool:

@@ -21,6 +21,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.signatures import NUMERIC
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import count_of
 from jaxvjp.types.dtypes import ALL, CTYPES, UNSIGNED, get_default_dtype, set_default_dtype, taken, typename
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.settings import warn_once
@@ -91,23 +92,32 @@ class tensortype(type):  # noqa: N801 - torch's name
         return super().__new__(mcs, name, bases, space)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.is_cuda is cls.is_cuda
 
     def __call__(cls, *arguments: Any, **named: Any) -> Tensor:
-        return made(cls.dtype, arguments, named)
+        if not cls.is_cuda:
+            return made(cls.dtype, arguments, named)
+        if not count_of("cuda"):
+            raise TypeError(
+                f"type {cls.__module__}.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+            )
+        return made(cls.dtype, arguments, {"device": "cuda", **named})
 
 
 tensortype.__module__ = "torch"
 
 
-def _type(own: Dtype) -> tensortype:
+def _type(own: Dtype, module: str) -> tensortype:
     name = f"{own.legacy}Tensor"
     text = f"torch's old constructor of tensors of dtype {own}: `{name}([1, 2])` of data, `{name}(2, 3)` of sizes."
-    return tensortype(name, (), {"dtype": own, "__module__": "torch", "__doc__": text})
+    cuda = module == "torch.cuda"
+    return tensortype(name, (), {"dtype": own, "is_cuda": cuda, "__module__": module, "__doc__": text})
 
 
-TYPES = {f"{each.legacy}Tensor": _type(each) for each in ALL if not each.is_complex}
+TYPES = {f"{each.legacy}Tensor": _type(each, "torch") for each in ALL if not each.is_complex}
 """By name, the types that have a constructor: `FloatTensor`, `LongTensor` and others."""
+CUDA_TYPES = {name: _type(each.dtype, "torch.cuda") for name, each in TYPES.items()}
+"""Those of `torch.cuda`, whose tensors are on a GPU."""
 
 
 @public("method")
@@ -121,9 +131,13 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of its old tensor type, or the tensor in another dtype; counterpart of `torch.Tensor.type`."""
     names = {f"torch.{each.legacy}Tensor": each for each in (*ALL, *UNSIGNED)}
     if dtype is None:
-        return next(name for name, each in names.items() if each is self.dtype)
+        name = next(name for name, each in names.items() if each is self.dtype)
+        return name.replace("torch.", "torch.cuda.") if self.is_cuda else name
     if isinstance(dtype, tensortype):
-        dtype = dtype.dtype
+        dtype = f"{dtype.__module__}.{dtype.__name__}"
+    place = None
+    if isinstance(dtype, str) and dtype.startswith("torch.cuda."):
+        dtype, place = dtype.replace("torch.cuda.", "torch."), "cuda"
     elif dtype is Tensor:
         dtype = get_default_dtype()
     if isinstance(dtype, str | type):
@@ -133,7 +147,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         dtype = names[text]
     if not isinstance(dtype, Dtype):
         raise TypeError("dtype must be a type, str, or dtype object")
-    return converted_to(self, dtype, None)
+    return converted_to(self, dtype, place)
 
 
 @public("function")

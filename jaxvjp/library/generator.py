@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 from typing import Any
 
 import numpy as np
@@ -263,7 +264,38 @@ def _waves32(angle: Array) -> tuple[Array, Array]:
     return np.where(octant & 4, -turned[0], turned[0]), np.where((octant + 2) & 4, -turned[1], turned[1])
 
 
-default_generator = Generator()
+class _Own(threading.local):
+    """The generator that a thread has in place of the default one."""
+
+    instead: Generator | None = None
+
+
+class _DefaultGenerator(Generator):
+    """The generator that is meant where none is named: one for all threads but those that have started their own."""
+
+    def __init__(self) -> None:
+        self._own = _Own()
+        self._shared = Generator()
+
+    def start_own(self, generator: Generator) -> None:
+        """Has this thread draw from `generator` from here on."""
+        self._own.instead = generator
+
+
+def _of_the_thread(name: str) -> Any:
+    def read(self: _DefaultGenerator) -> Any:
+        return getattr(self._own.instead or self._shared, name)
+
+    def write(self: _DefaultGenerator, value: Any) -> None:
+        setattr(self._own.instead or self._shared, name, value)
+
+    return property(read, write)
+
+
+for _name in ("_draws", "_seed", "_spare"):
+    setattr(_DefaultGenerator, _name, _of_the_thread(_name))
+
+default_generator = _DefaultGenerator()
 
 
 def manual_seed(seed: int) -> Generator:

@@ -313,7 +313,7 @@ def multinomial(
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.legacy}")
     weights = np.asarray(input.detach().value)
     if not np.isfinite(weights).all() or (weights < 0).any():
-        if not replacement:
+        if not replacement or num_samples == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         flat = weights.reshape(-1)
         first = flat[np.argmax((flat < 0) | ~np.isfinite(flat))]
@@ -323,10 +323,8 @@ def multinomial(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     rows = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
     source = generator or default_generator
-    if replacement or num_samples == 1:
-        found = _by_sums(source, rows, num_samples) if replacement else _by_waiting(source, rows, 1)
-    else:
-        found = _by_waiting(source, rows, num_samples)
+    # One sample is drawn in the same way with and without replacement.
+    found = (_by_sums if replacement and num_samples > 1 else _by_waiting)(source, rows, num_samples)
     result = new_leaf(found.reshape(*weights.shape[:-1], num_samples), int64)
     return result if out is None else write_out(out, result)
 

@@ -85,6 +85,7 @@ class _Default(threading.local):
 
     def __init__(self) -> None:
         self.stack: list[device | None] = [None]
+        self.current: dict[str, int] = {}  # for each type, which of several "cuda" means; 0 where none was chosen
 
 
 _default = _Default()
@@ -163,8 +164,8 @@ def place(requested: Any = None) -> device | None:
     if wanted.type == "cpu":
         concrete = _device("cpu", None)
     else:
-        concrete = _device(wanted.type, wanted.index or 0)
-        if (wanted.index or 0) >= count:
+        concrete = _device(wanted.type, current(wanted.type) if wanted.index is None else wanted.index)
+        if (concrete.index or 0) >= count:
             raise RuntimeError(f"CUDA error: invalid device ordinal\nThere are {count} of type {wanted.type} here.")
     if concrete is home():
         return None
@@ -188,6 +189,23 @@ def put(array: Any, place: device | None) -> jax.Array:
     here = place is None and not isinstance(array, jax.Array)
     moved: jax.Array = jax.device_put(array) if here else jax.device_put(array, jax_device(place))
     return moved
+
+
+def current(type: str) -> int:
+    """The number of the device of a type that is meant where no number is said."""
+    return _default.current.get(type, 0)
+
+
+def use(type: str, index: int) -> None:
+    """Has a type without a number mean that device in this thread."""
+    place(_device(type, index))  # which says so if there is none
+    _default.current[type] = index
+
+
+def memory(which: Any) -> dict[str, int]:
+    """What JAX tells of the memory of a device, by JAX's names; nothing where it does not tell."""
+    found: dict[str, int] = jax_device(place(which)).memory_stats() or {}
+    return found
 
 
 def get_default_device() -> device:

@@ -1,11 +1,26 @@
-"""torch's `utils`, of which `checkpoint`, `deterministic` and `dlpack` are here."""
+"""torch's `utils`, of which `checkpoint`, `data`, `deterministic` and `dlpack` are here."""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from jaxvjp.utils import checkpoint, deterministic, dlpack
 
-__all__ = ["checkpoint", "deterministic", "dlpack"]
+if TYPE_CHECKING:
+    from jaxvjp.utils import data
+
+__all__ = ["checkpoint", "data", "deterministic", "dlpack"]
+
+LATER = frozenset(["data"])
+"""Modules that are imported at first use."""
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name in LATER:
+        return import_module(f"jaxvjp.utils.{name}")
+    raise AttributeError(f"module 'jaxvjp.utils' has no attribute '{name}'")

@@ -69,9 +69,10 @@ def covers(place: str, name: str) -> bool:
         return True
     if name not in torch_names().modules.get(place, ()) or f"{place}.{name}" in ANOTHER_THING:
         return False
-    found = getattr(owner_of(place), name, None)
-    # A module of ours may have a name of torch's by chance: `storage`.
-    return found is not None and not isinstance(found, ModuleType)
+    owner = owner_of(place)
+    if owner is None or not hasattr(owner, name):
+        return False
+    return not isinstance(getattr(owner, name), ModuleType)  # ours may have a name of torch's by chance: `storage`
 
 
 def covered(place: str) -> list[str]:

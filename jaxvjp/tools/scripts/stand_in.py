@@ -33,7 +33,8 @@ class StandIn(ModuleType):
             if covers(place, name):
                 # If a module and its main function have the same name (`autograd.gradcheck`), torch has the function.
                 found = getattr(counterpart(place), name, None)
-                return stand_in(f"{place}.{name}") if isinstance(found, ModuleType | None) else found
+                absent = found is None and is_module(f"{place}.{name}")
+                return stand_in(f"{place}.{name}") if absent or isinstance(found, ModuleType) else found
         elif name == "__all__":
             return covered(place)
         raise AttributeError(f"module '{place}' has no attribute '{name}'")

@@ -1,0 +1,248 @@
+"""The functions of `torch.cuda`: what a script asks to choose a device, and what it says to one that is there."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+from jaxvjp.library.constructors import CUDA_TYPES
+from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.types import devices
+
+__all__ = [
+    "Event",
+    "current_device",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "init",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_max_memory_allocated",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "synchronize",
+]
+globals().update(CUDA_TYPES)
+__all__ += [*CUDA_TYPES]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def is_available() -> bool:
+    """Whether JAX has a GPU here; counterpart of `torch.cuda.is_available`."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """How many GPUs JAX has here; counterpart of `torch.cuda.device_count`."""
+    return devices.count_of("cuda")
+
+
+def current_device() -> int:
+    """The number of the GPU that `device("cuda")` means; AssertionError where there is none."""
+    where = devices.of(devices.place("cuda"))
+    return where.index or 0
+
+
+def _index(which: Any) -> int:
+    """The number of a GPU, named as a number, "cuda:1" or a device; -1 for None."""
+    if which is None:
+        return -1
+    return which if isinstance(which, int) else (devices.device(which).index or 0)
+
+
+def _gpu(which: Any) -> Any:
+    """A GPU, named as a number, "cuda:1" or a device; the one that is used for None."""
+    return "cuda" if which is None else f"cuda:{which}" if isinstance(which, int) else which
+
+
+def set_device(device: Any) -> None:
+    """Has "cuda" mean another GPU in this thread; a negative number changes nothing. As `torch.cuda.set_device`.
+
+    AssertionError without a GPU.
+    """
+    if _index(device) >= 0:
+        devices.use("cuda", _index(device))
+
+
+class device:  # noqa: N801 - torch's name
+    """`set_device` for a block; with None nothing changes. Counterpart of `torch.cuda.device`."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _index(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        if self.idx >= 0:
+            self.prev_idx = current_device()
+            set_device(self.idx)
+
+    def __exit__(self, *_: object) -> None:
+        set_device(self.prev_idx)
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a GPU; AssertionError if there is none. Counterpart of `torch.cuda.get_device_name`."""
+    return str(devices.jax_device(devices.place(_gpu(device))).device_kind)
+
+
+class DeviceProperties(NamedTuple):
+    """What `get_device_properties` gives: as much as JAX tells."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """The compute capability of a GPU, as (9, 0). Counterpart of `torch.cuda.get_device_capability`."""
+    told = devices.jax_device(devices.place(_gpu(device)))
+    major, _, minor = str(getattr(told, "compute_capability", "0.0")).partition(".")
+    return int(major), int(minor or 0)
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """Name, compute capability and memory of a GPU. Counterpart of `torch.cuda.get_device_properties`."""
+    name, (major, minor) = get_device_name(device), get_device_capability(device)
+    told = devices.jax_device(devices.place(_gpu(device)))
+    total = devices.memory(_gpu(device)).get("bytes_limit", 0)
+    return DeviceProperties(name, major, minor, total, int(getattr(told, "core_count", 0)))
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether there is a GPU: XLA emulates where one lacks it. As `torch.cuda.is_bf16_supported`.
+
+    Args:
+        including_emulation: False to ask for a compute capability of 8 or more.
+    """
+    return is_available() and (including_emulation or get_device_capability() >= (8, 0))
+
+
+def is_initialized() -> bool:
+    """Whether there is a GPU, which JAX has then set up. Counterpart of `torch.cuda.is_initialized`."""
+    return is_available()
+
+
+def init() -> None:
+    """Accepted: JAX sets it up by itself. AssertionError without a GPU. Counterpart of `torch.cuda.init`."""
+    devices.place("cuda")
+
+
+def ipc_collect() -> None:
+    """Accepted, without effect. AssertionError without a GPU. Counterpart of `torch.cuda.ipc_collect`."""
+    devices.place("cuda")
+
+
+def _told(which: Any, name: str) -> int:
+    """A number that JAX tells of a GPU's memory; 0 where there is no GPU, as in torch."""
+    return devices.memory(_gpu(which)).get(name, 0) if is_available() else 0
+
+
+def memory_allocated(device: Any = None) -> int:
+    """How many bytes are in use; 0 without a GPU. Counterpart of `torch.cuda.memory_allocated`."""
+    return _told(device, "bytes_in_use")
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """How many bytes were in use at most; 0 without a GPU. Counterpart of `torch.cuda.max_memory_allocated`."""
+    return _told(device, "peak_bytes_in_use")
+
+
+def memory_reserved(device: Any = None) -> int:
+    """How many bytes JAX has taken of the GPU; 0 without one. Counterpart of `torch.cuda.memory_reserved`."""
+    return _told(device, "pool_bytes")
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """How many bytes JAX had taken at most; 0 without a GPU. Counterpart of `torch.cuda.max_memory_reserved`."""
+    return _told(device, "peak_pool_bytes")
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Free bytes and all that JAX may use. AssertionError without a GPU. As `torch.cuda.mem_get_info`."""
+    told = devices.memory(_gpu(device))
+    total = told.get("bytes_limit", 0)
+    return total - told.get("bytes_in_use", 0), total
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Accepted, without effect: JAX's peaks last. Counterpart of `torch.cuda.reset_peak_memory_stats`."""
+
+
+reset_max_memory_allocated = reset_peak_memory_stats
+
+
+class Event:
+    """A time on the host, to measure between two. Counterpart of `torch.cuda.Event`.
+
+    Values are computed when they are read: read one before `record`, or the time is that of recording operations.
+    RuntimeError without a GPU.
+
+    Args:
+        enable_timing, blocking, interprocess: accepted, without effect.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> None:
+        if not is_available():
+            raise RuntimeError("Tried to instantiate dummy base class Event\nThere is no GPU here.")
+        self._at = 0.0
+
+    def record(self, stream: Any = None) -> None:
+        """Notes the time."""
+        self._at = time.perf_counter()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to another."""
+        return (end_event._at - self._at) * 1e3
+
+    def query(self) -> bool:
+        """True: it is over once it is recorded."""
+        return True
+
+    def synchronize(self) -> None:
+        """Accepted, without effect."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Accepted, for scripts that time a GPU; here reading a value waits for it. AssertionError without a GPU."""
+    devices.place(_gpu(device))
+
+
+def empty_cache() -> None:
+    """Accepted and without effect, as in torch without a GPU: JAX manages its memory itself."""
+
+
+def manual_seed(seed: int) -> None:
+    """Accepted and without effect: numbers are drawn on the host, by `manual_seed`'s generator."""
+
+
+manual_seed_all = manual_seed
+
+
+def seed() -> None:
+    """Accepted and without effect, as `manual_seed`. Counterpart of `torch.cuda.seed`."""
+
+
+seed_all = seed
+
+
+complete_all(globals(), __all__, "cuda", "`jax.devices`")
