@@ -30,7 +30,9 @@ PLACES = {
     "fft": "fft",
     "linalg": "linalg",
     "masked": "masked",
+    "nn/__init__": "nn",
     "nn/functional": "nn.functional",
+    "nn/modules/__init__": "nn.modules",
     "signal/windows": "signal.windows",
     "special": "special",
 }
