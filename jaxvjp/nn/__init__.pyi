@@ -18,4 +18,4 @@ from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.nn.uninitialized import UninitializedBuffer as UninitializedBuffer
 from jaxvjp.nn.uninitialized import UninitializedParameter as UninitializedParameter
 
-utils: module
+from jaxvjp.nn import utils as utils

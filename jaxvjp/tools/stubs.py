@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, get_overloads
 
 import jaxvjp
@@ -205,6 +206,8 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
         live = getattr(own, name)
         if isinstance(live, dtype):
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
+        elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
+            stub.imports.add(f"from {own.__name__} import {name} as {name}")
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
         elif name in later or (name in imported and name not in made):

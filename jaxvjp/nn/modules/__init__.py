@@ -19,6 +19,8 @@ __all__ = sorted(LATER)
 
 
 def __getattr__(name: str) -> Any:
+    if name in LAYERS:
+        return import_module(f"jaxvjp.nn.modules.{name}")
     if name not in LATER:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     found = globals()[name] = getattr(import_module(LATER[name]), name)

@@ -380,7 +380,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """What it has of a key, or `default`."""
-        return self[key] if key in self else default
+        return getattr(self, key) if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """One with those keys, all of which have `default`."""

@@ -213,8 +213,8 @@ class Stateful:
                     setattr(self, name, given.requires_grad_(tensor.requires_grad))
         except Exception as error:
             return [
-                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose '
-                f"dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
+                f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and '
+                f"whose dimensions in the checkpoint are {given.size()}, an exception occurred : {error.args}."
             ]
         return []
 
