@@ -67,12 +67,11 @@ class _Listed(Module):
             self.append(each)
         return self
 
-    def insert(self, index: int, module: Module) -> Any:
+    def insert(self, index: int, module: Module) -> Any:  # None, but Sequential gives itself
         """Adds a module before the one with that number."""
         modules = [*self]
         modules.insert(index, module)
         self._modules.update((str(number), each) for number, each in enumerate(modules))
-        return self
 
     def pop(self, key: Any) -> Any:
         """Takes out the module with that number, or those of a slice."""
