@@ -42,14 +42,23 @@ def functional_call(
     replaced = _one_dict(parameter_and_buffer_dicts)
     places = {name: _place(module, name) for name in replaced}
     own = _tensors_of(module)
-    if strict and (missing := sorted(set(own) - set(replaced))):
-        raise RuntimeError(f"Missing key(s): {', '.join(missing)}.")
     if tie_weights:
-        by_identity = {id(kept[last]): replaced[name] for name, (kept, last) in places.items()}
+        given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items()}
         for name, tensor in own.items():
-            if name not in replaced and id(tensor) in by_identity:
+            if name not in replaced and id(tensor) in given:
                 places[name] = _place(module, name)
-                replaced[name] = by_identity[id(tensor)]
+                replaced[name] = given[id(tensor)]
+            elif name in replaced and given[id(tensor)] is not replaced[name]:
+                tied = sorted(other for other, each in own.items() if each is tensor)
+                raise ValueError(
+                    f"functional_call got multiple values for keys {tied}, which are tied. Consider using "
+                    "tie_weights=False"
+                )
+    if strict and (missing := [name for name in own if name not in replaced]):
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\tMissing key(s): "
+            f"{', '.join(map(repr, missing))}."
+        )
     before = {name: kept[last] for name, (kept, last) in places.items()}
     try:
         for name, (kept, last) in places.items():
