@@ -10,7 +10,7 @@ from __future__ import annotations
 from jaxvjp.func.batching import vmap
 from jaxvjp.func.forward import hessian, jacfwd, jvp, linearize
 from jaxvjp.func.functionalization import debug_unwrap, functionalize
-from jaxvjp.func.parameters import functional_call, stack_module_state
+from jaxvjp.func.parameters import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from jaxvjp.func.reverse import grad, grad_and_value, jacrev, vjp
 from jaxvjp.tensor.docstrings import complete_all
 
@@ -25,6 +25,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

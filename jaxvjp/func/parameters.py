@@ -24,8 +24,8 @@ def functional_call(
     """Calls `module` with other tensors in the place of its own, so that it becomes a function of its parameters.
 
     Args:
-        module: any callable object whose attributes are tensors, or objects that have them, named with dots
-            (`layer.weight`).
+        module: an `nn.Module`, or any callable object whose attributes are tensors, or objects that have them, named
+            with dots (`layer.weight`).
         parameter_and_buffer_dicts: tensors by name, or several such dicts with no name twice. They are in place during
             the call; afterwards, also after an exception, the module has its own again.
         args, kwargs: what to call it with; `args` a tuple, or the one argument.
@@ -42,22 +42,31 @@ def functional_call(
     replaced = _one_dict(parameter_and_buffer_dicts)
     places = {name: _place(module, name) for name in replaced}
     own = _tensors_of(module)
-    if strict and (missing := sorted(set(own) - set(replaced))):
-        raise RuntimeError(f"Missing key(s): {', '.join(missing)}.")
     if tie_weights:
-        by_identity = {id(getattr(*place)): replaced[name] for name, place in places.items()}
+        given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items()}
         for name, tensor in own.items():
-            if name not in replaced and id(tensor) in by_identity:
+            if name not in replaced and id(tensor) in given:
                 places[name] = _place(module, name)
-                replaced[name] = by_identity[id(tensor)]
-    before = {name: getattr(*place) for name, place in places.items()}
+                replaced[name] = given[id(tensor)]
+            elif name in replaced and given[id(tensor)] is not replaced[name]:
+                tied = sorted(other for other, each in own.items() if each is tensor)
+                raise ValueError(
+                    f"functional_call got multiple values for keys {tied}, which are tied. Consider using "
+                    "tie_weights=False"
+                )
+    if strict and (missing := [name for name in own if name not in replaced]):
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\tMissing key(s): "
+            f"{', '.join(map(repr, missing))}."
+        )
+    before = {name: kept[last] for name, (kept, last) in places.items()}
     try:
-        for name, place in places.items():
-            setattr(*place, replaced[name])
+        for name, (kept, last) in places.items():
+            kept[last] = replaced[name]
         return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
     finally:
-        for name, place in places.items():
-            setattr(*place, before[name])
+        for name, (kept, last) in places.items():
+            kept[last] = before[name]
 
 
 def _one_dict(dicts: Any) -> dict[str, Tensor]:
@@ -76,22 +85,31 @@ def _one_dict(dicts: Any) -> dict[str, Tensor]:
     return {name: value for each in dicts for name, value in each.items()}
 
 
-def _place(module: Any, name: str) -> tuple[Any, str]:
-    """The object that has the tensor `name` as an attribute, and that attribute's name."""
+def _place(module: Any, name: str) -> tuple[dict[str, Any], str]:
+    """The dict in which an object keeps the tensor `name`, and the tensor's name there."""
     *path, last = name.split(".")
     for part in path:
         if not hasattr(module, part):
             raise AttributeError(f"{type(module).__name__} has no attribute `{part}`")
         module = getattr(module, part)
-    if not hasattr(module, last):
+    own = vars(module)
+    kept = next((each for each in (own.get("_parameters", {}), own.get("_buffers", {}), own) if last in each), None)
+    if kept is None:
         raise AttributeError(f"{type(module).__name__} has no attribute `{last}`")
-    if not isinstance(getattr(module, last), Tensor):
-        raise TypeError(f"{name}: {getattr(module, last)!r} is not an instance of jaxvjp.Tensor")
-    return module, last
+    if not isinstance(kept[last], Tensor):
+        raise TypeError(f"{name}: {kept[last]!r} is not an instance of jaxvjp.Tensor")
+    return kept, last
 
 
 def _tensors_of(module: Any, prefix: str = "", seen: frozenset[int] = frozenset()) -> dict[str, Tensor]:
-    """Every tensor among the attributes of an object, and of the objects among them, by its dotted name."""
+    """The parameters and buffers of a module; of another object, every tensor among its attributes, and of the objects
+    among them, by its dotted name."""
+    if hasattr(module, "named_buffers"):
+        return {
+            name: each
+            for named in (module.named_parameters, module.named_buffers)
+            for name, each in named(prefix[:-1], remove_duplicate=False)
+        }
     found: dict[str, Tensor] = {}
     for name, value in getattr(module, "__dict__", {}).items():
         if isinstance(value, Tensor):
@@ -118,9 +136,28 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     if len({type(each) for each in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
     states = [_tensors_of(each) for each in models]
+    own = {name for name, _ in models[0].named_parameters()} if hasattr(models[0], "named_parameters") else None
     parameters: dict[str, Tensor] = {}
     buffers: dict[str, Tensor] = {}
     for name, first in states[0].items():
         stacked = wrap(record(stack, tuple([each[name].detach().node for each in states]), (0, (len(states),))))
-        (parameters if first.requires_grad else buffers)[name] = stacked
-    return {name: each.requires_grad_() for name, each in parameters.items()}, buffers
+        is_parameter = first.requires_grad if own is None else name in own
+        (parameters if is_parameter else buffers)[name] = stacked.requires_grad_(first.requires_grad)
+    return parameters, buffers
+
+
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Takes the running statistics from the batch normalizations of a module, in place, which `vmap` could not update.
+
+    Args:
+        root: the module, which is returned.
+
+    Counterpart of `torch.func.replace_all_batch_norm_modules_`.
+    """
+    for each in root.modules():
+        if getattr(each, "track_running_stats", False) and any(
+            kind.__name__ == "_BatchNorm" for kind in type(each).__mro__
+        ):
+            each.running_mean = each.running_var = each.num_batches_tracked = None
+            each.track_running_stats = False
+    return root

@@ -1,13 +1,35 @@
-"""The functions of torch's `nn`, and `Parameter`."""
+"""torch's `nn`: modules, parameters, and the functions that they call. A module's file is imported at its first use."""
 
-from jaxvjp.nn import functional, init
-from jaxvjp.nn.parameter import Parameter
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from jaxvjp.nn import functional as functional
+from jaxvjp.nn import init as init
+from jaxvjp.nn import modules, parameter
+from jaxvjp.nn.parameter import Buffer as Buffer
+from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.tensor.docstrings import complete_all
 
-__all__ = ["Parameter", "functional", "init"]
+LATER = modules.LATER | parameter.LATER
+"""Names whose modules are imported at first use."""
+ROOMS = ("utils",)
+"""Packages that are imported at first use."""
+
+__all__ = sorted(["Buffer", "Parameter", "functional", "init", "modules", "parameter", *ROOMS, *LATER])
 
 
-complete_all(globals(), __all__, "nn")
+complete_all(globals(), ("Buffer", "Parameter"), "nn")
+
+
+def __getattr__(name: str) -> Any:
+    if name in ROOMS:
+        return import_module(f"jaxvjp.nn.{name}")
+    if name not in LATER:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = globals()[name] = getattr(modules if name in modules.LATER else parameter, name)
+    return found
 
 
 def __dir__() -> list[str]:

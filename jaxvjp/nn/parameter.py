@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from jaxvjp.library.creation import empty
@@ -11,7 +12,17 @@ from jaxvjp.tensor.tensor import Tensor
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
 
 
-class Parameter(Tensor):
+class ParameterMeta(type):
+    """Has `isinstance(x, Parameter)` hold for a parameter of a class of its own, too."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        mark = MARKS.get(cls)
+        return super().__instancecheck__(instance) or (
+            mark is not None and isinstance(instance, Tensor) and getattr(instance, mark, False)
+        )
+
+
+class Parameter(Tensor, metaclass=ParameterMeta):
     """A leaf that shares the storage of `data` and, unless told otherwise, requires a gradient.
 
     Any operation on it gives an ordinary tensor. AttributeError where `data` is no tensor, RuntimeError where it has a
@@ -33,7 +44,19 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients\n"
                 f"This one is torch.{source.dtype.name}; convert it first, or say `requires_grad=False`."
             )
-        return as_parameter(source.detach().requires_grad_(requires_grad), cls)
+        made = source.detach().requires_grad_(requires_grad)
+        if type(source) in (Tensor, Parameter):
+            return as_parameter(made, cls)
+        if type(made) is not type(source):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(source).__name__} requires that detach() returns "
+                f"an instance of the same type, but return type {type(made).__name__} was found instead. To use the "
+                "type as a Parameter, please correct the detach() semantics defined by its __torch_dispatch__() "
+                "implementation."
+            )
+        own: Any = made
+        own._is_param = True
+        return own  # type: ignore[no-any-return]
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
         pass
@@ -53,3 +76,96 @@ def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter
     tensor.__class__ = kind
     assert isinstance(tensor, Parameter)
     return tensor
+
+
+class Buffer(Tensor, metaclass=ParameterMeta):
+    """A tensor that a module which it is assigned to keeps as a buffer; `isinstance` knows it, its class is Tensor.
+
+    Args:
+        persistent: whether `state_dict` has it.
+
+    Counterpart of `torch.nn.Buffer`.
+    """
+
+    __torch_function__ = staticmethod(disabled)
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Tensor:  # type: ignore[misc]
+        source = empty(0) if data is None else data
+        made: Any = source.detach().requires_grad_(source.requires_grad)
+        made.persistent, made._is_buffer = persistent, True
+        return made  # type: ignore[no-any-return]
+
+
+MARKS: dict[type, str] = {Parameter: "_is_param", Buffer: "_is_buffer"}
+"""Attributes that say of a tensor of another class what it is."""
+
+
+NO_SHAPE = (
+    "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` "
+    "when trying to load an uninitialized parameter into an initialized one. Call `forward` to initialize the "
+    "parameters before accessing their attributes."
+)
+ALLOWED = frozenset(
+    [
+        *("__hash__", "size", "copy_", "is_complex", "is_floating_point", "get_device", "cuda", "cpu", "to"),
+        *("half", "float", "double", "char", "short", "int", "long"),
+    ]
+)
+"""The methods that a tensor without a shape has."""
+
+
+class UninitializedTensorMixin:
+    """What a tensor has whose shape is not known yet."""
+
+    cls_to_become: type
+
+    def materialize(self: Any, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives it a shape, and memory with no numbers in particular; it becomes of an ordinary class."""
+        own = self.data
+        self.data = empty(
+            shape, device=own.device if device is None else device, dtype=own.dtype if dtype is None else dtype
+        )
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """RuntimeError: there is none yet."""
+        raise RuntimeError(NO_SHAPE)
+
+    def share_memory_(self) -> Any:
+        """RuntimeError: there is no memory yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters "
+            "before calling `module.share_memory()`."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        return type(self), (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if type(func).__name__ == "method-wrapper" or getattr(func, "__name__", "") in ALLOWED:
+            return disabled(func, types, args, kwargs)
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether the shape of a parameter or buffer is not known yet. Counterpart of `torch.nn.parameter.is_lazy`."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+LATER = dict.fromkeys(("UninitializedBuffer", "UninitializedParameter"), "jaxvjp.nn.uninitialized")
+"""Names whose module is imported at first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in LATER:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(LATER[name]), name)

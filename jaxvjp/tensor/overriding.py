@@ -173,9 +173,9 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A leaf on the storage of a tensor, of a class that inherits from `Tensor`."""
-    made = data.detach()
+    made = data.detach().requires_grad_(require_grad)
     made.__class__ = cls
-    return made.requires_grad_(require_grad)
+    return made
 
 
 def asking(function: Any) -> Any:

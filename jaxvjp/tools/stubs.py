@@ -14,10 +14,12 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal, get_overloads
 
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
+from jaxvjp.nn.modules.layer import LEGACY, expanded, settings
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -30,11 +32,15 @@ PLACES = {
     "fft": "fft",
     "linalg": "linalg",
     "masked": "masked",
+    "nn/__init__": "nn",
     "nn/functional": "nn.functional",
+    "nn/modules/__init__": "nn.modules",
     "signal/windows": "signal.windows",
     "special": "special",
 }
 """Modules whose functions are made at first use, and their places in the registry."""
+LAYERS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "vision")
+"""Files of `nn/modules` whose classes are made of a table."""
 
 HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -203,6 +209,8 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
         live = getattr(own, name)
         if isinstance(live, dtype):
             stub.lines.append(f"{name}: {stub.typed(dtype)}")
+        elif isinstance(live, ModuleType) and own.__name__ != "jaxvjp":
+            stub.imports.add(f"from {own.__name__} import {name} as {name}")
         elif isinstance(live, type) and name in made:
             stub.imports.add(f"from {live.__module__} import {name} as {name}")
         elif name in later or (name in imported and name not in made):
@@ -214,10 +222,31 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     return str(stub)
 
 
+def layers(file: str) -> str:
+    """The stub of a file of `nn/modules` with a table of layers."""
+    own = importlib.import_module(f"jaxvjp.nn.modules.{file}")
+    stub = Stub([], {})
+    stub.imports |= {
+        "from collections.abc import Callable",
+        "from jaxvjp.nn.modules.layer import Layer, Size",
+        "from jaxvjp.tensor.tensor import Tensor",
+    }
+    bases = [each for each in vars(own).values() if isinstance(each, type) and each.__module__ == own.__name__]
+    stub.lines += [
+        f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
+    ]
+    for name, row in expanded(own.ROWS):
+        kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
+        made = f"    def __init__(self, {row.signature}) -> None: ..."
+        stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]
+    return str(stub)
+
+
 def texts() -> dict[Path, str]:
     """The text of each stub, by its path."""
     results: dict[str, Any] = {}
     found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
+    found |= {f"nn/modules/{file}.pyi": layers(file) for file in LAYERS}
     found["tensor/methods.pyi"] = methods(results)
     stub = Stub([], {})
     for name, each in sorted(results.items()):

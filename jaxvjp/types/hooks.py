@@ -14,17 +14,21 @@ _numbers = count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook out again, as does leaving a `with` block.
 
+    `marks` are further dicts that have True under the hook's number as long as it is registered.
     Counterpart of `torch.utils.hooks.RemovableHandle`.
     """
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self._hooks = hooks
+    def __init__(self, hooks: dict[int, Any], hook: Any, *marks: dict[int, bool]) -> None:
+        self._all = (hooks, *marks)
         self.id = next(_numbers)
         hooks[self.id] = hook
+        for each in marks:
+            each[self.id] = True
 
     def remove(self) -> None:
         """Takes the hook out; a second call does nothing."""
-        self._hooks.pop(self.id, None)
+        for each in self._all:
+            each.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -1,0 +1,521 @@
+"""`Module`: what has parameters, buffers and other modules, and computes something with them."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from textwrap import indent
+from typing import Any, Self, TypeAlias
+
+from jaxvjp.autograd.modes import no_grad
+from jaxvjp.library.creation import empty_like
+from jaxvjp.nn.modules.hooks import (
+    Hooked,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+    registered,
+)
+from jaxvjp.nn.modules.state import EXTRA, Stateful
+from jaxvjp.nn.parameter import Buffer, Parameter
+from jaxvjp.ops.layouts import memory_format
+from jaxvjp.staging import compile as compiled
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - and so is `dtype`
+
+UNDERNEATH = "no JAX: a Python object with tensors, which are the leaves of the recorded program"
+
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
+
+Convert: TypeAlias = Callable[[Tensor], Tensor]
+Named: TypeAlias = Iterator[tuple[str, Tensor]]
+DICTS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}
+"""Where a module keeps what; it is found there when it is no ordinary attribute."""
+
+
+class Module(Hooked, Stateful):
+    """The base class of layers and models; counterpart of `torch.nn.Module`.
+
+    A subclass calls `super().__init__()`, assigns parameters and other modules to attributes, and writes `forward`;
+    calling the module calls that::
+
+        class Affine(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.ones(3))
+
+            def forward(self, x):
+                return self.weight * x
+
+    Attributes:
+        training: whether it is in training mode, which dropout and batch normalization ask for.
+    """
+
+    dump_patches = False
+    call_super_init = False
+    _modules: dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                unknown = next(iter(kwargs))
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{unknown}'")
+            if args:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+                )
+        self.__dict__.update(training=True, _parameters={}, _buffers={}, _modules={}, _is_full_backward_hook=None)
+        self._complete()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def _complete(self) -> None:
+        """Gives it what it does not have yet of hooks."""
+        own = self.__dict__
+        own.setdefault("_non_persistent_buffers_set", set())
+        for name in HOOKS:
+            own.setdefault(name, OrderedDict())
+
+    # Attributes.
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        for kept in ("_parameters", "_buffers", "_modules"):
+            if kept in own and name in own[kept]:
+                return own[kept][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        kind = next((kind for kind, kinds in KINDS if isinstance(value, kinds)), None)
+        if kind is None:
+            kind = next((kind for kind, kept in DICTS.items() if name in own.get(kept, ())), None)
+            if kind is None:
+                object.__setattr__(self, name, value)
+                return
+            if value is not None and not (kind == "buffer" and _is_tensor(value)):
+                told, classes = AS[kind]
+                raise TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
+        elif DICTS[kind] not in own:
+            raise AttributeError(f"cannot assign {kind}{'s' * (kind == 'parameter')} before Module.__init__() call")
+        elif name not in own[DICTS[kind]] and kind != "buffer":
+            for kept in (own, *[own[each] for each in DICTS.values()]):
+                kept.pop(name, None)
+            self._non_persistent_buffers_set.discard(name)
+        if kind == "parameter":
+            self.register_parameter(name, value)
+        elif kind == "module":
+            self._modules[name] = registered("module", self, name, value)
+        else:
+            self._assign_buffer(name, value)
+
+    def _assign_buffer(self, name: str, value: Tensor | None) -> None:
+        known = name not in self._non_persistent_buffers_set
+        persistent = value.persistent if isinstance(value, Buffer) else known  # type: ignore[attr-defined]
+        own = getattr(self.register_buffer, "__func__", None) is Module.register_buffer
+        if own or "persistent" in inspect.signature(self.register_buffer).parameters:
+            self.register_buffer(name, value, persistent)
+        elif not persistent:
+            raise RuntimeError(
+                "Registering a non-persistent buffer on a Module subclass that implements register_buffer() without "
+                "the persistent argument is not allowed."
+            )
+        else:
+            self.register_buffer(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        for kept in DICTS.values():
+            if name in self.__dict__[kept]:
+                del self.__dict__[kept][name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+        self._complete()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in self.__dict__.items() if name != "_compiled_call_impl"}
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Gives it a tensor that is part of its state and no parameter, such as a running mean.
+
+        Args:
+            persistent: whether it is part of `state_dict`.
+        """
+        self._check_name("buffer", name)
+        if tensor is not None and not _is_tensor(tensor):
+            raise TypeError(
+                f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+            )
+        self._buffers[name] = registered("buffer", self, name, tensor)
+        (self._non_persistent_buffers_set.discard if persistent else self._non_persistent_buffers_set.add)(name)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Gives it a parameter, which becomes an attribute; None for one that is left out."""
+        self._check_name("parameter", name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        self._parameters[name] = None if param is None else registered("parameter", self, name, param)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Gives it another module, which becomes an attribute."""
+        if not isinstance(module, Module | None):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name("module", name)
+        self._modules[name] = registered("module", self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """The same as `add_module`."""
+        self.add_module(name, module)
+
+    def _check_name(self, kind: str, name: str) -> None:
+        kept = self.__dict__.get(DICTS[kind])
+        if kept is None:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if name not in kept and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + f", got: {name}" * (kind == "module"))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+
+    def get_submodule(self, target: str) -> Module:
+        """The module with that dotted name, such as "layer.0"; "" is this one."""
+        found = self
+        for part in target.split(".") if target else ():
+            found = found._member(part)
+            if not isinstance(found, Module):
+                raise AttributeError(f"`{part}` is not an nn.Module")
+        return found
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Puts `module` at that dotted name; with `strict` only in the place of another."""
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if (strict or hasattr(parent, name)) and not isinstance(parent._member(name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with that dotted name."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._member(name)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{name}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with that dotted name."""
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        found: Tensor = owner._member(name)
+        if name not in owner._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _member(self, name: str) -> Any:
+        if not hasattr(self, name):
+            raise AttributeError(f"{self._get_name()} has no attribute `{name}`")
+        return getattr(self, name)
+
+    # Members.
+
+    def _named_members(
+        self,
+        get_members_fn: Callable[[Module], Iterable[tuple[str, Any]]],
+        prefix: str = "",
+        recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:
+        seen = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, member in get_members_fn(module):
+                if member is not None and member not in seen:
+                    if remove_duplicate:
+                        seen.add(member)
+                    yield f"{path}.{name}" if path else name, member
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Its parameters and, unless told otherwise, those of its modules; each once."""
+        for _, each in self.named_parameters(recurse=recurse):
+            yield each
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Pairs of a dotted name, after `prefix`, and a parameter."""
+        yield from self._named_members(lambda each: each._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """Its buffers and, unless told otherwise, those of its modules; each once."""
+        for _, each in self.named_buffers(recurse=recurse):
+            yield each
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Named:
+        """Pairs of a dotted name, after `prefix`, and a buffer."""
+        yield from self._named_members(lambda each: each._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def children(self) -> Iterator[Module]:
+        """The modules that it has itself; each once."""
+        for _, each in self.named_children():
+            yield each
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """Pairs of a name and a module that it has itself."""
+        first = {}
+        for name, each in self._modules.items():
+            if each is not None and each not in first:
+                first[each] = name
+                yield name, each
+
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """It, its modules, and theirs; each once."""
+        for _, each in self.named_modules(remove_duplicate=remove_duplicate):
+            yield each
+
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """Pairs of a dotted name, after `prefix`, and a module; itself first. Those in `memo` are left out."""
+        memo = set() if memo is None else memo
+        if self not in memo:
+            if remove_duplicate:
+                memo.add(self)
+            yield prefix, self
+            for name, each in self._modules.items():
+                if each is not None:
+                    yield from each.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    # What is done to all of them.
+
+    def apply(self, fn: Callable[[Module], Any]) -> Self:
+        """Calls `fn` with each of its modules, and last with itself."""
+        for each in self.children():
+            each.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Convert, recurse: bool = True) -> Self:
+        """Puts `fn(tensor)` in the place of each parameter, its gradient and each buffer."""
+        if recurse:
+            for each in self.children():
+                each._apply(fn)
+        with no_grad():
+            for parameter in self._parameters.values():
+                if parameter is not None:
+                    grad = parameter.grad
+                    parameter.data = fn(parameter)
+                    if grad is not None:
+                        grad.data = fn(grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves it to a device, its floating tensors to a dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`.
+
+        `to(tensor)` is for the device and dtype of another tensor, `memory_format=` for a layout in memory.
+        """
+        layout = kwargs.pop("memory_format", None)
+        given = dict(zip(("device", "dtype", "non_blocking"), args, strict=False)) | kwargs
+        first = given.pop("tensor", args[0] if args else None)
+        if isinstance(first, Tensor):
+            given |= {"device": first.device, "dtype": first.dtype}
+        elif isinstance(first, Dtype):
+            given |= {"device": None, "dtype": first}
+        device, dtype = given.get("device"), given.get("dtype")
+        fits = isinstance(device, Device | str | int | None) and isinstance(dtype, Dtype | None)
+        if len(args) > 3 or not fits or given.keys() - {"device", "dtype", "non_blocking"}:
+            kinds = [type(each).__name__ for each in args]
+            kinds += [f"{name}={type(each).__name__}" for name, each in kwargs.items()]
+            raise TypeError(
+                f"to() received an invalid combination of arguments - got ({', '.join(kinds)}), but expected one of:\n"
+                " * (device, dtype, non_blocking=False)\n * (dtype, non_blocking=False)\n"
+                " * (tensor, non_blocking=False)"
+            )
+        if dtype is not None and not dtype.differentiable:
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+        if dtype is not None and dtype.is_complex:
+            warnings.warn(
+                "Complex modules are a new feature under active development whose design may change, and some modules "
+                "might not work as expected when using complex tensors as parameters or buffers. Please file an issue "
+                "at https://github.com/pytorch/pytorch/issues/new?template=bug-report.yml if a complex module does "
+                "not work as expected.",
+                stacklevel=2,
+            )
+
+        def converted(tensor: Tensor) -> Tensor:
+            target = dtype if tensor.dtype.differentiable else None
+            laid = layout if isinstance(layout, memory_format) and tensor.dim() in (4, 5) else None
+            return tensor.to(device, target, memory_format=laid)
+
+        return self._apply(converted)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves it to a device without its numbers."""
+        return self._apply(lambda each: empty_like(each, device=device), recurse)
+
+    def cpu(self) -> Self:
+        """Moves it to the host's memory."""
+        return self._apply(lambda each: each.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves it to a GPU; AssertionError where JAX has none."""
+        return self._apply(lambda each: each.cuda(device))
+
+    def type(self, dst_type: Any) -> Self:
+        """Has all its tensors in a dtype, also those that are not floating."""
+        return self._apply(lambda each: each.type(dst_type))
+
+    def _floating(self, name: str) -> Self:
+        return self._apply(lambda each: getattr(each, name)() if each.is_floating_point() else each)
+
+    def float(self) -> Self:
+        """Has its floating tensors in single precision."""
+        return self._floating("float")
+
+    def double(self) -> Self:
+        """Has its floating tensors in double precision."""
+        return self._floating("double")
+
+    def half(self) -> Self:
+        """Has its floating tensors in half precision."""
+        return self._floating("half")
+
+    def bfloat16(self) -> Self:
+        """Has its floating tensors in bfloat16."""
+        return self._floating("bfloat16")
+
+    def train(self, mode: bool = True) -> Self:
+        """Puts it and its modules into training mode, or out of it."""
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for each in self.children():
+            each.train(mode)
+        return self
+
+    def eval(self) -> Self:
+        """The same as `train(False)`."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Has its parameters require a gradient, or not."""
+        for each in self.parameters():
+            each.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Sets the gradients of its parameters to None, or to zeros."""
+        for each in self.parameters():
+            if each.grad is not None and set_to_none:
+                each.grad = None
+            elif each.grad is not None:
+                each.grad.detach_() if each.grad.grad_fn is not None else each.grad.requires_grad_(False)
+                each.grad.zero_()
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Has its calls compiled, as by `torch.compile`, whose arguments these are."""
+        self._compiled_call_impl = compiled(self._call_impl, *args, **kwargs)
+
+    # Printing.
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What is printed of it between the brackets, such as sizes; for a subclass to write."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        if len(lines) == 1 and not self._modules:
+            return f"{self._get_name()}({extra})"
+        return tree(self._get_name(), lines + [f"({name}): {each!r}" for name, each in self._modules.items()])
+
+
+def tree(name: str, members: Iterable[str]) -> str:
+    """`name(...)`, with each member, indented, on lines of its own."""
+    shown = "".join("\n" + indent(each, "  ") for each in members)
+    return f"{name}({shown}\n)" if shown else f"{name}()"
+
+
+def typename(value: Any) -> str:
+    """torch's name for the type of a value, as in its errors: `torch.FloatTensor`, `str`."""
+    if isinstance(value, Tensor):
+        return f"torch.{value.dtype.legacy}Tensor"
+    named = value if hasattr(value, "__qualname__") else type(value)
+    place = named.__module__ or ""
+    place = "torch" + place.removeprefix("jaxvjp") if place.partition(".")[0] == "jaxvjp" else place
+    return named.__qualname__ if place in ("", "builtins") else f"{place}.{named.__qualname__}"
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, Tensor) or hasattr(value, "__torch_function__")
+
+
+HOOKS = (
+    "_backward_pre_hooks",
+    "_backward_hooks",
+    "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
+    "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
+KINDS: tuple[tuple[str, Any], ...] = (("parameter", Parameter), ("module", Module), ("buffer", Buffer))
+"""What a value that is assigned becomes."""
+AS = {
+    "parameter": ("parameter", "torch.nn.Parameter"),
+    "module": ("child module", "torch.nn.Module"),
+    "buffer": ("buffer", "torch.nn.Buffer, torch.Tensor"),
+}
+"""What torch's error says that a wrong value was assigned as, and which classes are expected."""
+_EXTRA_STATE_KEY_SUFFIX = EXTRA
