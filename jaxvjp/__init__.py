@@ -8,7 +8,7 @@ The packages, from the lowest up (each imports only from those before it, which 
 * `types`: dtypes, devices, shapes. `ops`: every op, as a pure JAX function and a row of the registry.
 * `core`: records operations (`record`), compiles and runs programs (`run`), differentiates them (`derive`).
 * `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
-* torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `linalg`, `fft`, `special`, `masked` and others.
+* torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `optim`, `linalg`, `fft`, `special` and others.
 * `staging`: whole steps as one compiled function. `explain`: shows the functional program.
 * `tools`: the commands of the command line.
 """
@@ -148,6 +148,7 @@ __all__ = [
     "no_grad",
     "ones",
     "ones_like",
+    "optim",
     "overrides",
     "pi",
     "preserve_format",
@@ -178,6 +179,8 @@ __all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose modules are imported at first use."""
+ROOMS = frozenset(["optim"])
+"""Packages that are imported at first use."""
 NOT_STARRED = frozenset(
     [
         "BFloat16Tensor",
@@ -211,7 +214,9 @@ _published, __dir__ = bindings.published("function", globals())
 
 
 def __getattr__(name: str) -> Any:
+    if name in ROOMS:
+        return import_module(f"jaxvjp.{name}")
     if name == "__all__":
-        rooms = {each for each, value in globals().items() if type(value) is ModuleType}
+        rooms = ROOMS | {each for each, value in globals().items() if type(value) is ModuleType}
         return [each for each in _published(name) if each not in rooms | NOT_STARRED]
     return getattr(import_module(LATER[name]), name) if name in LATER else _published(name)
