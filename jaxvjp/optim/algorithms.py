@@ -1,6 +1,7 @@
 """torch's optimizers but LBFGS: each is its settings, what it keeps of a parameter, and its formula.
 
-`numbers` are tensors of type float64 without dimensions: torch computes them as Python's numbers.
+`numbers` are tensors of type float64 without dimensions: torch computes them as Python's numbers. What two tensors of
+the state need is computed for each (XLA finds that it is the same), for all updates to remain part of one program.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from jaxvjp.library.creation import full_like, zeros_like
+from jaxvjp.library.creation import full_like, ones_like, zeros_like
 from jaxvjp.library.properties import finfo
 from jaxvjp.optim.elementwise import Elementwise, _count, average_of_squares, number_of, settings_of
 from jaxvjp.optim.optimizer import Group, Optimizer
@@ -104,8 +105,8 @@ class Adam(Elementwise):
         return ["exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"]]
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        (step,), (beta1, beta2) = counts, group["betas"]
-        return [], (number_of(group["lr"]) / (1 - beta1**step), (1 - beta2**step).sqrt())
+        step, (beta1, beta2) = counts[0].double(), group["betas"]
+        return number_of(group["lr"]) / (1 - beta1**step), (1 - beta2**step).sqrt()
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, root), (beta1, beta2) = numbers, group["betas"]
@@ -173,10 +174,13 @@ class NAdam(Elementwise):
     def _numbers(self, group: Group, *counts: Any) -> Any:
         (step, product), (beta1, beta2) = counts, group["betas"]
         lr, decay = number_of(group["lr"]), group["momentum_decay"]
-        now, then = (beta1 * (1 - 0.5 * 0.96 ** (each * decay)) for each in (step, step + 1))
-        product = (product * now).to(product.dtype)
-        sizes = lr * (1 - now) / (1 - product), lr * then / (1 - product * then)
-        return [product], (*sizes, 1 - beta2**step)
+
+        def momentum(step: Tensor) -> Tensor:
+            return beta1 * (1 - 0.5 * 0.96 ** (step.double() * decay))
+
+        product.mul_(momentum(step))
+        now, then, product = momentum(step), momentum(step + 1), product.double()
+        return lr * (1 - now) / (1 - product), lr * then / (1 - product * then), 1 - beta2 ** step.double()
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, further, correction), (beta1, beta2) = numbers, group["betas"]
@@ -210,12 +214,12 @@ class RAdam(Elementwise):
         return ["exp_avg", "exp_avg_sq"]
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        (step,), (beta1, beta2) = counts, group["betas"]
+        step, (beta1, beta2) = counts[0].double(), group["betas"]
         correction = 1 - beta2**step
         end = 2 / (1 - beta2) - 1
         length = end - 2 * step * beta2**step / correction
         rectified = ((length - 4) * (length - 2) * end / ((end - 4) * (end - 2) * length)).clamp(min=0).sqrt()
-        return [], (number_of(group["lr"]) / (1 - beta1**step), length > 5, rectified * correction.sqrt())
+        return number_of(group["lr"]) / (1 - beta1**step), length > 5, rectified * correction.sqrt()
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (size, known, factor), (beta1, beta2) = numbers, group["betas"]
@@ -247,7 +251,7 @@ class Adamax(Elementwise):
         return ["exp_avg", "exp_inf"]
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        return [], number_of(group["lr"]) / (1 - group["betas"][0] ** counts[0])
+        return number_of(group["lr"]) / (1 - group["betas"][0] ** counts[0].double())
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         beta1, beta2 = group["betas"]
@@ -287,7 +291,7 @@ class Adagrad(Elementwise):
         return {"step": _count(p), "sum": full_like(p, start, requires_grad=False)}
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        return [], number_of(group["lr"]) / (1 + (counts[0] - 1) * group["lr_decay"])
+        return number_of(group["lr"]) / (1 + (counts[0].double() - 1) * group["lr_decay"])
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         state["sum"].addcmul_(grad, grad)
@@ -320,9 +324,12 @@ class Adadelta(Elementwise):
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         rho, eps = group["rho"], group["eps"]
         average_of_squares(state["square_avg"], grad, rho)
-        update = (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt() * grad
-        average_of_squares(state["acc_delta"], update, rho)
-        p.sub_(update * number_of(group["lr"]))
+
+        def update() -> Tensor:
+            return (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt() * grad
+
+        p.sub_(update() * number_of(group["lr"]))
+        average_of_squares(state["acc_delta"], update(), rho)
 
 
 class RMSprop(Elementwise):
@@ -390,8 +397,10 @@ class ASGD(Elementwise):
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
         (step, eta, mu), lr, power = counts, number_of(group["lr"]), group["alpha"]
-        after = [lr / (1 + group["lambd"] * lr * step) ** power, 1 / (step - group["t0"]).clamp(min=1)]
-        return [each.to(eta.dtype) for each in after], (eta.double(), mu.clone())
+        before = eta.double(), mu.clone()
+        eta.copy_(lr / (1 + group["lambd"] * lr * step.double()) ** power)
+        mu.copy_(1 / (step.double() - group["t0"]).clamp(min=1))
+        return before
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         eta, mu = numbers
@@ -426,13 +435,15 @@ class Rprop(Elementwise):
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
         (less, more), (least, most) = group["etas"], group["step_sizes"]
+
+        def unless_turned() -> Tensor:
+            return grad.masked_fill(grad * state["prev"] < 0, 0)
+
         product = grad * state["prev"]
-        turned = product < 0
-        factor = (product > 0) * (more - 1) + turned * (less - 1) + 1
-        state["step_size"].copy_((state["step_size"] * factor.to(p.dtype)).clamp(least, most))
-        grad = grad.masked_fill(turned, 0)
-        p.sub_(grad.sign() * state["step_size"])
-        state["prev"].copy_(grad)
+        factor = ones_like(product).masked_fill(product > 0, more).masked_fill(product < 0, less)
+        state["step_size"].copy_((state["step_size"] * factor).clamp(least, most))
+        p.sub_(unless_turned().sign() * state["step_size"])
+        state["prev"].copy_(unless_turned())
 
 
 class Adafactor(Elementwise):
@@ -477,23 +488,26 @@ class Adafactor(Elementwise):
         return {"step": _count(p), "row_var": rows, "col_var": columns}
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        step, lr = counts[0], number_of(group["lr"])
+        step, lr = counts[0].double(), number_of(group["lr"])
         rate = step**-0.5
-        return [], (step ** group["beta2_decay"], rate.minimum(lr) if isinstance(lr, Tensor) else rate.clamp(max=lr))
+        return counts[0], rate.minimum(lr) if isinstance(lr, Tensor) else rate.clamp(max=lr)
 
     def _rule(self, p: Tensor, grad: Tensor, state: State, group: Group, numbers: Any) -> None:
-        (weight, rate), (least, size) = numbers, group["eps"]
-        least = finfo(p.dtype).eps if least is None else least
+        (step, rate), (least, size) = numbers, group["eps"]
+        least = getattr(finfo(p.dtype), "eps") if least is None else least  # noqa: B009 - one of torch's, by name
         rate = rate * (p.norm(2).double() / p.numel() ** 0.5).clamp(min=size)
         if group["weight_decay"] != 0:
             p.mul_(1 - number_of(group["lr"]) * group["weight_decay"])
+
+        def weight() -> Tensor:
+            return (step.double() ** group["beta2_decay"]).to(grad.dtype)
+
         if grad.ndim > 1:
-            weight = weight.to(grad.dtype)
-            rows = state["row_var"].lerp_(grad.norm(dim=-1, keepdim=True).square() / grad.size(-1), weight)
-            columns = state["col_var"].lerp_(grad.norm(dim=-2, keepdim=True).square() / grad.size(-2), weight)
+            rows = state["row_var"].lerp_(grad.norm(dim=-1, keepdim=True).square() / grad.size(-1), weight())
+            columns = state["col_var"].lerp_(grad.norm(dim=-2, keepdim=True).square() / grad.size(-2), weight())
             variance = rows @ columns / rows.mean(dim=-2, keepdim=True).clamp(min=least)
         else:
-            variance = state["variance"].lerp_(grad * grad, weight.to(grad.dtype))
+            variance = state["variance"].lerp_(grad * grad, weight())
         update = variance.clamp(min=least * least).rsqrt() * grad
         excess = (update.norm(2).double() / (update.numel() ** 0.5 * group["d"])).clamp(min=1)
         p.sub_(update * (rate / excess))

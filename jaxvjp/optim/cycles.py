@@ -196,7 +196,8 @@ class CyclicLR(_WithMomentum):
         """How high the cycle, or iteration, of number `x` goes."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
-        return {"triangular2": 1 / 2.0 ** (x - 1), "exp_range": self.gamma**x}.get(self.mode, 1.0)
+        scales: dict[str, float] = {"triangular2": 1 / 2.0 ** (x - 1), "exp_range": self.gamma**x}
+        return scales.get(self.mode, 1.0)
 
     def get_lr(self) -> list[Any]:
         self._present()

@@ -136,22 +136,17 @@ class Elementwise(Optimizer):
 
     def _counted(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> Any:
         """Counts the step in the state of a parameter, and gives what `_numbers` does."""
-        counts = [state[name] for name in self.COUNTS if name in state]
-        if not counts:
+        if not self.COUNTS:
             return self._numbers(group)
-        share = staging().journal is None
-        keys = [_alike.get(each.node, each.node) if share else each.node for each in counts]
-        key = (id(group), *keys)
-        if key not in known:
-            counted, *others = counts
-            after = counted + 1
-            others, numbers = self._numbers(group, after.to(float64), *others)
-            known[key] = [after, *others], numbers, object()
-        after, numbers, token = known[key]
-        for each, new in zip(counts, after, strict=True):
-            each.copy_(new)
-            if share:
-                _alike[each.node] = (token, id(new))
+        step, *others = (state[name] for name in self.COUNTS)
+        share = staging().journal is None and not others
+        key = (id(group), _alike.get(step.node, step.node)) if share else None
+        step.add_(1)
+        if not share or key not in known:
+            known[key] = self._numbers(group, step, *others), object()
+        numbers, token = known[key]
+        if share:
+            _alike[step.node] = token
         return numbers
 
     def _begun(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
@@ -167,8 +162,8 @@ class Elementwise(Optimizer):
         return []
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
-        """New values of the counts after "step", and what the rule needs that follows from them."""
-        return [], None
+        """What the rule needs that follows from the counts, of which "step" has been counted and others are to be."""
+        return None
 
     def _rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, numbers: Any) -> None:
         raise NotImplementedError

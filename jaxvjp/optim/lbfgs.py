@@ -156,11 +156,11 @@ class LBFGS(Optimizer):
     ) -> Tensor:
         """Minus the gradient times the inverse Hessian that the last steps suggest."""
         parts = state.setdefault("al", [None] * history)
-        rest = -grad
+        rest: Tensor = -grad
         for i in reversed(range(len(ways))):
             parts[i] = changes[i].dot(rest) * weights[i]
             rest = rest - ways[i] * parts[i]
-        way = rest * diagonal
+        way: Tensor = rest * diagonal
         for i in range(len(ways)):
             way = way + changes[i] * (parts[i] - ways[i].dot(way) * weights[i])
         return way
