@@ -8,7 +8,7 @@ The packages, from the lowest up (each imports only from those before it, which 
 * `types`: dtypes, devices, shapes. `ops`: every op, as a pure JAX function and a row of the registry.
 * `core`: records operations (`record`), compiles and runs programs (`run`), differentiates them (`derive`).
 * `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
-* torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `linalg`, `fft`, `special`, `masked` and others.
+* torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `optim`, `linalg`, `fft`, `special` and others.
 * `staging`: whole steps as one compiled function. `explain`: shows the functional program.
 * `tools`: the commands of the command line.
 """
@@ -152,6 +152,7 @@ __all__ = [
     "no_grad",
     "ones",
     "ones_like",
+    "optim",
     "overrides",
     "pi",
     "preserve_format",
@@ -187,6 +188,7 @@ LATER = {
     "backends": "jaxvjp",
     "compare": "jaxvjp.tools.comparison",
     "mps": "jaxvjp",
+    "optim": "jaxvjp",
     "version": "jaxvjp",
 }
 """Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""

@@ -1,0 +1,50 @@
+"""torch's `optim`: optimizers, schedules of learning rates, averages of weights.
+
+Each optimizer is torch's formula over tensors; `docs/optim.md` says which transform of optax corresponds to it.
+"""
+
+from __future__ import annotations
+
+from jaxvjp.optim import lr_scheduler
+from jaxvjp.optim.algorithms import (
+    ASGD,
+    SGD,
+    Adadelta,
+    Adafactor,
+    Adagrad,
+    Adam,
+    Adamax,
+    AdamW,
+    Muon,
+    NAdam,
+    RAdam,
+    RMSprop,
+    Rprop,
+    SparseAdam,
+)
+from jaxvjp.optim.lbfgs import LBFGS
+from jaxvjp.optim.optimizer import Optimizer
+
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Muon",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SparseAdam",
+    "lr_scheduler",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,189 @@
+"""`Elementwise`: what is the same in all optimizers that update one parameter after the other.
+
+A subclass lists what it keeps and writes two methods: `_numbers`, what follows from the number of the step, and
+`_rule`, torch's formula for one parameter. State is in tensors, the number of the step too, so that a training step is
+one dispatch and a staged one runs without Python.
+
+The corrections of a step (`1 - beta**step`) are computed once for all parameters that have taken as many steps. Whether
+they have is not read from the counts: counts that were written from one and the same number are `alike` until one of
+them is written otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from jaxvjp.autograd.modes import enable_grad, set_grad_enabled
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import staging
+from jaxvjp.library.creation import full, zeros_like
+from jaxvjp.ops.complex import view_as_complex, view_as_real
+from jaxvjp.optim.optimizer import Group, Optimizer
+from jaxvjp.tensor.tensor import Tensor, view
+from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.dtypes import float32, float64, get_default_dtype
+
+CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "lr": (lambda lr: bool(lr >= 0), "Invalid learning rate: {}"),
+    "eps": (lambda eps: eps >= 0, "Invalid epsilon value: {}"),
+    "rho": (lambda rho: 0 <= rho <= 1, "Invalid rho value: {}"),
+    "etas": (lambda etas: 0 < etas[0] < 1 < etas[1], "Invalid eta values: {0[0]}, {0[1]}"),
+    **{
+        name: (lambda value: bool(value >= 0), f"Invalid {name} value: {{}}")
+        for name in (*("momentum", "weight_decay", "alpha", "lr_decay", "initial_accumulator_value", "momentum_decay"),)
+    },
+}
+"""What each setting has to be, and torch's sentence where it is not."""
+AS_REAL, AS_COMPLEX = Step(view_as_real, ()), Step(view_as_complex, ())
+_alike: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+"""Of counts, by the node that they show, an object that stands for their number; they show another once written."""
+
+
+def settings_of(names: dict[str, Any]) -> dict[str, Any]:
+    """The settings among `locals()` of an optimizer's `__init__`."""
+    return {name: value for name, value in names.items() if name not in ("self", "params", "__class__")}
+
+
+class Elementwise(Optimizer):
+    """An optimizer that updates one parameter after the other.
+
+    Attributes:
+        COUNTS: what it keeps of each parameter that is one number; "step" is the first.
+        CHECKED: the settings that are checked, of those in `CHECKS`.
+        AS_REAL: whether a complex parameter is updated as pairs of real numbers.
+    """
+
+    COUNTS: tuple[str, ...] = ("step",)
+    CHECKED: tuple[str, ...] = ("lr", "eps", "weight_decay")
+    AS_REAL = True
+
+    def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
+        lr, capturable = settings["lr"], settings.get("capturable", True)
+        if isinstance(lr, Tensor):
+            if settings.get("foreach") and not capturable and "amsgrad" in settings:
+                raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+            if lr.numel() != 1:
+                raise ValueError("Tensor lr must be 1-element")
+        for name in self.CHECKED:
+            allows, sentence = CHECKS[name]
+            if not allows(settings[name]):
+                raise ValueError(sentence.format(settings[name]))
+        for number, beta in enumerate(settings.get("betas", ())):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
+        super().__init__(params, settings)
+        if settings.get("fused"):
+            if settings["differentiable"]:
+                raise RuntimeError("`fused` does not support `differentiable`")
+            if settings["foreach"]:
+                raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+            known: dict[tuple[str, float], Any] = {}
+            for each in group["params"]:
+                kept = self.state.get(each, {})
+                for name in set(self.COUNTS) & set(kept):
+                    if not isinstance(kept[name], Tensor):
+                        kept[name] = _count(each, kept[name])
+                    _alike[kept[name].node] = known.setdefault((name, kept[name].item()), object())
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Updates each parameter that has a gradient.
+
+        Args:
+            closure: computes the loss and its gradients anew, and returns the loss, which `step` returns then.
+        """
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with set_grad_enabled(self.defaults.get("differentiable", False)):
+            known: dict[Any, Any] = {}
+            for group in self.param_groups:
+                for each in group["params"]:
+                    if each.grad is not None:
+                        self._update(each, each.grad, group, known)
+        return loss
+
+    def _update(self, p: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
+        state = self.state[p]
+        if not state:
+            state.update(self._begun(p, grad, group))
+        if group.get("differentiable"):  # what is kept for the gradient of this step is not written by the next
+            state.update({name: each.clone() for name, each in state.items() if name not in self.COUNTS})
+        numbers = self._counted(state, group, known)
+        if group.get("maximize"):
+            grad = -grad
+        kept = state
+        if self.AS_REAL and p.dtype.is_complex:
+            p, grad = (view(each, AS_REAL) for each in (p, grad))
+            kept = {name: view(each, AS_REAL) if each.dtype.is_complex else each for name, each in state.items()}
+        decay = group.get("weight_decay", 0)
+        if self._decays(group) and (isinstance(decay, Tensor) or decay != 0):
+            if group.get("decoupled_weight_decay"):
+                p.mul_(1 - number_of(group["lr"]) * decay)
+            else:
+                grad = grad + p * decay if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
+        self._rule(p, grad, kept, group, numbers)
+        if kept is not state:
+            state.update({name: view(each, AS_COMPLEX) for name, each in kept.items() if name not in state})
+
+    def _counted(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> Any:
+        """Counts the step in the state of a parameter, and gives what `_numbers` does."""
+        if not self.COUNTS:
+            return self._numbers(group)
+        step, *others = (state[name] for name in self.COUNTS)
+        share = staging().journal is None and not others
+        key = (id(group), _alike.get(step.node, step.node)) if share else None
+        step.add_(1)
+        if not share or key not in known:
+            known[key] = self._numbers(group, step, *others), object()
+        numbers, token = known[key]
+        if share:
+            _alike[step.node] = token
+        return numbers
+
+    def _begun(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        return {"step": _count(p)} | {name: zeros_like(p) for name in self._kept(group)}
+
+    def _decays(self, group: Group) -> bool:
+        """Whether `weight_decay` is as in most: the decayed parameter is added to its gradient."""
+        return True
+
+    def _kept(self, group: Group) -> list[str]:
+        """The names of the averages that begin as zeros."""
+        return []
+
+    def _numbers(self, group: Group, *counts: Any) -> Any:
+        """What the rule needs that follows from the counts, of which "step" has been counted and others are to be."""
+        return None
+
+    def _rule(self, p: Tensor, grad: Tensor, state: dict[str, Any], group: Group, numbers: Any) -> None:
+        raise NotImplementedError
+
+
+def _count(p: Tensor, value: float = 0.0) -> Tensor:
+    """A number of the state of `p`, on its device so that a step is one program."""
+    made: Tensor = full((), value, dtype=float64 if get_default_dtype() is float64 else float32, device=p.device)
+    _alike[made.node] = ("new", value, made.dtype)
+    return made
+
+
+def number_of(lr: Any) -> Any:
+    """A learning rate, without dimensions where it is a tensor."""
+    return lr.squeeze() if isinstance(lr, Tensor) and lr.ndim else lr
+
+
+def average_of_squares(average: Tensor, grad: Tensor, beta: Any) -> None:
+    """average = beta average + (1 - beta) grad²"""
+    if isinstance(beta, Tensor):
+        average.lerp_(grad.square(), 1 - beta)
+    else:
+        average.mul_(beta).addcmul_(grad, grad, value=1 - beta)
