@@ -15,6 +15,7 @@ from jaxvjp import linalg as linalg
 from jaxvjp import masked as masked
 from jaxvjp import mps as mps
 from jaxvjp import nn as nn
+from jaxvjp import optim as optim
 from jaxvjp import overrides as overrides
 from jaxvjp import random as random
 from jaxvjp import signal as signal
@@ -270,7 +271,7 @@ def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.compl
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
     """A sum of two cosines that starts from 0; `periodic` for one whose next height would be the first again."""
 @overload
-def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+def block_diag(tensors: Sequence[Tensor] = ()) -> Tensor:
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
 @overload
 def block_diag(*tensors: Tensor) -> Tensor: ...
@@ -463,7 +464,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, s
     """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
-    """Memory that nobody has filled yet; here always zeros, in torch what was there."""
+    """Memory that nobody has filled yet; here zeros, in torch what was there."""
 @overload
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
@@ -831,10 +832,10 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.median: ...
 @overload
-def meshgrid(tensors: Tensor | Sequence[Tensor], *, indexing: str = 'ij') -> tuple[Tensor, ...]:
+def meshgrid(tensors: Tensor | Sequence[Tensor], *, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Vectors expanded along a dimension of its own each: views. Counterpart of `torch.meshgrid`."""
 @overload
-def meshgrid(*tensors: Tensor, indexing: str = 'ij') -> tuple[Tensor, ...]: ...
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements; NaN where one of them is."""
@@ -1080,7 +1081,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     """The "sum", "mean", "max", "min" or "prod" of each segment of dimension `axis`."""
 def select(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
-def select_copy(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select_copy(self: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """As `select_method`, each with a storage of its own. Counterpart of `torch.select_copy`."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """`input` with one index of one dimension replaced by `src`."""
@@ -1141,11 +1142,11 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
-def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split`, each with a storage of its own. Counterpart of `torch.split_copy`."""
 def split_with_sizes(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
-def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.split_with_sizes_copy`."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root."""
@@ -1265,7 +1266,7 @@ uint64: dtype
 uint8: dtype
 def unbind(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
-def unbind_copy(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unbind_copy(self: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `unbind`, each with a storage of its own. Counterpart of `torch.unbind_copy`."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""

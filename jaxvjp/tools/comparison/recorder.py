@@ -240,7 +240,10 @@ def _parts(name: str, value: Any, seen: set[int]) -> list[tuple[str, Any]]:
         return [(f"{name}[{key!r}]", each) for key, each in list(value.items())[:1000]]
     if isinstance(value, ModuleType | type | FunctionType):
         return []
-    return [(f"{name}.{attribute}", each) for attribute, each in getattr(value, "__dict__", {}).items()]
+    attributes = getattr(value, "__dict__", {})
+    if "_parameters" in attributes and callable(getattr(value, "named_parameters", None)):  # a module
+        attributes = {**attributes, **dict(value.named_parameters())}
+    return [(f"{name}.{attribute}", each) for attribute, each in attributes.items()]
 
 
 def main(records: str, module: str, folder: str, script: str, *arguments: str) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.library.creation import as_tensor, new_leaf, tensor
+from jaxvjp.library.creation import tensor
+from jaxvjp.library.crossing import as_tensor
+from jaxvjp.library.factories import new_leaf
 from jaxvjp.ops.joining import stack as stack_op
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.tensor import Tensor

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from jaxvjp.library.creation import as_tensor, empty
+from jaxvjp.library.creation import empty
+from jaxvjp.library.crossing import as_tensor
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import multinomial, randint, randperm
 from jaxvjp.types.dtypes import float64, int64
