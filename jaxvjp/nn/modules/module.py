@@ -13,6 +13,12 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.library.creation import empty_like
 from jaxvjp.nn.modules.hooks import (
     Hooked,
+    _global_backward_hooks,  # noqa: F401 - where torch has them, too
+    _global_backward_pre_hooks,  # noqa: F401
+    _global_forward_hooks,  # noqa: F401
+    _global_forward_hooks_always_called,  # noqa: F401
+    _global_forward_hooks_with_kwargs,  # noqa: F401
+    _global_forward_pre_hooks,  # noqa: F401
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -23,7 +29,7 @@ from jaxvjp.nn.modules.hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
-from jaxvjp.nn.modules.state import EXTRA, Stateful
+from jaxvjp.nn.modules.state import Stateful
 from jaxvjp.nn.parameter import Buffer, Parameter
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
@@ -409,6 +415,10 @@ class Module(Hooked, Stateful):
         """Has all its tensors in a dtype, also those that are not floating."""
         return self._apply(lambda each: each.type(dst_type))
 
+    def share_memory(self) -> Self:
+        """Has its tensors in memory that other processes can share, as `Tensor.share_memory_` does."""
+        return self._apply(lambda each: each.share_memory_())  # type: ignore[attr-defined]
+
     def _floating(self, name: str) -> Self:
         return self._apply(lambda each: getattr(each, name)() if each.is_floating_point() else each)
 
@@ -518,4 +528,3 @@ AS = {
     "buffer": ("buffer", "torch.nn.Buffer, torch.Tensor"),
 }
 """What torch's error says that a wrong value was assigned as, and which classes are expected."""
-_EXTRA_STATE_KEY_SUFFIX = EXTRA
