@@ -172,13 +172,14 @@ class Hooked:
         self._is_full_backward_hook = full
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__  # read once, as each attribute of a class with `__getattr__` takes long
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
+            own.get("_forward_hooks", True)
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
             or ANYWHERE
-            or self._compiled_call_impl is not None
+            or "_compiled_call_impl" in own
         ):
             return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         return self.forward(*args, **kwargs)

@@ -104,19 +104,24 @@ class Module(Hooked, Stateful):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for kept in ("_parameters", "_buffers", "_modules"):
-            if kept in own and name in own[kept]:
-                return own[kept][name]
+        if "_parameters" in own:
+            for kept in (own["_parameters"], own["_buffers"], own["_modules"]):
+                if name in kept:
+                    return kept[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        kind = next((kind for kind, kinds in KINDS if isinstance(value, kinds)), None)
+        kind = None
+        if isinstance(value, Tensor | Module):
+            kind = next((kind for kind, kinds in KINDS if isinstance(value, kinds)), None)
         if kind is None:
-            kind = next((kind for kind, kept in DICTS.items() if name in own.get(kept, ())), None)
-            if kind is None:
+            if "_parameters" not in own or not (
+                name in own["_parameters"] or name in own["_buffers"] or name in own["_modules"]
+            ):
                 object.__setattr__(self, name, value)
                 return
+            kind = next(kind for kind, kept in DICTS.items() if name in own[kept])
             if value is not None and not (kind == "buffer" and _is_tensor(value)):
                 told, classes = AS[kind]
                 raise TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
