@@ -46,7 +46,7 @@ def kept_with(shape: tuple[int, ...], p: float, own: dtype) -> Any:
     return _drawn(shape, lambda count: default_generator.doubles(count) < 1 - p, own)
 
 
-def _check_probability(p: float) -> None:
+def check_probability(p: float) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
@@ -97,7 +97,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Counterpart of `torch.nn.functional.dropout`.
     """
-    _check_probability(p)
+    check_probability(p)
     return _dropped(input, _whole, p, training, inplace)
 
 
@@ -107,7 +107,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
     Counterpart of `torch.nn.functional.dropout1d`.
     """
-    _check_probability(p)
+    check_probability(p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to "
@@ -120,7 +120,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 @public("nn.functional")
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout2d`."""
-    _check_probability(p)
+    check_probability(p)
     _warn_of_dims("dropout2d", input, 2)
     if input.ndim == 3:
         warnings.warn(
@@ -136,7 +136,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 @public("nn.functional")
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """`dropout` of whole channels (dimension 1). Counterpart of `torch.nn.functional.dropout3d`."""
-    _check_probability(p)
+    check_probability(p)
     _warn_of_dims("dropout3d", input, 3)
     alone = input.ndim == 4  # no batch dimension
     return _dropped(input, _first if alone else _channels, p, training, inplace)
@@ -171,14 +171,14 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
     Counterpart of `torch.nn.functional.alpha_dropout`.
     """
-    _check_probability(p)
+    check_probability(p)
     return _alpha_dropped(input, _whole, p, training, inplace)
 
 
 @public("nn.functional")
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels. Counterpart of `torch.nn.functional.feature_alpha_dropout`."""
-    _check_probability(p)
+    check_probability(p)
     return _alpha_dropped(input, _channels, p, training, inplace)
 
 

@@ -10,6 +10,7 @@ from jaxvjp.nn import (  # noqa: F401
     dropout,
     embedding,
     losses,
+    recurrence,
     torch_kernels,
 )
 from jaxvjp.tensor.bindings import published

@@ -138,7 +138,7 @@ def _copied(target: Tensor, values: Any) -> Tensor:
     return _filled(lambda x: x.copy_(tensor(values, dtype=x.dtype, device=x.device)), target)
 
 
-def _fans(weights: Tensor) -> tuple[int, int]:
+def _calculate_fan_in_and_fan_out(weights: Tensor) -> tuple[int, int]:
     """Fan-in and fan-out: how many inputs an output has, and how many outputs an input has."""
     if weights.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -148,20 +148,20 @@ def _fans(weights: Tensor) -> tuple[int, int]:
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform, to keep variances forwards and backwards; counterpart of `torch.nn.init.xavier_uniform_`."""
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_fans(tensor)))
+    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal, to keep variances forwards and backwards; counterpart of `torch.nn.init.xavier_normal_`."""
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_fans(tensor))), generator)
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
 def _he(weights: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan = _fans(weights)[mode == "fan_out"]
+    fan = _calculate_fan_in_and_fan_out(weights)[mode == "fan_out"]
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 

@@ -19,6 +19,7 @@ from typing import Any, Literal, get_overloads
 
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
+from jaxvjp.nn.modules.layer import LEGACY, expanded, settings
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import Unmade, in_place_forms, inspected, overloads
 from jaxvjp.tensor.published import PUBLISHED
@@ -38,6 +39,8 @@ PLACES = {
     "special": "special",
 }
 """Modules whose functions are made at first use, and their places in the registry."""
+LAYERS = ("activation", "distance", "dropout", "loss", "padding", "pooling", "vision")
+"""Files of `nn/modules` whose classes are made of a table."""
 
 HEADER = """# Written by `python -m jaxvjp.tools.stubs`.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
@@ -219,10 +222,29 @@ def module(path: str, place: str, results: dict[str, type]) -> str:
     return str(stub)
 
 
+def layers(file: str) -> str:
+    """The stub of a file of `nn/modules` with a table of layers."""
+    own = importlib.import_module(f"jaxvjp.nn.modules.{file}")
+    stub = Stub([], {})
+    stub.imports |= {
+        "from collections.abc import Callable",
+        "from jaxvjp.nn.modules.layer import Layer, Size",
+        "from jaxvjp.tensor.tensor import Tensor",
+    }
+    bases = [each for each in vars(own).values() if isinstance(each, type) and each.__module__ == own.__name__]
+    stub.lines += [f"class {each.__name__}({each.__base__.__name__}): ..." for each in bases if each.__name__.startswith("_")]
+    for name, row in expanded(own.ROWS):
+        kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
+        made = f"    def __init__(self, {row.signature}) -> None: ..."
+        stub.lines += [f"class {name}({row.base}):", *kept, made, f"    def forward(self, {row.input}) -> Any: ..."]
+    return str(stub)
+
+
 def texts() -> dict[Path, str]:
     """The text of each stub, by its path."""
     results: dict[str, Any] = {}
     found = {f"{path}.pyi": module(path, place, results) for path, place in PLACES.items()}
+    found |= {f"nn/modules/{file}.pyi": layers(file) for file in LAYERS}
     found["tensor/methods.pyi"] = methods(results)
     stub = Stub([], {})
     for name, each in sorted(results.items()):

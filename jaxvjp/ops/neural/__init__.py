@@ -10,6 +10,7 @@ from jaxvjp.ops.neural import (
     normalization,
     padding,
     pooling,
+    recurrence,
     resampling,
 )
 
@@ -23,5 +24,6 @@ __all__ = [
     "normalization",
     "padding",
     "pooling",
+    "recurrence",
     "resampling",
 ]

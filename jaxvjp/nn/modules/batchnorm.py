@@ -1,0 +1,201 @@
+"""Normalizations over a batch or over an instance, which keep running statistics."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from jaxvjp.library.creation import ones, tensor, zeros
+from jaxvjp.nn import functional as F
+from jaxvjp.nn import init
+from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import int64
+
+UNDERNEATH = "a function of `nn.functional`, which writes the running statistics in place"
+
+
+class _NormBase(Layer):
+    """What batch and instance norms share; `allowed` has the numbers of dimensions that the input may have."""
+
+    _version = 2
+    shown = "num_features! eps momentum affine bias track_running_stats"
+    allowed: tuple[int, ...] = ()
+    weight: Tensor | None
+    bias: Tensor | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        shape = (num_features,) if affine else None
+        self._allot(device, dtype, weight=shape, bias=shape if bias else None)
+        tracks = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if tracks else None)
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if tracks else None)
+        self.register_buffer("num_batches_tracked", tensor(0, dtype=int64, device=device) if tracks else None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        if self.track_running_stats:
+            for each, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+                assert each is not None
+                each.fill_(value)
+
+    def reset_parameters(self) -> None:
+        self.reset_running_stats()
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() not in self.allowed:
+            told = " or ".join(f"{each}D" for each in self.allowed)
+            raise ValueError(f"expected {told} input (got {input.dim()}D input)")
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        old = (local_metadata.get("version") or 1) < 2
+        if old and self.track_running_stats:  # written before the count of batches was
+            state_dict.setdefault(f"{prefix}num_batches_tracked", tensor(0, dtype=int64))
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        factor = self.momentum or 0.0
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the mean over all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        tracks = not self.training or self.track_running_stats
+        return F.batch_norm(
+            input,
+            self.running_mean if tracks else None,
+            self.running_var if tracks else None,
+            self.weight,
+            self.bias,
+            self.training or (self.running_mean is None and self.running_var is None),
+            factor,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """`F.batch_norm` of (batch, channels) or (batch, channels, length)."""
+
+    allowed = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """`F.batch_norm` of (batch, channels, height, width)."""
+
+    allowed = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """`F.batch_norm` of (batch, channels, depth, height, width)."""
+
+    allowed = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over the batches of several processes, which jaxvjp does not have."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(
+            "SyncBatchNorm: jaxvjp runs in one process\nA batch on several devices is one array there: use BatchNorm1d, "
+            "BatchNorm2d or BatchNorm3d."
+        )
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """Gives the module itself: with one process nothing is to be synchronized."""
+        return module
+
+
+class _InstanceNorm(_NormBase):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        alone = input.dim() == self.allowed[0]
+        dim = 0 if alone else 1
+        if input.size(dim) != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
+                    f"{input.size(dim)}."
+                )
+            warnings.warn(
+                f"input's size at dim={dim} does not match num_features. You can silence this warning by not passing "
+                "in num_features, which is not used because affine=False",
+                stacklevel=2,
+            )
+        result = F.instance_norm(
+            input.unsqueeze(0) if alone else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum or 0.0,
+            self.eps,
+        )
+        return result.squeeze(0) if alone else result
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """`F.instance_norm` of (channels, length) or (batch, channels, length)."""
+
+    allowed = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """`F.instance_norm` of (channels, height, width), or of a batch of them."""
+
+    allowed = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """`F.instance_norm` of (channels, depth, height, width), or of a batch of them."""
+
+    allowed = (4, 5)

@@ -1,0 +1,138 @@
+"""Layers that only call a function of `nn.functional` with their settings: each is a row of a table, from which its
+class is made.
+
+    "Threshold": Row("threshold", "threshold: float, value: float, inplace: bool = False", "threshold value inplace?")
+
+stands for a class of that name, whose constructor has those parameters and keeps them as attributes, and whose `forward`
+gives `F.threshold(input, threshold=self.threshold, value=self.value, inplace=self.inplace)`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from jaxvjp.library.creation import empty
+from jaxvjp.nn.modules.module import Module
+from jaxvjp.nn.parameter import Parameter
+
+UNDERNEATH = "a function of `nn.functional`"
+
+Size = int | tuple[int, ...]
+
+
+class Layer(Module):
+    """A module that is printed with the attributes named in `shown`.
+
+    `name` gives `name=value`; `name!` the value alone; `name?` is left out where it has the constructor's default. A
+    parameter is shown as whether there is one.
+    """
+
+    shown = ""
+    dims = 0
+    """How many dimensions it slides over, if its name tells."""
+
+    def extra_repr(self) -> str:
+        return ", ".join(self._shown())
+
+    def _shown(self) -> Iterator[str]:
+        for each in self.shown.split():
+            name, value = each.rstrip("?!"), getattr(self, each.rstrip("?!"))
+            if name in self._parameters:
+                value = value is not None
+            if each.endswith("!"):
+                yield str(value)
+            elif not each.endswith("?"):
+                yield f"{name}={value!r}"
+            else:
+                default = _default(type(self), name)
+                if value != default and value != (default,) * (len(value) if isinstance(value, tuple) else 0):
+                    yield f"{name}={value}"
+
+    def _allot(self, device: Any, dtype: Any, **shapes: Any) -> None:
+        """Registers parameters of these shapes, without values yet; None where the shape is None."""
+        for name, shape in shapes.items():
+            made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+            self.register_parameter(name, made)
+
+    def _settle(self) -> None:
+        """Completes or checks the settings once the constructor has kept them."""
+
+
+def _default(kind: type, name: str) -> Any:
+    """The default of a setting, in the first constructor that has it; 0 if none has."""
+    found = (inspect.signature(each.__init__).parameters.get(name) for each in kind.__mro__)  # type: ignore[misc]
+    return next((each.default for each in found if each is not None), 0)
+
+
+class Row(NamedTuple):
+    """A layer.
+
+    Attributes:
+        call: what `forward` calls, a function of `nn.functional`, which gets the layer's input and all its settings by
+            name; or the whole call, as an expression.
+        signature: the parameters of the constructor, the layer's settings; a tensor becomes a buffer.
+        shown: as in `Layer`.
+        base: the class, in the module of the table, that it derives from.
+        input: the parameters of `forward`.
+    """
+
+    call: str
+    signature: str = ""
+    shown: str = ""
+    base: str = "Layer"
+    input: str = "input: Tensor"
+
+
+def expanded(rows: Mapping[str, Row]) -> Iterator[tuple[str, Row]]:
+    """The rows; one whose name has `{d}` stands for three, of 1, 2 and 3 dimensions."""
+    for name, row in rows.items():
+        for dims in "123" if "{d}" in name else " ":
+            yield name.replace("{d}", dims), Row(*[each.replace("{d}", dims) for each in row])
+
+
+def settings(signature: str) -> dict[str, str]:
+    """The names of parameters and their annotations."""
+    (function,) = ast.parse(f"def f({signature}): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    parameters = [*function.args.args, *function.args.kwonlyargs]
+    return {each.arg: ast.unparse(each.annotation) if each.annotation else "Any" for each in parameters}
+
+
+LEGACY = ("size_average", "reduce")
+"""Settings of losses that only choose the `reduction`."""
+
+
+def source(name: str, row: Row) -> str:
+    """The class of a row, as Python."""
+    own = settings(row.signature)
+    given = settings(row.input)
+    call = row.call
+    if "(" not in call:
+        named = [f"{each}=self.{each}" for each in own if each not in LEGACY]
+        named += [f"{each}={each}" for each in list(given)[1:] if f"{each}: Tensor" not in row.input]
+        call = f"F.{call}({', '.join([each for each in given if f'{each}: Tensor' in row.input] + named)})"
+    lines = [
+        f"class {name}({row.base}):",
+        f"    '''`{call.replace('self.', '')}`.'''",
+        f"    shown = {row.shown!r}",
+        *([f"    dims = {name[-2]}"] if name[-2].isdigit() else []),
+        f"    def __init__(self, {row.signature}) -> None:",
+        "        super().__init__()",
+        *[
+            f"        self.register_buffer({each!r}, {each})" if "Tensor" in kind else f"        self.{each} = {each}"
+            for each, kind in own.items()
+        ],
+        "        self._settle()",
+        f"    def forward(self, {row.input}) -> Any:",
+        f"        return {call}",
+    ]
+    return "\n".join(lines)
+
+
+def define(rows: Mapping[str, Row], space: dict[str, Any]) -> None:
+    """Makes the classes of a table in the namespace of its module."""
+    text = "\n".join(["from __future__ import annotations", *[source(*each) for each in expanded(rows)]])
+    exec(compile(text, __file__, "exec"), space)

@@ -1,0 +1,202 @@
+"""Layers that learn the size of their input, and so the shapes of their parameters, at their first call."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from jaxvjp.library.creation import tensor
+from jaxvjp.nn.modules.batchnorm import (
+    BatchNorm1d,
+    BatchNorm2d,
+    BatchNorm3d,
+    InstanceNorm1d,
+    InstanceNorm2d,
+    InstanceNorm3d,
+    _NormBase,
+)
+from jaxvjp.nn.modules.conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d, _ConvNd
+from jaxvjp.nn.modules.lazy import LazyModuleMixin
+from jaxvjp.nn.modules.linear import Linear
+from jaxvjp.nn.uninitialized import UninitializedBuffer, UninitializedParameter
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.dtypes import int64
+
+UNDERNEATH = "as the layer that it becomes"
+
+
+class _Lazy(LazyModuleMixin):
+    """What lazy layers share; `size` names the setting that the first input tells."""
+
+    size = ""
+
+    def _defer(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight: Any = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias: Any = UninitializedParameter(device=device, dtype=dtype)
+
+    def _materialize(self, name: str, shape: tuple[int, ...]) -> None:
+        each = getattr(self, name)
+        if isinstance(each, UninitializedParameter | UninitializedBuffer):
+            each.materialize(shape)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and getattr(self, self.size) != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+
+class LazyLinear(_Lazy, Linear):
+    """`Linear` that learns `in_features` from its first input."""
+
+    cls_to_become = Linear
+    size = "in_features"
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(0, 0, False)
+        self.out_features = out_features
+        self._defer(bias, device, dtype)
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        if self.has_uninitialized_params():
+            self.in_features = input.shape[-1]
+            self._materialize("weight", (self.out_features, self.in_features))
+            self._materialize("bias", (self.out_features,))
+            self.reset_parameters()
+        self.in_features = self.in_features or input.shape[-1]
+
+
+class _LazyConv(_Lazy, _ConvNd):
+    """A convolution that learns `in_channels` from its first input."""
+
+    size = "in_channels"
+
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
+        # The positions of `groups` and `bias` differ between a convolution and a transposed one.
+        names = list(inspect.signature(self.cls_to_become.__init__).parameters)[4:]
+        settings = dict(zip(names, args, strict=False)) | kwargs
+        own = {name: settings.get(name) for name in ("device", "dtype")}
+        bias = settings.get("bias", True)
+        super().__init__(0, 0, kernel_size, **settings | {"bias": False})
+        self.out_channels = out_channels
+        self._defer(bias, **own)
+
+    def initialize_parameters(self, input: Tensor, *args: Any, **kwargs: Any) -> None:
+        if not self.has_uninitialized_params():
+            return
+        if input.dim() not in (self.dims + 1, self.dims + 2):
+            raise RuntimeError(
+                f"Expected {self.dims + 1}D (unbatched) or {self.dims + 2}D (batched) input to {type(self).__name__}, but "
+                f"got input of size: {input.shape}"
+            )
+        self.in_channels = input.shape[-self.dims - 1]
+        if self.in_channels % self.groups:
+            raise ValueError("in_channels must be divisible by groups")
+        self._materialize("weight", self._weight_shape())
+        self._materialize("bias", (self.out_channels,))
+        self.reset_parameters()
+
+
+class LazyConv1d(_LazyConv, Conv1d):
+    """`Conv1d` that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConv, Conv2d):
+    """`Conv2d` that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConv, Conv3d):
+    """`Conv3d` that learns `in_channels` from its first input."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConv, ConvTranspose1d):
+    """`ConvTranspose1d` that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConv, ConvTranspose2d):
+    """`ConvTranspose2d` that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConv, ConvTranspose3d):
+    """`ConvTranspose3d` that learns `in_channels` from its first input."""
+
+    cls_to_become = ConvTranspose3d
+
+
+class _LazyNormBase(_Lazy, _NormBase):
+    """A norm that learns `num_features` from its first input."""
+
+    size = "num_features"
+
+    def __init__(
+        self,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        own: dict[str, Any] = {"device": device, "dtype": dtype}
+        if self.affine:
+            self._defer(bias, **own)
+        if self.track_running_stats:
+            self.running_mean = UninitializedBuffer(**own)
+            self.running_var = UninitializedBuffer(**own)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for name in ("weight", "bias", "running_mean", "running_var"):
+                self._materialize(name, (self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """`BatchNorm1d` that learns `num_features` from its first input."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """`BatchNorm2d` that learns `num_features` from its first input."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """`BatchNorm3d` that learns `num_features` from its first input."""
+
+    cls_to_become = BatchNorm3d
+
+
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
+    """`InstanceNorm1d` that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
+    """`InstanceNorm2d` that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
+    """`InstanceNorm3d` that learns `num_features` from its first input."""
+
+    cls_to_become = InstanceNorm3d

@@ -1,0 +1,288 @@
+"""Recurrent layers and cells."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+from jaxvjp.library.creation import zeros
+from jaxvjp.nn import init, recurrence
+from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.utils.rnn import PackedSequence
+from jaxvjp.ops.neural.recurrence import GATES
+from jaxvjp.tensor.published import PUBLISHED
+from jaxvjp.tensor.tensor import Tensor
+
+UNDERNEATH = recurrence.UNDERNEATH
+
+
+class RNNBase(Layer):
+    """Several layers of a recurrent network, in one direction or in both."""
+
+    shown = "input_size! hidden_size! proj_size? num_layers? bias? batch_first? dropout? bidirectional?"
+
+    def __init__(
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(dropout, int | float) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
+                f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
+                stacklevel=2,
+            )
+        settings = {"bias": (bias, bool), "batch_first": (batch_first, bool), "input_size": (input_size, int)}
+        for name, (value, kind) in (settings | {"hidden_size": (hidden_size, int)}).items():
+            if not isinstance(value, kind):
+                raise TypeError(f"{name} should be of type {kind.__name__}, got: {type(value).__name__}")
+        for name, each in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
+            if each <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if proj_size >= hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+        if mode.lower() not in GATES:
+            raise ValueError(f"Unrecognized RNN mode: {mode}")
+        self.mode, self.input_size, self.hidden_size, self.num_layers = mode, input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        rows, given = GATES[mode.lower()] * hidden_size, proj_size or hidden_size
+        self._all_weights: list[list[str]] = []
+        for layer in range(num_layers):
+            for direction in ("", "_reverse")[: 1 + bidirectional]:
+                width = input_size if layer == 0 else given * (1 + bidirectional)
+                shapes: dict[str, Any] = {"weight_ih": (rows, width), "weight_hh": (rows, given)}
+                shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+                shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
+                named = {f"{name}_l{layer}{direction}": shape for name, shape in shapes.items()}
+                self._allot(device, dtype, **named)
+                self._all_weights.append(list(named))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for each in self.parameters():
+            init.uniform_(each, -bound, bound)
+
+    def flatten_parameters(self) -> None:
+        """Does nothing: the parameters need not lie in one piece of memory."""
+
+    @property
+    def all_weights(self) -> list[list[Tensor]]:
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights(self) -> list[Tensor]:
+        return [each for layer in self.all_weights for each in layer]
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        own = self._flat_weights[0].dtype
+        if input.dtype != own:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({own}). Convert input: input.to({own}), "
+                f"or convert model: model.to({input.dtype})"
+            )
+        dims = 3 if batch_sizes is None else 2
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if input.size(-1) != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
+            )
+
+    def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
+        """The shapes of the state."""
+        count = self.num_layers * (1 + self.bidirectional)
+        shapes = [(count, batch, self.proj_size or self.hidden_size)]
+        return [*shapes, (count, batch, self.hidden_size)] if self.mode == "LSTM" else shapes
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        lstm = self.mode == "LSTM"
+        packed = isinstance(input, PackedSequence)
+        data, sizes, order, back = input if packed else (input, None, None, None)
+        alone = not packed and data.dim() == 2
+        if not packed and data.dim() not in (2, 3):
+            tail = " instead" if lstm else " tensor instead"
+            name = "RNN" if self.mode.startswith("RNN") else self.mode
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {data.dim()}D{tail}")
+        if alone:
+            data = data.unsqueeze(0 if self.batch_first else 1)
+        batch = int(sizes[0]) if packed else data.size(0 if self.batch_first else 1)
+        shapes = self._state_sizes(batch)
+        if hx is None:
+            state = [zeros(*shape, dtype=data.dtype, device=data.device) for shape in shapes]
+        else:
+            state = self._given(hx, packed, alone)
+            if order is not None:
+                state = [each.index_select(1, order) for each in state]
+        self.check_input(data, sizes)
+        for place, (each, shape) in enumerate(zip(state, shapes, strict=True)):
+            if each.shape != shape:
+                word = f"hidden[{place}] size" if lstm else "hidden size"
+                raise RuntimeError(f"Expected {word} {shape}, got {list(each.shape)}")
+        network = PUBLISHED["function", self.mode.lower()]
+        hidden = tuple(state) if lstm else state[0]
+        settings = (self._flat_weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        if packed:
+            output, *last = network(data, sizes, hidden, *settings)
+            output = PackedSequence(output, sizes, order, back)
+            last = last if back is None else [each.index_select(1, back) for each in last]
+        else:
+            output, *last = network(data, hidden, *settings, self.batch_first)
+        if alone:
+            output = output.squeeze(0 if self.batch_first else 1)
+            last = [each.squeeze(1) for each in last]
+        return output, tuple(last) if lstm else last[0]
+
+    def _given(self, hx: Any, packed: bool, alone: bool) -> list[Tensor]:
+        """The user's state as a list, with a batch."""
+        lstm = self.mode == "LSTM"
+        state = list(hx) if lstm else [hx]
+        dims = [each.dim() for each in state]
+        if not packed and any(each != (2 if alone else 3) for each in dims):
+            kind, size = ("unbatched 2-D", 2) if alone else ("batched 3-D", 3)
+            if not lstm:
+                raise RuntimeError(
+                    f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor"
+                )
+            told = f"hx and cx should also be {size}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
+            raise RuntimeError(f"For {kind} input, {told}")
+        return [each.unsqueeze(1) for each in state] if alone else state
+
+
+class RNN(RNNBase):
+    """A network of cells `tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            nonlinearity, args = args[3], args[:3] + args[4:]
+        else:
+            nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        self.nonlinearity = nonlinearity
+        super().__init__(f"RNN_{nonlinearity.upper()}", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """A network of cells with a long short-term memory; its state is a pair."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """A network of gated recurrent units."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class RNNCellBase(Layer):
+    """One step of a recurrent network."""
+
+    shown = "input_size! hidden_size! bias?"
+    kind = ""
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        own = (rows,) if bias else None
+        weights = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        self._allot(device, dtype, **weights, bias_ih=own, bias_hh=own)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for each in self.parameters():
+            init.uniform_(each, -bound, bound)
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        name, lstm = type(self).__name__, self.kind == "lstm"
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        given = [] if hx is None else list(hx) if lstm else [hx]
+        for place, each in enumerate(given):
+            if each.dim() not in (1, 2):
+                word = f"hx[{place}]" if lstm else "hidden"
+                raise ValueError(f"{name}: Expected {word} to be 1D or 2D, got {each.dim()}D instead")
+        alone = input.dim() == 1
+        if alone:
+            input, given = input.unsqueeze(0), [each.unsqueeze(0) for each in given]
+        if not given:
+            given = [zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)] * (1 + lstm)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
+        after = PUBLISHED["function", f"{self.kind}_cell"](input, tuple(given) if lstm else given[0], *weights)
+        if not alone:
+            return after
+        return tuple(each.squeeze(0) for each in after) if lstm else after.squeeze(0)
+
+
+class RNNCell(RNNCellBase):
+    """`tanh(W_ih x + b_ih + W_hh h + b_hh)`, or with `relu`."""
+
+    shown = "input_size! hidden_size! bias? nonlinearity?"
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Any = None) -> Any:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        self.kind = f"rnn_{self.nonlinearity}"
+        return super().forward(input, hx)
+
+
+class LSTMCell(RNNCellBase):
+    """One step of a long short-term memory; its state is a pair."""
+
+    kind = "lstm"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+
+class GRUCell(RNNCellBase):
+    """One step of a gated recurrent unit."""
+
+    kind = "gru"
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)

@@ -1,0 +1,134 @@
+"""Tables of vectors, looked up by their numbers."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from jaxvjp.autograd.modes import no_grad
+from jaxvjp.nn import functional as F
+from jaxvjp.nn import init
+from jaxvjp.nn.modules.layer import Layer
+from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.tensor import Tensor
+
+UNDERNEATH = "a function of `nn.functional`; the parameters are drawn on the host"
+
+
+class _Table(Layer):
+    weight: Tensor
+
+    def _fill(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None,
+        weight: Tensor | None,
+        freeze: bool,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
+            word = "Padding_idx" if isinstance(self, Embedding) else "padding_idx"
+            raise AssertionError(f"{word} must be within num_embeddings")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        if weight is None:
+            self._allot(device, dtype, weight=(num_embeddings, embedding_dim))
+            self.weight.requires_grad_(not freeze)
+            self.reset_parameters()
+            return
+        if list(weight.shape) != [num_embeddings, embedding_dim]:
+            raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
+        self.weight = Parameter(weight, requires_grad=not freeze)
+
+    def reset_parameters(self) -> None:
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
+
+    @classmethod
+    def from_pretrained(cls, embeddings: Tensor, freeze: bool = True, *args: Any, **kwargs: Any) -> Self:
+        """A layer with these vectors; with `freeze` they are not trained. Further settings are the constructor's."""
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        names = cls._settings[: len(args)]
+        kwargs |= dict(zip(names, args, strict=True))
+        made = cls(*embeddings.shape, _weight=embeddings, **kwargs)
+        made.weight.requires_grad_(not freeze)
+        return made
+
+    _settings: tuple[str, ...] = ()
+    """What `from_pretrained` takes by position after `freeze`."""
+
+
+class Embedding(_Table):
+    """The rows of `weight` with the numbers in the input."""
+
+    shown = "num_embeddings! embedding_dim! padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?"
+    _settings = ("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._fill(num_embeddings, embedding_dim, padding_idx, _weight, _freeze, device, dtype)
+
+    def forward(self, input: Tensor) -> Tensor:
+        settings = (self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse)
+        return F.embedding(input, self.weight, *settings)
+
+
+class EmbeddingBag(_Table):
+    """Sums, means or largest entries of the rows of `weight` with the numbers in each bag of the input."""
+
+    shown = "num_embeddings! embedding_dim! max_norm? norm_type? scale_grad_by_freq? mode padding_idx?"
+    _settings = ("max_norm", "norm_type", "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx")
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.mode, self.sparse, self.include_last_offset = mode, sparse, include_last_offset
+        self._fill(num_embeddings, embedding_dim, padding_idx, _weight, False, device, dtype)
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )

@@ -1,0 +1,345 @@
+"""Attention with several heads, and transformers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from jaxvjp.library.creation import empty, full
+from jaxvjp.nn import functional as F
+from jaxvjp.nn import init
+from jaxvjp.nn.modules.container import ModuleList
+from jaxvjp.nn.modules.dropout import Dropout
+from jaxvjp.nn.modules.linear import Linear, NonDynamicallyQuantizableLinear
+from jaxvjp.nn.modules.module import Module
+from jaxvjp.nn.modules.normalization import LayerNorm
+from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.tensor import Tensor
+
+UNDERNEATH = "functions of `nn.functional`"
+
+Mask = Tensor | None
+Activation = str | Callable[[Tensor], Tensor]
+
+
+class MultiheadAttention(Module):
+    """`F.multi_head_attention_forward` with its parameters."""
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and num_heads={num_heads} "
+                "instead"
+            )
+        super().__init__()
+        self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        self.add_zero_attn = add_zero_attn
+        same = self._qkv_same_embed_dim
+        apart = {"q": embed_dim, "k": self.kdim, "v": self.vdim}
+        shapes: dict[str, Any] = {"in_proj_weight": (3 * embed_dim, embed_dim) if same else None}
+        shapes |= {f"{each}_proj_weight": None if same else (embed_dim, width) for each, width in apart.items()}
+        shapes |= {"in_proj_bias": (3 * embed_dim,) if bias else None}
+        shapes |= dict.fromkeys(("bias_k", "bias_v"), (1, 1, embed_dim) if add_bias_kv else None)
+        for name, shape in shapes.items():
+            made = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+            self.register_parameter(name, made)
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for name in ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight"):
+            if getattr(self, name) is not None:
+                init.xavier_uniform_(getattr(self, name))
+        if self.in_proj_bias is not None:
+            init.zeros_(self.in_proj_bias)
+            init.zeros_(self.out_proj.bias)
+        for each in (self.bias_k, self.bias_v):
+            if each is not None:
+                init.xavier_normal_(each)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Mask = None,
+        need_weights: bool = True,
+        attn_mask: Mask = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        turned = self.batch_first and query.dim() == 3
+        if turned:
+            query, key, value = (each.transpose(1, 0) for each in (query, key, value))
+        output, weights = F.multi_head_attention_forward(
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            training=self.training,
+            key_padding_mask=key_padding_mask,
+            need_weights=need_weights,
+            attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight,
+            k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+        )
+        return (output.transpose(1, 0) if turned else output), weights
+
+
+class _Block(Module):
+    """What layers of encoders and decoders share; a block adds to its input what `_attention`s and `_forwarded` give."""
+
+    attentions: tuple[str, ...] = ("self_attn",)
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        own: dict[str, Any] = {"device": device, "dtype": dtype}
+        for name in self.attentions:
+            made = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **own)
+            setattr(self, name, made)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **own)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **own)
+        self.norm_first = norm_first
+        numbers = range(1, len(self.attentions) + 2)
+        for number in numbers:
+            setattr(self, f"norm{number}", LayerNorm(d_model, layer_norm_eps, bias=bias, **own))
+        for number in numbers:
+            setattr(self, f"dropout{number}", Dropout(dropout))
+        if isinstance(activation, str):
+            if activation not in ("relu", "gelu"):
+                raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+            activation = getattr(F, activation)
+        self.activation = activation
+
+    def _added(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
+        """`x` plus the block's result, which is normalized before or after."""
+        norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")
+        result: Tensor = x + dropout(block(norm(x))) if self.norm_first else norm(x + dropout(block(x)))
+        return result
+
+    def _fed(self, x: Tensor) -> Tensor:
+        result: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return result
+
+
+class TransformerEncoderLayer(_Block):
+    """Self-attention and a network of two layers."""
+
+    def forward(
+        self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
+    ) -> Tensor:
+        masks = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask, "is_causal": is_causal}
+        x = self._added(src, 1, lambda x: self.self_attn(x, x, x, need_weights=False, **masks)[0])
+        return self._added(x, 2, self._fed)
+
+
+class TransformerDecoderLayer(_Block):
+    """Self-attention, attention to the encoder's result, and a network of two layers."""
+
+    attentions = ("self_attn", "multihead_attn")
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        own = {"attn_mask": tgt_mask, "key_padding_mask": tgt_key_padding_mask, "is_causal": tgt_is_causal}
+        other = {"attn_mask": memory_mask, "key_padding_mask": memory_key_padding_mask, "is_causal": memory_is_causal}
+        x = self._added(tgt, 1, lambda x: self.self_attn(x, x, x, need_weights=False, **own)[0])
+        x = self._added(x, 2, lambda x: self.multihead_attn(x, memory, memory, need_weights=False, **other)[0])
+        return self._added(x, 3, self._fed)
+
+
+class _Stack(Module):
+    def __init__(self, layer: Module, num_layers: int, norm: Module | None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(layer) for _ in range(num_layers)])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def _normed(self, x: Tensor) -> Tensor:
+        return x if self.norm is None else self.norm(x)
+
+
+class TransformerEncoder(_Stack):
+    """Several layers of an encoder, copies of one."""
+
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+
+    def forward(
+        self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
+    ) -> Tensor:
+        x = src
+        for layer in self.layers:
+            x = layer(
+                x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal is True
+            )
+        return self._normed(x)
+
+
+class TransformerDecoder(_Stack):
+    """Several layers of a decoder, copies of one."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        masks = (tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+        for layer in self.layers:
+            tgt = layer(tgt, memory, *masks, tgt_is_causal=tgt_is_causal is True, memory_is_causal=memory_is_causal)
+        return self._normed(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder."""
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        own: dict[str, Any] = {"device": device, "dtype": dtype}
+        settings = (dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        if custom_encoder is None:
+            layer: Module = TransformerEncoderLayer(d_model, nhead, *settings, **own)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **own)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            layer = TransformerDecoderLayer(d_model, nhead, *settings, **own)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **own)
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for each in self.parameters():
+            if each.dim() > 1:
+                init.xavier_uniform_(each)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """Minus infinity above the diagonal, zeros elsewhere: what comes later is not attended to."""
+        mask: Tensor = full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
+        return mask
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Mask = None,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        src_key_padding_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        result: Tensor = self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+        return result
