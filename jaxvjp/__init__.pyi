@@ -584,6 +584,10 @@ def grid_sampler_3d(input: Tensor, grid: Tensor, interpolation_mode: builtins.in
     """`grid_sample` with numbers in place of words: bilinear, nearest, bicubic; zeros, border, reflection."""
 def group_norm(input: Tensor, num_groups: builtins.int, weight: Tensor | None = None, bias: Tensor | None = None, eps: builtins.float = 1e-05) -> Tensor:
     """`input` standardized over groups of its channels and all that comes after; times `weight`, plus `bias`."""
+def gru(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+    """All outputs of `nn.GRU` and its last state, with its parameters as a list."""
+def gru_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    """The next state of a cell, after `input` (batch, features)."""
 def gt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger."""
 half: dtype
@@ -761,6 +765,10 @@ def logspace(start: Tensor | builtins.complex, end: Tensor | builtins.complex, s
 def logsumexp(input: Tensor, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sum of `exp(input)` over `dim`."""
 long: dtype
+def lstm(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+    """All outputs of `nn.LSTM` and its last state, with its parameters as a list."""
+def lstm_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    """The next state of a cell, after `input` (batch, features)."""
 def lstsq(*arguments: Any, **named: Any) -> Tensor:
     """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
 def lt(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
@@ -1016,6 +1024,14 @@ def result_type(tensor1: Any, tensor2: Any) -> dtype:
     """What an operation on the two, tensors or numbers, gives; counterpart of `torch.result_type`."""
 def rms_norm(input: Tensor, normalized_shape: builtins.int | Sequence[builtins.int], weight: Tensor | None = None, eps: builtins.float | None = None) -> Tensor:
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
+def rnn_relu(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+    """All outputs of `nn.RNN` and its last state, with its parameters as a list."""
+def rnn_relu_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    """The next state of a cell, after `input` (batch, features)."""
+def rnn_tanh(input: Tensor, *arguments: Any, **named: Any) -> tuple[Tensor, ...]:
+    """All outputs of `nn.RNN` and its last state, with its parameters as a list."""
+def rnn_tanh_cell(input: Tensor, hx: Any, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor | None = None, b_hh: Tensor | None = None) -> Any:
+    """The next state of a cell, after `input` (batch, features)."""
 def roll(input: Tensor, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None = ()) -> Tensor:
     """The elements moved by `shifts` along `dims`, from the end round to the front; without `dims`, of the flattened tensor."""
 def rot90(input: Tensor, k: builtins.int = 1, dims: builtins.int | Sequence[builtins.int] = (0, 1)) -> Tensor:

@@ -63,8 +63,17 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     own = input.dtype
-    scaled = _drawn(shape(input), lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
+    scaled = _laid(input, shape, lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
     return _result(mul, inplace, input, scaled)
+
+
+def _laid(input: Tensor, shape: Shape, draw: Callable[[int], Any], own: dtype) -> Tensor:
+    """`_drawn`; one number for each element of `input` in the order in which these are in memory."""
+    if shape is not _whole or input.is_contiguous():
+        return _drawn(shape(input), draw, own)
+    order = sorted(range(input.ndim), key=lambda dim: -input.stride(dim))
+    drawn = _drawn(tuple([input.shape[dim] for dim in order]), draw, own)
+    return drawn.permute([order.index(dim) for dim in range(input.ndim)])
 
 
 def _scaled(kept: Any, p: float, own: dtype) -> Any:
@@ -160,7 +169,7 @@ def _alpha_dropped(input: Tensor, shape: Shape, p: float, training: bool, inplac
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     scale = 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
-    kept = kept_with(shape(input), p, input.dtype)
+    kept = _laid(input, shape, lambda count: default_generator.doubles(count) < 1 - p, input.dtype)
     shift = (kept - 1) * (SELU_FLOOR * scale) + SELU_FLOOR * scale * p
     return _result(add, inplace, _result(mul, inplace, input, kept * scale), shift)
 

@@ -165,6 +165,11 @@ def _he(weights: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     return calculate_gain(nonlinearity, a) / math.sqrt(fan)
 
 
+def _nothing(tensor: Tensor) -> Tensor:
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return tensor
+
+
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -173,6 +178,8 @@ def kaiming_uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Uniform, to keep variances after rectifiers; as `torch.nn.init.kaiming_uniform_`."""
+    if 0 in tensor.shape:
+        return _nothing(tensor)
     bound = math.sqrt(3.0) * _he(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -185,6 +192,8 @@ def kaiming_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Normal, to keep variances after rectifiers; as `torch.nn.init.kaiming_normal_`."""
+    if 0 in tensor.shape:
+        return _nothing(tensor)
     return normal_(tensor, 0.0, _he(tensor, a, mode, nonlinearity), generator)
 
 

@@ -112,9 +112,7 @@ def _arranged(
     elif batch_first:
         input = input.transpose(0, 1)
     state = (hx,) if isinstance(hx, Tensor) else tuple(hx)
-    result, *last = _layers(
-        kind, input, state, params, has_biases, num_layers, dropout, train, bidirectional, packing
-    )
+    result, *last = _layers(kind, input, state, params, has_biases, num_layers, dropout, train, bidirectional, packing)
     result = packing.pack(result) if packing is not None else result.transpose(0, 1) if batch_first else result
     return result, *last
 

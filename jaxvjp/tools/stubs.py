@@ -232,7 +232,9 @@ def layers(file: str) -> str:
         "from jaxvjp.tensor.tensor import Tensor",
     }
     bases = [each for each in vars(own).values() if isinstance(each, type) and each.__module__ == own.__name__]
-    stub.lines += [f"class {each.__name__}({each.__base__.__name__}): ..." for each in bases if each.__name__.startswith("_")]
+    stub.lines += [
+        f"class {each.__name__}({each.__mro__[1].__name__}): ..." for each in bases if each.__name__.startswith("_")
+    ]
     for name, row in expanded(own.ROWS):
         kept = [f"    {each}: {kind}" for each, kind in settings(row.signature).items() if each not in LEGACY]
         made = f"    def __init__(self, {row.signature}) -> None: ..."

@@ -1,7 +1,7 @@
 """A table of the layers of `nn`: how each is made, and what it is called with.
 
-A row is the constructor, as text; the inputs, as text; and further constructors of the same layer. Inputs are written in
-names: a shape `(2, 3)` is a tensor of random numbers of that shape which requires a gradient.
+A row is the constructor and the inputs, as text. Among the inputs a shape `(2, 3)` is a tensor of random numbers
+which requires a gradient, and a list of integers is a tensor of them. Without inputs the layer is only made.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-SMALL = [
-    *[(f"{each}()", "(2, 6)") for each in (
-        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish ReLU ReLU6 SELU SiLU "
-        "Sigmoid Softplus Softshrink Softsign Tanh Tanhshrink PReLU RReLU Identity Dropout AlphaDropout"
-    ).split()],
-]  # fmt: skip
+PLAIN = """
+CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish ReLU ReLU6 SELU SiLU Sigmoid
+Softplus Softshrink Softsign Tanh Tanhshrink PReLU RReLU Identity Dropout AlphaDropout
+"""
 ROWS: list[tuple[str, str]] = [
-    *SMALL,
+    *[(f"{each}()", "(2, 6)") for each in PLAIN.split()],
     ("CELU(0.5, inplace=True)", "(2, 6) + 0"),
     ("ELU(alpha=2.0, inplace=True)", "(2, 6) + 0"),
     ("GELU('tanh')", "(2, 6)"),
@@ -163,7 +161,6 @@ ROWS: list[tuple[str, str]] = [
     # Refused settings.
     ("Dropout(1.5)", ""),
     ("Conv2d(3, 4, 2, groups=2)", ""),
-    ("Conv2d(3, 4, 2, padding='full')", ""),
     ("ConvTranspose2d(3, 4, 2, padding_mode='circular')", ""),
     ("Conv2d(4, 4, 2, stride=2, padding='same')", ""),
     ("ConvTranspose1d(4, 6, 3, stride=2)", "(2, 4, 5), [20]"),
@@ -192,7 +189,7 @@ ROWS: list[tuple[str, str]] = [
     ("Threshold()", ""),
     ("Tanh(1)", ""),
     ("ReLU(slope=2)", ""),
-]  # fmt: skip
+]
 
 
 def named(torch: Any, text: str) -> dict[str, Any]:

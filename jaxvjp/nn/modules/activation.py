@@ -7,7 +7,7 @@ from typing import Any  # noqa: F401 - for annotations of rows
 
 from jaxvjp.nn import functional as F  # noqa: F401 - for calls of rows
 from jaxvjp.nn.modules.layer import Layer, Row, define
-from jaxvjp.tensor.tensor import Tensor  # noqa: F401 - for annotations of rows
+from jaxvjp.tensor.tensor import Tensor
 
 INPLACE = "inplace: bool = False"
 BOUNDS = "min_value: float | None = None, max_value: float | None = None"

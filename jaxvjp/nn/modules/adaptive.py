@@ -57,7 +57,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         self.tail = ModuleList()
         for place, (start, stop) in enumerate(pairwise(self.cutoffs)):
             width = int(in_features // div_value ** (place + 1))
-            self.tail.append(Sequential(Linear(in_features, width, False, **own), Linear(width, stop - start, False, **own)))
+            self.tail.append(
+                Sequential(Linear(in_features, width, False, **own), Linear(width, stop - start, False, **own))
+            )
 
     def reset_parameters(self) -> None:
         self.head.reset_parameters()
@@ -86,15 +88,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if input_.dim() != target_.dim() + 1:
             raise RuntimeError(
-                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with size "
-                f"{input_.size()}"
+                f"{target_.dim()}D target tensor expects {target_.dim() + 1}D input tensors, but found inputs with "
+                f"size {input_.size()}"
             )
         alone = target_.dim() == 0
         input, target = (each.unsqueeze(0) if alone else each for each in (input_, target_))
         low, high = target.min().item(), target.max().item()
         if low < 0 or high >= self.n_classes:
             raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{low}, {high}] were found. "
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{low}, {high}] were "
+                "found. "
             )
         output = self.log_prob(input).gather(1, target.unsqueeze(1)).squeeze(1)
         return _ASMoutput(output.squeeze(0) if alone else output, (-output).mean())

@@ -70,7 +70,7 @@ class _NormBase(Layer):
 
     def _load_from_state_dict(
         self,
-        state_dict: dict[str, Any],
+        state_dict: Any,
         prefix: str,
         local_metadata: dict[str, Any],
         strict: bool,
@@ -130,8 +130,8 @@ class SyncBatchNorm(_BatchNorm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError(
-            "SyncBatchNorm: jaxvjp runs in one process\nA batch on several devices is one array there: use BatchNorm1d, "
-            "BatchNorm2d or BatchNorm3d."
+            "SyncBatchNorm: jaxvjp runs in one process\nA batch on several devices is one array there: use "
+            "BatchNorm1d, BatchNorm2d or BatchNorm3d."
         )
 
     @classmethod

@@ -1,10 +1,9 @@
-"""Layers that only call a function of `nn.functional` with their settings: each is a row of a table, from which its
-class is made.
+"""Layers that only call a function of `nn.functional` with their settings: each class is made of a row of a table.
 
     "Threshold": Row("threshold", "threshold: float, value: float, inplace: bool = False", "threshold value inplace?")
 
-stands for a class of that name, whose constructor has those parameters and keeps them as attributes, and whose `forward`
-gives `F.threshold(input, threshold=self.threshold, value=self.value, inplace=self.inplace)`.
+stands for a class of that name, whose constructor has those parameters and keeps them as attributes, and whose
+`forward` gives `F.threshold(input, threshold=self.threshold, value=self.value, inplace=self.inplace)`.
 """
 
 from __future__ import annotations

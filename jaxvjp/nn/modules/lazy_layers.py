@@ -42,7 +42,7 @@ class _Lazy(LazyModuleMixin):
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and getattr(self, self.size) != 0:
-            super().reset_parameters()  # type: ignore[misc]
+            super().reset_parameters()
 
 
 class LazyLinear(_Lazy, Linear):
@@ -72,7 +72,7 @@ class _LazyConv(_Lazy, _ConvNd):
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, **kwargs: Any) -> None:
         # The positions of `groups` and `bias` differ between a convolution and a transposed one.
-        names = list(inspect.signature(self.cls_to_become.__init__).parameters)[4:]
+        names = list(inspect.signature(self.cls_to_become or _ConvNd).parameters)[3:]
         settings = dict(zip(names, args, strict=False)) | kwargs
         own = {name: settings.get(name) for name in ("device", "dtype")}
         bias = settings.get("bias", True)
@@ -85,8 +85,8 @@ class _LazyConv(_Lazy, _ConvNd):
             return
         if input.dim() not in (self.dims + 1, self.dims + 2):
             raise RuntimeError(
-                f"Expected {self.dims + 1}D (unbatched) or {self.dims + 2}D (batched) input to {type(self).__name__}, but "
-                f"got input of size: {input.shape}"
+                f"Expected {self.dims + 1}D (unbatched) or {self.dims + 2}D (batched) input to {type(self).__name__}, "
+                f"but got input of size: {input.shape}"
             )
         self.in_channels = input.shape[-self.dims - 1]
         if self.in_channels % self.groups:

@@ -20,8 +20,9 @@ class _Norm(Layer):
     def reset_parameters(self) -> None:
         if self.weight is not None:
             init.ones_(self.weight)
-        if self._parameters.get("bias") is not None:
-            init.zeros_(self._parameters["bias"])
+        bias = self._parameters.get("bias")
+        if bias is not None:
+            init.zeros_(bias)
 
 
 class LayerNorm(_Norm):
@@ -39,7 +40,9 @@ class LayerNorm(_Norm):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        self.normalized_shape = (
+            tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         shape = self.normalized_shape if elementwise_affine else None
         self._allot(device, dtype, weight=shape, bias=shape if bias else None)
@@ -63,7 +66,9 @@ class RMSNorm(_Norm):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        self.normalized_shape = (
+            tuple(normalized_shape) if isinstance(normalized_shape, Sequence) else (normalized_shape,)
+        )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self._allot(device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()

@@ -58,8 +58,10 @@ ROWS = {
         )
         for dims in (2, 3)
     },
-    **{f"FractionalMaxPool{dims}d": Row(
-        f"fractional_max_pool{dims}d", FRACTIONS, base="_FractionalMaxPool") for dims in (2, 3)},
+    **{
+        f"FractionalMaxPool{dims}d": Row(f"fractional_max_pool{dims}d", FRACTIONS, base="_FractionalMaxPool")
+        for dims in (2, 3)
+    },
     "LPPool{d}d": Row(
         "F.lp_pool{d}d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)",
         f"norm_type: float, {WINDOW}, ceil_mode: bool = False",

@@ -124,7 +124,7 @@ class RNNBase(Layer):
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {data.dim()}D{tail}")
         if alone:
             data = data.unsqueeze(0 if self.batch_first else 1)
-        batch = int(sizes[0]) if packed else data.size(0 if self.batch_first else 1)
+        batch = int(sizes[0]) if sizes is not None else data.size(0 if self.batch_first else 1)
         shapes = self._state_sizes(batch)
         if hx is None:
             state = [zeros(*shape, dtype=data.dtype, device=data.device) for shape in shapes]
@@ -159,9 +159,7 @@ class RNNBase(Layer):
         if not packed and any(each != (2 if alone else 3) for each in dims):
             kind, size = ("unbatched 2-D", 2) if alone else ("batched 3-D", 3)
             if not lstm:
-                raise RuntimeError(
-                    f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor"
-                )
+                raise RuntimeError(f"For {kind} input, hx should also be {size}-D but got {dims[0]}-D tensor")
             told = f"hx and cx should also be {size}-D but got ({dims[0]}-D, {dims[1]}-D) tensors"
             raise RuntimeError(f"For {kind} input, {told}")
         return [each.unsqueeze(1) for each in state] if alone else state

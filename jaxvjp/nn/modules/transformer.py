@@ -72,6 +72,7 @@ class MultiheadAttention(Module):
                 init.xavier_uniform_(getattr(self, name))
         if self.in_proj_bias is not None:
             init.zeros_(self.in_proj_bias)
+            assert self.out_proj.bias is not None
             init.zeros_(self.out_proj.bias)
         for each in (self.bias_k, self.bias_v):
             if each is not None:
@@ -120,7 +121,7 @@ class MultiheadAttention(Module):
 
 
 class _Block(Module):
-    """What layers of encoders and decoders share; a block adds to its input what `_attention`s and `_forwarded` give."""
+    """What layers of encoders and decoders share: each part adds to its input, normalized before or after."""
 
     attentions: tuple[str, ...] = ("self_attn",)
 
@@ -156,7 +157,7 @@ class _Block(Module):
             if activation not in ("relu", "gelu"):
                 raise RuntimeError(f"activation should be relu/gelu, not {activation}")
             activation = getattr(F, activation)
-        self.activation = activation
+        self.activation: Any = activation
 
     def _added(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
         """`x` plus the block's result, which is normalized before or after."""
@@ -233,9 +234,7 @@ class TransformerEncoder(_Stack):
     ) -> Tensor:
         x = src
         for layer in self.layers:
-            x = layer(
-                x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal is True
-            )
+            x = layer(x, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=is_causal is True)
         return self._normed(x)
 
 
@@ -329,9 +328,7 @@ class Transformer(Module):
             raise RuntimeError("the batch number of src and tgt must be equal")
         if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
             raise RuntimeError("the feature number of src and tgt must be equal to d_model")
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         result: Tensor = self.decoder(
             tgt,
             memory,

@@ -22,7 +22,7 @@ class _Upsample(Layer):
 
     def extra_repr(self) -> str:
         name = "size" if self.scale_factor is None else "scale_factor"
-        return f"{name}={getattr(self, name)!r}, mode={getattr(self, 'mode')!r}"
+        return f"{name}={getattr(self, name)!r}, mode={self.mode!r}"
 
 
 class _Fixed2d(_Upsample):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -66,8 +66,8 @@ class PackedSequence(_Packed):
             data, batch_sizes = data
         elif batch_sizes.device.type != "cpu":
             raise ValueError(
-                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. They "
-                "should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
+                "batch_sizes should always be on CPU. Instances of PackedSequence should never be created manually. "
+                "They should be instantiated by functions like pack_sequence and pack_padded_sequences in nn.utils.rnn."
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
@@ -112,8 +112,8 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The positions that undo a permutation."""
     if permutation is None:
         return None
-    places = arange(permutation.numel(), device=permutation.device)
-    return cast(Tensor, empty(permutation.shape, dtype=int64).scatter_(0, permutation, places))
+    places = arange(permutation.numel()).to(permutation.device)
+    return empty(permutation.shape, dtype=int64).scatter_(0, permutation, places)
 
 
 def pack_padded_sequence(
@@ -143,8 +143,8 @@ def pack_padded_sequence(
     if (np.diff(counts) > 0).any():
         raise RuntimeError(
             "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do "
-            "not need ONNX exportability."
+            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if you "
+            "do not need ONNX exportability."
         )
     longest = int(counts[0])
     if longest > input.shape[0]:

@@ -70,9 +70,7 @@ def recurrence(
 
 
 @op(public="", saves="input, weight_ih, weight_hh", grad_fn="AddBackward0")
-def recurrent_cell(
-    input, hidden, cell=None, weight_ih=None, weight_hh=None, bias_ih=None, bias_hh=None, *, kind: Text
-):
+def recurrent_cell(input, hidden, cell=None, weight_ih=None, weight_hh=None, bias_ih=None, bias_hh=None, *, kind: Text):
     """The state of a cell after one input (batch, features)."""
     state = (hidden,) if cell is None else (hidden, cell)
     return _next(kind, linear.function(input, weight_ih, bias_ih), state, weight_hh, bias_hh)

@@ -1,0 +1,20 @@
+# Written by `python -m jaxvjp.tools.stubs`.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, override, misc"
+
+from typing import Any, Literal, NamedTuple, Self, overload
+from collections.abc import Callable
+from jaxvjp.nn.modules.layer import Layer, Size
+from jaxvjp.tensor.tensor import Tensor
+
+class _Distance(Layer): ...
+class CosineSimilarity(Layer):
+    dim: int
+    eps: float
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None: ...
+    def forward(self, x1: Tensor, x2: Tensor) -> Any: ...
+class PairwiseDistance(_Distance):
+    p: float
+    eps: float
+    keepdim: bool
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None: ...
+    def forward(self, x1: Tensor, x2: Tensor) -> Any: ...
