@@ -1,7 +1,7 @@
 """A table of the layers of `nn`: how each is made, and what it is called with.
 
 A row is the constructor and the inputs, as text. Among the inputs a shape `(2, 3)` is a tensor of random numbers
-which requires a gradient, and a list of integers is a tensor of them. Without inputs the layer is only made.
+which requires a gradient, and a list of integers is a tensor of them. `list((10,))` is a list. Without inputs the layer is only made.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ ROWS: list[tuple[str, str]] = [
     ("Conv2d(3, 6, (2, 3), padding='same', padding_mode='replicate')", "(2, 3, 6, 5)"),
     ("Conv3d(2, 4, 2, dilation=(1, 2, 1))", "(2, 2, 4, 4, 3)"),
     ("ConvTranspose1d(4, 6, 3, stride=2)", "(2, 4, 5)"),
-    ("ConvTranspose1d(4, 6, 3, stride=2, padding=1)", "(2, 4, 5), [10]"),
+    ("ConvTranspose1d(4, 6, 3, stride=2, padding=1)", "(2, 4, 5), list((10,))"),
     ("ConvTranspose2d(4, 6, 3, 2, 1, 1, groups=2, dilation=2)", "(2, 4, 3, 3)"),
     ("ConvTranspose3d(2, 3, 2, bias=False)", "(1, 2, 3, 3, 2)"),
     ("BatchNorm1d(3)", "(4, 3)"),
@@ -89,7 +89,7 @@ ROWS: list[tuple[str, str]] = [
     ("FractionalMaxPool3d(2, output_ratio=0.5)", "(2, 1, 6, 6, 6)"),
     ("MaxUnpool1d(2)", "(1, 1, 3), [[[1, 2, 4]]]"),
     ("MaxUnpool2d(2, stride=2)", "(1, 1, 2, 2), [[[[0, 3], [9, 14]]]]"),
-    ("MaxUnpool3d(2)", "(1, 1, 1, 1, 2), [[[[[0, 3]]]]], [2, 2, 4]"),
+    ("MaxUnpool3d(2)", "(1, 1, 1, 1, 2), [[[[[0, 3]]]]], list((2, 2, 4))"),
     *[(f"{kind}Pad1d(2)", "(2, 3, 4)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
     *[(f"{kind}Pad2d((1, 2, 0, 1))", "(2, 3, 4, 4)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
     *[(f"{kind}Pad3d(1)", "(2, 3, 4, 4, 2)") for kind in ("Circular", "Reflection", "Replication", "Zero")],
@@ -163,7 +163,7 @@ ROWS: list[tuple[str, str]] = [
     ("Conv2d(3, 4, 2, groups=2)", ""),
     ("ConvTranspose2d(3, 4, 2, padding_mode='circular')", ""),
     ("Conv2d(4, 4, 2, stride=2, padding='same')", ""),
-    ("ConvTranspose1d(4, 6, 3, stride=2)", "(2, 4, 5), [20]"),
+    ("ConvTranspose1d(4, 6, 3, stride=2)", "(2, 4, 5), list((20,))"),
     ("BatchNorm2d(3)", "(2, 3, 4)"),
     ("BatchNorm1d(3)", "(1, 3)"),
     ("InstanceNorm1d(4, affine=True)", "(2, 3, 5)"),

@@ -21,7 +21,7 @@ class Given(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if ast.unparse(node.func) == "torch.ones":
+        if ast.unparse(node.func) in ("torch.ones", "list"):
             return node
         return self.generic_visit(node)
 
@@ -34,11 +34,9 @@ def inputs(torch: Any, text: str, names: Names, leaves: list[Any]) -> list[Any]:
         leaves.append(torch.randn(shape, requires_grad=True))
         return leaves[-1]
 
-    sizes = "ConvTranspose" in names["layer"] or "MaxUnpool3d" in names["layer"]
-    size = (lambda each: each if len(each) in (1, 3) else torch.tensor(each)) if sizes else torch.tensor
     tree = ast.parse(f"[{text}]", mode="eval")
     tree.body.elts = [Given().visit(each) for each in tree.body.elts]
-    return eval(compile(ast.fix_missing_locations(tree), "", "eval"), names | {"drawn": drawn, "whole": size})
+    return eval(compile(ast.fix_missing_locations(tree), "", "eval"), names | {"drawn": drawn, "whole": torch.tensor})
 
 
 def flat(result: Any) -> list[Any]:
