@@ -131,6 +131,8 @@ def pack_padded_sequence(
         input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
         input = input.transpose(0, 1)
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     counts = np.asarray(lengths.value)
     if len(counts) != input.shape[1]:
         raise RuntimeError(

@@ -53,6 +53,11 @@ def a_length_of_zero(torch: Any) -> Any:
 
 
 @raises(RuntimeError)
+def nothing_to_pack(torch: Any) -> Any:
+    return torch.nn.utils.rnn.pack_padded_sequence(torch.ones(0, 0), torch.tensor([], dtype=torch.int64))
+
+
+@raises(RuntimeError)
 def too_few_lengths(torch: Any) -> Any:
     return torch.nn.utils.rnn.pack_padded_sequence(torch.ones(4, 2, 1), [3])
 
@@ -66,6 +71,13 @@ def a_total_length_that_is_short(torch: Any) -> Any:
 @raises(RuntimeError)
 def no_sequences(torch: Any) -> Any:
     return torch.nn.utils.rnn.pad_sequence([])
+
+
+def vectors_from_elsewhere(torch: Any) -> Any:
+    table = torch.arange(6.0).view(3, 2)
+    layers = [torch.nn.Embedding.from_pretrained(table, False, 1), torch.nn.EmbeddingBag.from_pretrained(table)]
+    whole = torch.nn.Embedding.from_pretrained(table.long())
+    return [repr(layers), whole(torch.tensor([2])), [each.weight.requires_grad for each in (*layers, whole)]]
 
 
 PROGRAMS = programs_of(globals())
