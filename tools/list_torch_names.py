@@ -10,6 +10,7 @@ import importlib
 import inspect
 import itertools
 import pkgutil
+import re
 import sys
 import typing
 import warnings
@@ -55,6 +56,7 @@ LISTED = [
     "torch.nn",
     "torch.nn.functional",
     "torch.nn.init",
+    "torch.nn.modules",
     "torch.nn.parameter",
     "torch.nn.utils",
     "torch.optim",
@@ -80,6 +82,8 @@ LISTED = [
     "torch.version",
 ]
 """The modules whose names are listed; of the others only that they are there."""
+INNER = re.compile(r"torch\.nn\.(modules|utils)\.")
+"""Modules whose names are listed, too, with the private ones that are theirs: `torch.nn.modules.loss._Loss`."""
 
 
 PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", None)))
@@ -97,7 +101,9 @@ def public_names(owner: Any) -> list[str]:
 
 def _owned(owner: Any, name: str) -> bool:
     if name.startswith("_"):
-        return False
+        inner = isinstance(owner, ModuleType) and INNER.match(owner.__name__) and not name.startswith("__")
+        value = getattr(owner, name)
+        return bool(inner) and (isinstance(value, dict) or getattr(value, "__module__", None) == owner.__name__)
     if not isinstance(owner, ModuleType):
         return True
     value = getattr(owner, name, None)
@@ -124,8 +130,9 @@ def text() -> str:
 
     warnings.simplefilter("ignore")
     lines = [f"version: {torch.__version__.partition('+')[0]}"]
-    names = {name: public_names(importlib.import_module(name)) for name in LISTED}
-    for name in sorted({*names, *modules_of(torch)}):
+    every = modules_of(torch)
+    names = {name: public_names(importlib.import_module(name)) for name in [*LISTED, *filter(INNER.match, every)]}
+    for name in sorted({*names, *every}):
         lines.append(f"{name}: {' '.join(names.get(name, ()))}".rstrip())
     lines.append(f"torch.Tensor: {' '.join(public_names(torch.Tensor))}")
     return "\n".join(lines) + "\n"

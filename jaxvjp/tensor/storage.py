@@ -196,7 +196,7 @@ class Stored(Holder):
 
     def _refuse(self, happened: str) -> None:
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
-        name = self._node.gradient_name.partition("Backward")[0]
+        name = self._node.gradient_name.rpartition("Backward")[0]
         number = self._node.output_number
         if self._unrecorded is not None:
             view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"

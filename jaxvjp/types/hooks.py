@@ -30,6 +30,10 @@ class RemovableHandle:
         for each in self._all:
             each.pop(self.id, None)
 
+    def hooks_dict_ref(self) -> dict[int, Any]:
+        """The dict that the hook is in, under torch's name for it."""
+        return self._all[0]
+
     def __enter__(self) -> RemovableHandle:
         return self
 

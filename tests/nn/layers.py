@@ -1,7 +1,8 @@
 """A table of the layers of `nn`: how each is made, and what it is called with.
 
-A row is the constructor and the inputs, as text. Among the inputs a shape `(2, 3)` is a tensor of random numbers
-which requires a gradient, and a list of integers is a tensor of them. `list((10,))` is a list. Without inputs the layer is only made.
+A row is the constructor and the inputs, as text. Among the inputs a shape `(2, 3)` is a tensor of random numbers which
+requires a gradient, and a list of integers is a tensor of them; `list((10,))` is a list. Without inputs the layer is
+only made.
 """
 
 from __future__ import annotations

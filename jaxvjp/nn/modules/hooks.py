@@ -19,12 +19,12 @@ Marks = dict[int, bool]
 
 ANYWHERE: Marks = {}
 """The numbers of the hooks of all modules that a call has to heed. While it is empty a call looks no further."""
-FORWARD_PRE: Hooks = OrderedDict()
-FORWARD: Hooks = OrderedDict()
-ALWAYS: Marks = {}
-WITH_KEYWORDS: Marks = {}
-BACKWARD_PRE: Hooks = OrderedDict()
-BACKWARD: Hooks = OrderedDict()
+_global_forward_pre_hooks: Hooks = OrderedDict()
+_global_forward_hooks: Hooks = OrderedDict()
+_global_forward_hooks_always_called: Marks = {}
+_global_forward_hooks_with_kwargs: Marks = {}
+_global_backward_pre_hooks: Hooks = OrderedDict()
+_global_backward_hooks: Hooks = OrderedDict()
 FULL: dict[None, bool] = {}
 """Under None: whether the backward hooks of all modules are full ones; empty before the first."""
 REGISTRATIONS: dict[str, Hooks] = {"buffer": OrderedDict(), "module": OrderedDict(), "parameter": OrderedDict()}
@@ -66,20 +66,26 @@ def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
     """Calls `hook(module, args)` before the `forward` of every module; what it returns replaces `args`."""
-    return put(FORWARD_PRE, hook, ANYWHERE)
+    return put(_global_forward_pre_hooks, hook, ANYWHERE)
 
 
 def register_module_forward_hook(
     hook: Hook, *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
     """Calls `hook(module, args, output)` after the `forward` of every module; see `Module.register_forward_hook`."""
-    return put(FORWARD, hook, ANYWHERE, *[WITH_KEYWORDS] * with_kwargs, *[ALWAYS] * always_call)
+    return put(
+        _global_forward_hooks,
+        hook,
+        ANYWHERE,
+        *[_global_forward_hooks_with_kwargs] * with_kwargs,
+        *[_global_forward_hooks_always_called] * always_call,
+    )
 
 
 def _put_backward(hook: Hook, full: bool) -> RemovableHandle:
     if FULL.setdefault(None, full) is not full:
         raise RuntimeError(BOTH.format("as a global Module hook"))
-    return put(BACKWARD, hook, ANYWHERE)
+    return put(_global_backward_hooks, hook, ANYWHERE)
 
 
 def register_module_backward_hook(hook: Hook) -> RemovableHandle:
@@ -89,7 +95,7 @@ def register_module_backward_hook(hook: Hook) -> RemovableHandle:
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
     """`Module.register_full_backward_pre_hook` of every module."""
-    return put(BACKWARD_PRE, hook, ANYWHERE)
+    return put(_global_backward_pre_hooks, hook, ANYWHERE)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
@@ -166,13 +172,14 @@ class Hooked:
         self._is_full_backward_hook = full
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        own = self.__dict__  # read once, as each attribute of a class with `__getattr__` takes long
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
-            or self._backward_pre_hooks
+            own.get("_forward_hooks", True)
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
             or ANYWHERE
-            or self._compiled_call_impl is not None
+            or "_compiled_call_impl" in own
         ):
             return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         return self.forward(*args, **kwargs)
@@ -181,7 +188,7 @@ class Hooked:
         result = None
         called: set[int] = set()
         try:
-            for number, hook in (*FORWARD_PRE.items(), *self._forward_pre_hooks.items()):
+            for number, hook in (*_global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()):
                 if number in self._forward_pre_hooks_with_kwargs:
                     both = hook(self, args, kwargs)
                     if both is not None:
@@ -193,10 +200,10 @@ class Hooked:
                         args, kwargs = both
                 elif (new := hook(self, args)) is not None:
                     args = new if isinstance(new, tuple) else (new,)
-            backward = [(FULL.get(None), BACKWARD), (self._is_full_backward_hook, self._backward_hooks)]
+            backward = [(FULL.get(None), _global_backward_hooks), (self._is_full_backward_hook, self._backward_hooks)]
             full = [hook for is_full, hooks in backward if is_full is True for hook in hooks.values()]
             others = [hook for is_full, hooks in backward if is_full is False for hook in hooks.values()]
-            before = [*BACKWARD_PRE.values(), *self._backward_pre_hooks.values()]
+            before = [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
             sides = _Sides(self, full, before) if full or before else None
             if sides is not None:
                 args = sides.at_inputs(args)
@@ -213,7 +220,7 @@ class Hooked:
         except Exception:
             for number, hook in self._after():
                 own = number in self._forward_hooks_always_called
-                if number not in called and (own or number in ALWAYS):
+                if number not in called and (own or number in _global_forward_hooks_always_called):
                     try:
                         new = self._tell(number, hook, args, kwargs, result)
                         result = result if new is None else new
@@ -226,10 +233,10 @@ class Hooked:
             raise
 
     def _after(self) -> list[tuple[int, Hook]]:
-        return [*FORWARD.items(), *self._forward_hooks.items()]
+        return [*_global_forward_hooks.items(), *self._forward_hooks.items()]
 
     def _tell(self, number: int, hook: Hook, args: Any, kwargs: Any, result: Any) -> Any:
-        if number in self._forward_hooks_with_kwargs or number in WITH_KEYWORDS:
+        if number in self._forward_hooks_with_kwargs or number in _global_forward_hooks_with_kwargs:
             return hook(self, args, kwargs, result)
         return hook(self, args, result)
 

@@ -134,4 +134,5 @@ def source(name: str, row: Row) -> str:
 def define(rows: Mapping[str, Row], space: dict[str, Any]) -> None:
     """Makes the classes of a table in the namespace of its module."""
     text = "\n".join(["from __future__ import annotations", *[source(*each) for each in expanded(rows)]])
+    space.setdefault("UNDERNEATH", UNDERNEATH)
     exec(compile(text, __file__, "exec"), space)

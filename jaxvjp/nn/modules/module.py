@@ -13,6 +13,12 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.library.creation import empty_like
 from jaxvjp.nn.modules.hooks import (
     Hooked,
+    _global_backward_hooks,  # noqa: F401 - where torch has them, too
+    _global_backward_pre_hooks,  # noqa: F401
+    _global_forward_hooks,  # noqa: F401
+    _global_forward_hooks_always_called,  # noqa: F401
+    _global_forward_hooks_with_kwargs,  # noqa: F401
+    _global_forward_pre_hooks,  # noqa: F401
     register_module_backward_hook,
     register_module_buffer_registration_hook,
     register_module_forward_hook,
@@ -23,7 +29,7 @@ from jaxvjp.nn.modules.hooks import (
     register_module_parameter_registration_hook,
     registered,
 )
-from jaxvjp.nn.modules.state import EXTRA, Stateful
+from jaxvjp.nn.modules.state import Stateful
 from jaxvjp.nn.parameter import Buffer, Parameter
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.staging import compile as compiled
@@ -98,19 +104,24 @@ class Module(Hooked, Stateful):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
-        for kept in ("_parameters", "_buffers", "_modules"):
-            if kept in own and name in own[kept]:
-                return own[kept][name]
+        if "_parameters" in own:
+            for kept in (own["_parameters"], own["_buffers"], own["_modules"]):
+                if name in kept:
+                    return kept[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
-        kind = next((kind for kind, kinds in KINDS if isinstance(value, kinds)), None)
+        kind = None
+        if isinstance(value, Tensor | Module):
+            kind = next((kind for kind, kinds in KINDS if isinstance(value, kinds)), None)
         if kind is None:
-            kind = next((kind for kind, kept in DICTS.items() if name in own.get(kept, ())), None)
-            if kind is None:
+            if "_parameters" not in own or not (
+                name in own["_parameters"] or name in own["_buffers"] or name in own["_modules"]
+            ):
                 object.__setattr__(self, name, value)
                 return
+            kind = next(kind for kind, kept in DICTS.items() if name in own[kept])
             if value is not None and not (kind == "buffer" and _is_tensor(value)):
                 told, classes = AS[kind]
                 raise TypeError(f"cannot assign '{typename(value)}' as {told} '{name}' ({classes} or None expected)")
@@ -409,6 +420,10 @@ class Module(Hooked, Stateful):
         """Has all its tensors in a dtype, also those that are not floating."""
         return self._apply(lambda each: each.type(dst_type))
 
+    def share_memory(self) -> Self:
+        """Has its tensors in memory that other processes can share, as `Tensor.share_memory_` does."""
+        return self._apply(lambda each: each.share_memory_())  # type: ignore[attr-defined]
+
     def _floating(self, name: str) -> Self:
         return self._apply(lambda each: getattr(each, name)() if each.is_floating_point() else each)
 
@@ -518,4 +533,3 @@ AS = {
     "buffer": ("buffer", "torch.nn.Buffer, torch.Tensor"),
 }
 """What torch's error says that a wrong value was assigned as, and which classes are expected."""
-_EXTRA_STATE_KEY_SUFFIX = EXTRA

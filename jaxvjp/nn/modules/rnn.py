@@ -9,7 +9,7 @@ from typing import Any
 from jaxvjp.library.creation import zeros
 from jaxvjp.nn import init, recurrence
 from jaxvjp.nn.modules.layer import Layer
-from jaxvjp.nn.utils.rnn import PackedSequence
+from jaxvjp.nn.packed_sequences import PackedSequence
 from jaxvjp.ops.neural.recurrence import GATES
 from jaxvjp.tensor.published import PUBLISHED
 from jaxvjp.tensor.tensor import Tensor

@@ -54,18 +54,23 @@ class _Table(Layer):
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         names = cls._settings[: len(args)]
         kwargs |= dict(zip(names, args, strict=True))
+        if cls._may_freeze:
+            kwargs["_freeze"] = freeze
         made = cls(*embeddings.shape, _weight=embeddings, **kwargs)
         made.weight.requires_grad_(not freeze)
         return made
 
     _settings: tuple[str, ...] = ()
     """What `from_pretrained` takes by position after `freeze`."""
+    _may_freeze = False
+    """Whether the constructor takes `_freeze`, without which integers are no vectors."""
 
 
 class Embedding(_Table):
     """The rows of `weight` with the numbers in the input."""
 
     shown = "num_embeddings! embedding_dim! padding_idx? max_norm? norm_type? scale_grad_by_freq? sparse?"
+    _may_freeze = True
     _settings = ("padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
     def __init__(

@@ -159,6 +159,17 @@ class _Block(Module):
             activation = getattr(F, activation)
         self.activation: Any = activation
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Functions of `nn.functional` are pickled by name."""
+        own = dict(vars(self))
+        names = [each for each in ("relu", "gelu") if own.get("activation") is getattr(F, each)]
+        return own | {"activation": names[0]} if names else own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(self.__dict__.get("activation"), str):
+            self.activation = getattr(F, self.__dict__["activation"])
+
     def _added(self, x: Tensor, number: int, block: Callable[[Tensor], Tensor]) -> Tensor:
         """`x` plus the block's result, which is normalized before or after."""
         norm, dropout = getattr(self, f"norm{number}"), getattr(self, f"dropout{number}")

@@ -252,6 +252,26 @@ def bytes_to_scalar(values: Sequence[int], dtype: Any, device: Any) -> Any:
     return torch.tensor(np.frombuffer(bytes(values), _numpy_types()[dtype])[0], dtype=dtype, device=device)
 
 
+def basic_net() -> tuple[Any, Any, Any]:
+    """A module with a parameter and a buffer, one that has it twice, and a sequence with that."""
+
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer_dummy_param = torch.nn.Parameter(torch.empty(3, 5))
+            self.register_buffer("layer_dummy_buf", torch.zeros(1, 3, 3, 7))
+
+    class Net(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.l1 = Layer()
+            self.dummy_param = torch.nn.Parameter(torch.empty(3, 5))
+            self.register_buffer("dummy_buf", torch.zeros(7, 3, 3, 1))
+
+    layer, net = Layer(), Net()
+    return layer, net, torch.nn.Sequential(net)
+
+
 def _numpy_types() -> dict[Any, Any]:
     names = ("bool", *PARTS["all"], "uint16", "uint32", "uint64", "float16", *PARTS["complex"])
     return {getattr(torch, name): np.dtype(name).type for name in names if hasattr(torch, name)}
@@ -274,6 +294,9 @@ def _names() -> dict[str, Any]:
     own.update(
         run_tests=lambda *_: None,
         load_tests=None,
+        NNTestCase=type("NNTestCase", (cases.TestCase,), {}),
+        _create_basic_net=basic_net,
+        swap=lambda _: as_is,  # whether conversions swap parameters, a setting that is not here
         TEST_NUMPY=True,
         TEST_SCIPY=importlib.util.find_spec("scipy") is not None,
         IS_FILESYSTEM_UTF8_ENCODING=True,
