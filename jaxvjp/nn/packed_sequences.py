@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from jaxvjp.library.creation import arange, as_tensor, empty, tensor
+from jaxvjp.library.creation import empty, tensor
+from jaxvjp.library.crossing import as_tensor
+from jaxvjp.library.ranges import arange
 from jaxvjp.nn.functional import pad
 from jaxvjp.nn.recurrence import Packing
 from jaxvjp.ops.joining import stack
