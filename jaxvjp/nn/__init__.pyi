@@ -6,6 +6,7 @@ from jaxvjp.nn import functional as functional
 from jaxvjp.nn import init as init
 from jaxvjp.nn import modules as modules
 from jaxvjp.nn import parameter as parameter
+from jaxvjp.nn import utils as utils
 from jaxvjp.nn.modules.container import ModuleDict as ModuleDict
 from jaxvjp.nn.modules.container import ModuleList as ModuleList
 from jaxvjp.nn.modules.container import ParameterDict as ParameterDict
@@ -18,4 +19,3 @@ from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.nn.uninitialized import UninitializedBuffer as UninitializedBuffer
 from jaxvjp.nn.uninitialized import UninitializedParameter as UninitializedParameter
 
-from jaxvjp.nn import utils as utils

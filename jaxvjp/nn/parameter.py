@@ -148,9 +148,9 @@ class UninitializedTensorMixin:
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if type(func).__name__ == "method-wrapper" or func.__name__ in ALLOWED:
-            made = disabled(func, types, args, kwargs)
+            made: Any = disabled(func, types, args, kwargs)
             if type(made) is Tensor and cls.cls_to_become is Tensor and func.__name__ in ALLOWED:
-                made.__class__ = cls  # a buffer in another dtype has no shape either
+                setattr(made, "__class__", cls)  # noqa: B010 - a buffer in another dtype has no shape either
             return made
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
