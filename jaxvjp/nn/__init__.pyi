@@ -12,7 +12,6 @@ from jaxvjp.nn.modules.container import ModuleList as ModuleList
 from jaxvjp.nn.modules.container import ParameterDict as ParameterDict
 from jaxvjp.nn.modules.container import ParameterList as ParameterList
 from jaxvjp.nn.modules.container import Sequential as Sequential
-from jaxvjp.nn.modules.lazy import LazyModuleMixin as LazyModuleMixin
 from jaxvjp.nn.modules.module import Module as Module
 from jaxvjp.nn.parameter import Buffer as Buffer
 from jaxvjp.nn.parameter import Parameter as Parameter

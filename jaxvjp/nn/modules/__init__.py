@@ -9,7 +9,7 @@ from jaxvjp.tensor.docstrings import complete
 
 LAYERS = {
     "container": "Sequential ModuleList ModuleDict ParameterList ParameterDict",
-    "lazy": "LazyModuleMixin",
+    "lazy": "",
     "module": "Module",
 }
 """By file in this folder (torch's names of files), the names in it that `nn` and `nn.modules` have."""
