@@ -147,8 +147,11 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if type(func).__name__ == "method-wrapper" or getattr(func, "__name__", "") in ALLOWED:
-            return disabled(func, types, args, kwargs)
+        if type(func).__name__ == "method-wrapper" or func.__name__ in ALLOWED:
+            made: Any = disabled(func, types, args, kwargs)
+            if type(made) is Tensor and cls.cls_to_become is Tensor and func.__name__ in ALLOWED:
+                setattr(made, "__class__", cls)  # noqa: B010 - a buffer in another dtype has no shape either
+            return made
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
             f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "

@@ -24,8 +24,9 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        made: UninitializedParameter = Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
-        return made
+        made: Any = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
 
     def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
         pass
@@ -48,9 +49,10 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> UninitializedBuffer:
-        made: UninitializedBuffer = Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        made: Any = empty(0, device=device, dtype=dtype, requires_grad=requires_grad)
         made.persistent, made._is_buffer = persistent, True
-        return made
+        made.__class__ = cls
+        return made  # type: ignore[no-any-return]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass

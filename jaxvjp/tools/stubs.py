@@ -35,6 +35,7 @@ PLACES = {
     "nn/__init__": "nn",
     "nn/functional": "nn.functional",
     "nn/modules/__init__": "nn.modules",
+    "nn/utils/__init__": "nn.utils",
     "signal/windows": "signal.windows",
     "special": "special",
 }

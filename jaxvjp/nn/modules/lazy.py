@@ -9,7 +9,10 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.nn.modules.module import Module
 from jaxvjp.nn.parameter import is_lazy
 
-Base = Module if TYPE_CHECKING else object
+if TYPE_CHECKING:
+    Base = Module
+else:
+    Base = object
 
 
 class LazyModuleMixin(Base):
@@ -27,11 +30,12 @@ class LazyModuleMixin(Base):
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def _lazy_load_hook(self, state_dict: Mapping[str, Any], prefix: str, *_: Any) -> None:
-        for name, each in [*self._parameters.items(), *self._buffers.items()]:
+        own: dict[str, Any] = {**self._parameters, **self._buffers}
+        for name, each in own.items():
             given = state_dict.get(prefix + name)
             if is_lazy(each) and given is not None and not is_lazy(given):
                 with no_grad():
-                    each.materialize(given.shape)  # type: ignore[union-attr]
+                    each.materialize(given.shape)
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Gives its parameters their shapes, by the arguments of `forward`; for a subclass to write."""

@@ -100,7 +100,8 @@ class _Orthogonal(Module):
 def _is_orthogonal(matrix: Tensor) -> bool:
     rows, columns = matrix.shape[-2:]
     identity = eye(columns, dtype=matrix.dtype, device=matrix.device)
-    return bool((matrix.mH @ matrix).allclose(identity, atol=10.0 * rows * finfo(matrix.dtype).eps))
+    limits: Any = finfo(matrix.dtype)
+    return bool((matrix.mH @ matrix).allclose(identity, atol=10.0 * rows * limits.eps))
 
 
 def _orthonormal(matrix: Tensor) -> Tensor:

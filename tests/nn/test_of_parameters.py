@@ -1,0 +1,213 @@
+"""`nn.utils`: gradients clipped, parameters as a vector, parametrizations, pruning, fusion."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from importlib import import_module
+
+from modules_of import first_sentences, layer, model
+from oracle import agreement_of, programs_of
+
+
+def tools(torch, name):
+    return import_module(f"{torch.__name__}.nn.utils.{name}")
+
+
+def numbers(module):
+    return {name: each for name, each in module.state_dict().items() if name not in ("shift", "unsaved")}
+
+
+def clipping(torch):
+    module, utils = model(torch), torch.nn.utils
+    module(torch.ones(3)).sum().backward()
+    norms = utils.clip_grad_norm_(module.parameters(), 1.0), utils.clip_grad_norm_(module.bias, 0.1, float("inf"))
+    scaled = [each.grad for each in module.parameters()]
+    utils.clip_grad_value_(module.parameters(), 0.2)
+    total = utils.get_total_norm([each.grad for each in module.parameters()], 1)
+    utils.clip_grads_with_norm_(module.parameters(), 0.5, total)
+    module.bias.grad.fill_(float("nan"))
+    wrong = first_sentences(lambda: utils.clip_grad_norm_(module.parameters(), 1.0, error_if_nonfinite=True))
+    return norms, scaled, total, [each.grad for each in module.rest.parameters()], utils.get_total_norm([]), wrong
+
+
+def vectors(torch):
+    module, utils = model(torch), torch.nn.utils
+    vector = utils.parameters_to_vector(module.parameters())
+    utils.vector_to_parameters(vector.detach() * 2, module.parameters())
+    (gradient,) = torch.autograd.grad((vector**2).sum(), [module.rest[1].weight])
+    return vector, list(module.parameters()), gradient, first_sentences(lambda: utils.vector_to_parameters(3, []))
+
+
+def parametrizations_of(torch):
+    class Symmetric(torch.nn.Module):
+        def forward(self, x):
+            return x.triu() + x.triu(1).mT
+
+        def right_inverse(self, x):
+            return x.triu()
+
+    class Double(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    class Halves(torch.nn.Module):
+        def forward(self, a, b):
+            return a + b
+
+        def right_inverse(self, x):
+            return x / 2, x / 2
+
+    class First(torch.nn.Module):
+        def forward(self, x):
+            return x[0]
+
+    return Symmetric(), Double(), Halves(), First()
+
+
+def parametrized(torch):
+    place, module = tools(torch, "parametrize"), layer(torch, 3, 3)
+    symmetric, double, _, _ = parametrizations_of(torch)
+    place.register_parametrization(module, "weight", symmetric)
+    shown = repr(module), numbers(module), module.weight
+    module.weight = torch.ones(3, 3)
+    place.register_parametrization(module, "weight", double)
+    module.weight.sum().backward()
+    with place.cached():
+        same = module.weight is module.weight
+    other = copy.deepcopy(module)
+    facts = place.is_parametrized(module), place.type_before_parametrizations(module).__name__, same
+    place.remove_parametrizations(module, "weight")
+    return shown, facts, numbers(other), numbers(module), type(module.weight).__name__, type(module).__name__
+
+
+def parametrized_by_several(torch):
+    place, module, plain = tools(torch, "parametrize"), layer(torch, 2, 2), layer(torch, 2, 2)
+    _, double, halves, first = parametrizations_of(torch)
+    place.register_parametrization(module, "weight", halves)
+    place.register_parametrization(module, "shift", double)
+    found = numbers(module), module.weight, module.shift
+    moved = place.transfer_parametrizations_and_params(module, layer(torch, 2, 2))
+    refused = first_sentences(
+        lambda: setattr(module, "shift", torch.ones(2)),
+        lambda: place.register_parametrization(plain, "weight", first),
+        lambda: place.register_parametrization(plain, "none", first),
+        lambda: place.remove_parametrizations(module, "weight", leave_parametrized=False),
+        lambda: place.remove_parametrizations(plain, "weight"),
+        lambda: place.ParametrizationList([], plain.weight),
+        lambda: copy.copy(module).__getstate__(),
+    )
+    place.remove_parametrizations(module, "weight")
+    place.remove_parametrizations(module, "shift", leave_parametrized=False)
+    return found, numbers(moved), refused, numbers(module), type(module).__name__
+
+
+def orthogonal(torch):
+    place, found = tools(torch, "parametrizations"), []
+    for sizes in ((3, 3), (4, 2), (2, 4)):
+        for way in (None, "matrix_exp", "cayley", "householder"):
+            for trivial in (True, False):
+                module = layer(torch, *sizes)
+                with torch.no_grad():
+                    module.weight.copy_(module.weight.cos())
+                torch.manual_seed(0)
+                try:
+                    place.orthogonal(module, "weight", way, use_trivialization=trivial)
+                except NotImplementedError as error:
+                    found.append(str(error))
+                    continue
+                (module.weight * torch.arange(1.0, 1 + module.weight.numel()).view(sizes)).sum().backward()
+                found.append((module.weight, module.parametrizations.weight.original.grad))
+    module = place.orthogonal(layer(torch, 4, 3))
+    module.weight = torch.eye(4)[:, :3]
+    wrong = first_sentences(
+        lambda: place.orthogonal(module, "shift"),
+        lambda: place.orthogonal(module, "none"),
+        lambda: place.orthogonal(layer(torch, 2, 2), "weight", "other"),
+    )
+    return found, module.weight, wrong
+
+
+def weights_and_norms(torch):
+    place, utils, found = tools(torch, "parametrizations"), torch.nn.utils, []
+    for dim in (0, 1, 2, None):
+        new = place.weight_norm(layer(torch, 2, 3, 2), dim=dim)
+        old = utils.weight_norm(layer(torch, 2, 3, 2), dim=dim)
+        with torch.no_grad():
+            old.weight_g.mul_(2)
+        new.load_state_dict(old.state_dict())
+        found.append((list(new.state_dict()), new.weight))
+        old(torch.ones(1)).sum().backward()
+        gradients = old.weight_g.grad, old.weight_v.grad
+        utils.remove_weight_norm(old)
+        found.append((gradients, old.weight, first_sentences(lambda old=old: utils.remove_weight_norm(old))))
+    return found
+
+
+def spectral_norms(torch):
+    place, utils = tools(torch, "parametrizations"), torch.nn.utils
+    torch.manual_seed(0)
+    new, old = place.spectral_norm(layer(torch, 3, 4)), utils.spectral_norm(layer(torch, 3, 4))
+    found = [new.weight, new.weight, new.eval().weight, new.state_dict(), old.state_dict()]
+    found += [old(torch.ones(4)), old.weight, old.eval()(torch.ones(4)), dict(old.state_dict()._metadata[""])]
+    old.weight.sum().backward()
+    new.weight.sum().backward()
+    found += [old.weight_orig.grad, new.parametrizations.weight.original.grad]
+    wrong = first_sentences(lambda: utils.spectral_norm(old), lambda: place.spectral_norm(new, "none"))
+    utils.remove_spectral_norm(old)
+    return found, wrong, numbers(old), type(old.weight).__name__
+
+
+def pruned(torch):
+    prune, module, found = tools(torch, "prune"), layer(torch, 3, 4), []
+    torch.manual_seed(0)
+    prune.l1_unstructured(module, "weight", 5)
+    found.append((numbers(module), module.weight))
+    prune.random_unstructured(module, "weight", 0.3)
+    found.append((module.weight_mask, module(torch.ones(4))))
+    prune.ln_structured(module, "weight", 1, 2, 0)
+    found.append(module.weight_mask)
+    prune.random_structured(module, "weight", 1, 1)
+    found.append((module.weight_mask, prune.is_pruned(module)))
+    prune.remove(module, "weight")
+    found.append((numbers(module), prune.is_pruned(module)))
+    return found
+
+
+def pruned_otherwise(torch):
+    prune, module = tools(torch, "prune"), layer(torch, 3, 4)
+    wrong = first_sentences(
+        lambda: prune.remove(module, "weight"),
+        lambda: prune.l1_unstructured(module, "weight", 1.5),
+        lambda: prune.l1_unstructured(module, "weight", "a"),
+        lambda: prune.l1_unstructured(module, "weight", 99),
+        lambda: prune.ln_structured(module, "shift", 1, 2, 0),
+        lambda: prune.custom_from_mask(module, "weight", torch.ones(1)),
+    )
+    prune.custom_from_mask(module, "weight", (torch.arange(12) % 2).view(3, 4))
+    prune.identity(module, "weight")
+    one, other = layer(torch, 3, 2), layer(torch, 2, 2)
+    prune.global_unstructured([(one, "weight"), (other, "weight")], prune.L1Unstructured, amount=4)
+    return wrong, module.weight, one.weight_mask, other.weight_mask
+
+
+def fused(torch):
+    utils, generator = torch.nn.utils, torch.Generator().manual_seed(0)
+    weight, *rest = [torch.rand(*each, generator=generator) for each in ((2, 3, 1), (2,), (2,), (2,))]
+    plain = utils.fuse_conv_bn_weights(weight, None, rest[0], rest[1], 1e-5, None, rest[2])
+    full = utils.fuse_conv_bn_weights(weight.mT, rest[0], rest[0], rest[1], 1e-5, rest[2], rest[1])
+    return plain, full, utils.fuse_linear_bn_weights(weight[..., 0], None, *rest[:2], 1e-5, *rest[1:])
+
+
+def deprecated(torch):
+    module = layer(torch, 2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.nn.utils.clip_grad_norm(module.parameters(), 1.0)
+        torch.nn.utils.weight_norm(layer(torch, 2, 2))
+        torch.nn.utils.clip_grad_norm_(iter(()), 1.0)
+        torch.nn.utils.clip_grad_norm_((each for each in ()), 1.0)
+    return [(each.category.__name__, str(each.message)) for each in told]
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals(), parametrizations_of), rtol=2e-5, atol=2e-6)
