@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 
 from jaxvjp.autograd.modes import enable_grad, set_grad_enabled
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import staging
+from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.library.creation import full, zeros_like
 from jaxvjp.ops.complex import view_as_complex, view_as_real
 from jaxvjp.optim.optimizer import Group, Optimizer
@@ -52,11 +53,14 @@ class Elementwise(Optimizer):
     Attributes:
         COUNTS: what it keeps of each parameter that is one number; "step" is the first.
         CHECKED: the settings that are checked, of those in `CHECKS`.
+        LOOKS_BACK: whether the update takes what was kept before the step. What is kept is then computed in a program of
+            its own after each step; no other would compute it, as no parameter follows from it.
         AS_REAL: whether a complex parameter is updated as pairs of real numbers.
     """
 
     COUNTS: tuple[str, ...] = ("step",)
     CHECKED: tuple[str, ...] = ("lr", "eps", "weight_decay")
+    LOOKS_BACK = False
     AS_REAL = True
 
     def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
@@ -109,6 +113,9 @@ class Elementwise(Optimizer):
                 for each in group["params"]:
                     if each.grad is not None:
                         self._update(each, each.grad, group, known)
+        if self.LOOKS_BACK and staging().journal is None and not transforming().depth:
+            updated = [each for group in self.param_groups for each in group["params"] if each.grad is not None]
+            evaluate([kept.node for each in updated for kept in self.state[each].values()])
         return loss
 
     def _update(self, p: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
@@ -140,11 +147,13 @@ class Elementwise(Optimizer):
             return self._numbers(group)
         step, *others = (state[name] for name in self.COUNTS)
         share = staging().journal is None and not others
-        key = (id(group), _alike.get(step.node, step.node)) if share else None
-        step.add_(1)
-        if not share or key not in known:
-            known[key] = self._numbers(group, step, *others), object()
-        numbers, token = known[key]
+        key = (id(group), _alike.get(step.node, step.node))
+        if share and key in known:
+            numbers, first, token = known[key]
+            step.copy_(first)
+        else:
+            step.add_(1)
+            known[key] = numbers, _, token = self._numbers(group, step, *others), step, object()
         if share:
             _alike[step.node] = token
         return numbers
