@@ -302,6 +302,7 @@ class Adadelta(Elementwise):
     """By the ratio of mean squares of updates and gradients. Counterpart of `torch.optim.Adadelta`."""
 
     CHECKED = ("lr", "rho", "eps", "weight_decay")
+    LOOKS_BACK = True
 
     def __init__(
         self,
@@ -373,6 +374,7 @@ class ASGD(Elementwise):
     """Gradient descent that averages its way. Counterpart of `torch.optim.ASGD`."""
 
     COUNTS = ("step", "eta", "mu")
+    LOOKS_BACK = True
     CHECKED = ("lr", "weight_decay")
 
     def __init__(
@@ -413,6 +415,7 @@ class Rprop(Elementwise):
     """By the signs of gradients only. Counterpart of `torch.optim.Rprop`."""
 
     CHECKED = ("lr", "etas")
+    LOOKS_BACK = True
 
     def __init__(
         self,

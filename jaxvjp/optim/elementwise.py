@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from jaxvjp.autograd.modes import enable_grad, set_grad_enabled
-from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import staging
+from jaxvjp.library.alike import compute, note_number, number_shown
 from jaxvjp.library.creation import full, zeros_like
-from jaxvjp.ops.complex import view_as_complex, view_as_real
+from jaxvjp.ops.complex import view_as_real
 from jaxvjp.optim.optimizer import Group, Optimizer
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
@@ -36,9 +34,7 @@ CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
     },
 }
 """What each setting has to be, and torch's sentence where it is not."""
-AS_REAL, AS_COMPLEX = Step(view_as_real, ()), Step(view_as_complex, ())
-_alike: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
-"""Of counts, by the node that they show, an object that stands for their number; they show another once written."""
+AS_REAL = Step(view_as_real, ())
 
 
 def settings_of(names: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +48,14 @@ class Elementwise(Optimizer):
     Attributes:
         COUNTS: what it keeps of each parameter that is one number; "step" is the first.
         CHECKED: the settings that are checked, of those in `CHECKS`.
+        LOOKS_BACK: whether the update takes what was kept before the step. What is kept is then computed in a program
+            of its own after each step; no other would compute it, as no parameter follows from it.
         AS_REAL: whether a complex parameter is updated as pairs of real numbers.
     """
 
     COUNTS: tuple[str, ...] = ("step",)
     CHECKED: tuple[str, ...] = ("lr", "eps", "weight_decay")
+    LOOKS_BACK = False
     AS_REAL = True
 
     def __init__(self, params: Iterable[Any], settings: dict[str, Any]) -> None:
@@ -91,7 +90,7 @@ class Elementwise(Optimizer):
                 for name in set(self.COUNTS) & set(kept):
                     if not isinstance(kept[name], Tensor):
                         kept[name] = _count(each, kept[name])
-                    _alike[kept[name].node] = known.setdefault((name, kept[name].item()), object())
+                    note_number(kept[name], known.setdefault((name, kept[name].item()), object()))
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Updates each parameter that has a gradient.
@@ -109,10 +108,13 @@ class Elementwise(Optimizer):
                 for each in group["params"]:
                     if each.grad is not None:
                         self._update(each, each.grad, group, known)
+        if self.LOOKS_BACK:
+            updated = [each for group in self.param_groups for each in group["params"] if each.grad is not None]
+            compute([kept for each in updated for kept in self.state[each].values()])
         return loss
 
-    def _update(self, p: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
-        state = self.state[p]
+    def _update(self, parameter: Tensor, grad: Tensor, group: Group, known: dict[Any, Any]) -> None:
+        p, state = parameter, self.state.get(parameter, {})
         if not state:
             state.update(self._begun(p, grad, group))
         if group.get("differentiable"):  # what is kept for the gradient of this step is not written by the next
@@ -131,22 +133,22 @@ class Elementwise(Optimizer):
             else:
                 grad = grad + p * decay if isinstance(decay, Tensor) else grad.add(p, alpha=decay)
         self._rule(p, grad, kept, group, numbers)
-        if kept is not state:
-            state.update({name: view(each, AS_COMPLEX) for name, each in kept.items() if name not in state})
+        if state:
+            self.state[parameter] = state
 
     def _counted(self, state: dict[str, Any], group: Group, known: dict[Any, Any]) -> Any:
         """Counts the step in the state of a parameter, and gives what `_numbers` does."""
         if not self.COUNTS:
             return self._numbers(group)
         step, *others = (state[name] for name in self.COUNTS)
-        share = staging().journal is None and not others
-        key = (id(group), _alike.get(step.node, step.node)) if share else None
-        step.add_(1)
-        if not share or key not in known:
-            known[key] = self._numbers(group, step, *others), object()
-        numbers, token = known[key]
-        if share:
-            _alike[step.node] = token
+        key = (id(group), number_shown(step), *map(id, others))
+        if key in known:
+            numbers, first, token = known[key]
+            step.copy_(first)
+        else:
+            step.add_(1)
+            known[key] = numbers, _, token = self._numbers(group, step, *others), step, object()
+        note_number(step, token)
         return numbers
 
     def _begun(self, p: Tensor, grad: Tensor, group: Group) -> dict[str, Any]:
@@ -172,7 +174,7 @@ class Elementwise(Optimizer):
 def _count(p: Tensor, value: float = 0.0) -> Tensor:
     """A number of the state of `p`, on its device so that a step is one program."""
     made: Tensor = full((), value, dtype=float64 if get_default_dtype() is float64 else float32, device=p.device)
-    _alike[made.node] = ("new", value, made.dtype)
+    note_number(made, ("new", value, made.dtype))
     return made
 
 

@@ -98,11 +98,11 @@ class Optimizer:
         self.defaults.setdefault("differentiable", False)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        shown = ""
         for number, group in enumerate(self.param_groups):
-            lines += [f"Parameter Group {number}"]
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join([*lines, ")"])
+            lines = [f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params"]
+            shown += f"\nParameter Group {number}\n{''.join(lines)}"
+        return f"{type(self).__name__} ({shown})"
 
     @staticmethod
     def profile_hook_step(func: Callable[..., Any]) -> Callable[..., Any]:

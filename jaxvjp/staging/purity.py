@@ -73,6 +73,8 @@ IMPURE = frozenset(["open", "input", "breakpoint", "globals", "now", "utcnow", "
 """Functions in those modules that are not pure."""
 OURS = frozenset(["jaxvjp", "jax", "jaxlib", "opt_einsum", "ml_dtypes", "importlib"])
 """Packages whose functions are never part of the user's program."""
+FOLLOWED = ("jaxvjp.optim",)
+"""Packages of ours that have settings and state of the user's, such as a learning rate: followed as the user's own."""
 LIBRARIES = (sys.stdlib_module_names | {"numpy"}) - {"__main__"}
 """Packages whose functions are part of the user's program where its functions call them."""
 
@@ -95,7 +97,8 @@ def package_of(value: Any) -> str:
 
 
 def package_named(variables: dict[str, Any]) -> str:
-    package = str(variables.get("__name__")).partition(".")[0]
+    name = str(variables.get("__name__"))
+    package = "" if name.startswith(FOLLOWED) else name.partition(".")[0]
     if package.startswith("namedtuple_"):
         return "collections"
     return "" if package == "jaxvjp" and not in_house(variables.get("__file__") or HOUSE) else package
