@@ -141,6 +141,7 @@ __all__ = [
     "jit",
     "layout",
     "linalg",
+    "load",
     "manual_seed",
     "masked",
     "memory_format",
@@ -161,6 +162,8 @@ __all__ = [
     "randn_like",
     "random",
     "recompiles",
+    "save",
+    "serialization",
     "set_choosing",
     "set_compiling",
     "set_default_device",
@@ -185,7 +188,10 @@ LATER = {
     "as_torch": "jaxvjp.tools.scripts",
     "backends": "jaxvjp",
     "compare": "jaxvjp.tools.comparison",
+    "load": "jaxvjp.serialization",
     "mps": "jaxvjp",
+    "save": "jaxvjp.serialization",
+    "serialization": "jaxvjp",
     "version": "jaxvjp",
 }
 """Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""
