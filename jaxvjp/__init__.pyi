@@ -16,6 +16,7 @@ from jaxvjp import masked as masked
 from jaxvjp import mps as mps
 from jaxvjp import nn as nn
 from jaxvjp import overrides as overrides
+from jaxvjp import profiler as profiler
 from jaxvjp import random as random
 from jaxvjp import serialization as serialization
 from jaxvjp import signal as signal

@@ -11,7 +11,7 @@ from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import float16, from_numpy
 
-__all__ = ["assert_close"]
+__all__ = ["assert_allclose", "assert_close"]
 
 
 def __dir__() -> list[str]:
@@ -39,6 +39,28 @@ def assert_close(actual: Any, expected: Any, *, rtol: float | None = None, atol:
         strict=isinstance(expected, Tensor) and isinstance(actual, Tensor),
     )
     assert given.shape == wanted.shape, f"shapes differ: {given.shape} and {wanted.shape}"
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """`assert_close` for who uses its old name; dtypes may differ. Counterpart of `torch.testing.assert_allclose`.
+
+    Args:
+        equal_nan: False for an AssertionError where there is a NaN.
+        msg: what the error says instead.
+    """
+    given = _array(actual)
+    try:
+        assert equal_nan or not np.isnan(given).any(), "there is a NaN"
+        assert_close(given, _array(expected), rtol=rtol, atol=atol)
+    except AssertionError as error:
+        raise AssertionError(msg or str(error)) from None
 
 
 def _array(value: Any) -> Any:

@@ -1,18 +1,18 @@
-"""torch's `utils`, of which `checkpoint`, `data` and `dlpack` are here."""
+"""torch's `utils`, of which `benchmark`, `checkpoint`, `data`, `dlpack` and `hooks` are here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jaxvjp.utils import checkpoint, dlpack
+from jaxvjp.utils import checkpoint, dlpack, hooks
 
 if TYPE_CHECKING:
-    from jaxvjp.utils import data
+    from jaxvjp.utils import benchmark, data
 
-__all__ = ["checkpoint", "data", "dlpack"]
+__all__ = ["benchmark", "checkpoint", "data", "dlpack", "hooks"]
 
-LATER = frozenset(["data"])
+LATER = frozenset(["benchmark", "data"])
 """Modules that are imported at first use."""
 
 
