@@ -33,6 +33,46 @@ def near(torch):
     torch.testing.assert_allclose(torch.ones(2), torch.ones(2, dtype=torch.float64))
 
 
+@raises(AssertionError)
+def other_dtypes(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2, dtype=torch.float64))
+
+
+@raises(AssertionError)
+def other_strides(torch):
+    torch.testing.assert_close(torch.ones(2, 3).t(), torch.ones(3, 2), check_stride=True)
+
+
+@raises(AssertionError)
+def other_shapes(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(3))
+
+
+@raises(AssertionError)
+def own_words(torch):
+    torch.testing.assert_close(torch.ones(2), torch.zeros(2), msg=lambda said: f"mine, {len(said) > 10}")
+
+
+@raises(ValueError)
+def one_tolerance(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2), rtol=1)
+
+
+def what_is_not_asked(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2, dtype=torch.float64), check_dtype=False)
+    nan = torch.tensor([float("nan")])
+    torch.testing.assert_close(nan, nan, equal_nan=True)
+    try:
+        torch.testing.assert_close(nan, nan, equal_nan=False)
+    except AssertionError:
+        return "a NaN"
+
+
+def only_inputs_is_accepted(torch):
+    x = torch.ones(2, requires_grad=True)
+    return torch.autograd.grad((x * x).sum(), x, only_inputs=True)
+
+
 def a_handle(torch):
     x = torch.ones(2, requires_grad=True)
     return isinstance(x.register_hook(lambda gradient: gradient), torch.utils.hooks.RemovableHandle)
