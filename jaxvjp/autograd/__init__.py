@@ -16,6 +16,7 @@ from jaxvjp.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity
 from jaxvjp.autograd.variable import Variable
 from jaxvjp.tensor.docstrings import complete_all
 
