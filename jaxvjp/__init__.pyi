@@ -17,7 +17,9 @@ from jaxvjp import mps as mps
 from jaxvjp import nn as nn
 from jaxvjp import optim as optim
 from jaxvjp import overrides as overrides
+from jaxvjp import profiler as profiler
 from jaxvjp import random as random
+from jaxvjp import serialization as serialization
 from jaxvjp import signal as signal
 from jaxvjp import special as special
 from jaxvjp import testing as testing
@@ -50,6 +52,8 @@ from jaxvjp.ops.layouts import layout as layout
 from jaxvjp.ops.layouts import memory_format as memory_format
 from jaxvjp.ops.layouts import preserve_format as preserve_format
 from jaxvjp.ops.layouts import strided as strided
+from jaxvjp.serialization import load as load
+from jaxvjp.serialization import save as save
 from jaxvjp.staging import UnstageableError as UnstageableError
 from jaxvjp.staging import compile as compile
 from jaxvjp.staging import jit as jit

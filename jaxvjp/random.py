@@ -1,10 +1,11 @@
 """torch's `random`: seeding, and the state of the generator. `rand`, `randn` and their like draw from it."""
 
-from jaxvjp.library.generator import initial_seed, manual_seed
+from jaxvjp.library.generator import default_generator, initial_seed, manual_seed
 from jaxvjp.library.random_tensors import fork_rng, get_rng_state, seed, set_rng_state
 from jaxvjp.tensor.docstrings import complete_all
 
 __all__ = [
+    "default_generator",
     "fork_rng",
     "get_rng_state",
     "initial_seed",

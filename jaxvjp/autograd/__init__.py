@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxvjp.autograd import forward_ad, functional, grad_mode, graph, variable
+from jaxvjp.autograd import forward_ad, functional, grad_mode, graph, profiler, variable
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.gradcheck import gradcheck, gradgradcheck
@@ -16,6 +16,7 @@ from jaxvjp.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity
 from jaxvjp.autograd.variable import Variable
 from jaxvjp.tensor.docstrings import complete_all
 
@@ -38,6 +39,7 @@ __all__ = [
     "is_multithreading_enabled",
     "jacobian",
     "no_grad",
+    "profiler",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",

@@ -88,6 +88,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -97,6 +98,7 @@ def grad(
     Args:
         outputs, grad_outputs, retain_graph, create_graph: as for `backward`.
         inputs: what to differentiate with respect to: leaves or intermediate tensors.
+        only_inputs: accepted, as in torch; False has no effect but a FutureWarning.
         allow_unused: gives None for an input that no output depends on, instead of a RuntimeError.
         is_grads_batched: each of `grad_outputs` holds several v, one per index of a leading dimension, and each result
             as many vᵀJ; they are one batched pullback, `jax.vmap(pullback)`.
@@ -104,6 +106,13 @@ def grad(
 
     Counterpart of `torch.autograd.grad`. Underneath: `y, pullback = jax.vjp(f, *inputs); return pullback(v)`.
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."

@@ -1,18 +1,18 @@
-"""torch's `utils`, of which `checkpoint`, `data`, `deterministic` and `dlpack` are here."""
+"""torch's `utils`, of which `benchmark`, `checkpoint`, `data`, `deterministic`, `dlpack` and `hooks` are here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from jaxvjp.utils import checkpoint, deterministic, dlpack
+from jaxvjp.utils import checkpoint, deterministic, dlpack, hooks
 
 if TYPE_CHECKING:
-    from jaxvjp.utils import data
+    from jaxvjp.utils import benchmark, data
 
-__all__ = ["checkpoint", "data", "deterministic", "dlpack"]
+__all__ = ["benchmark", "checkpoint", "data", "deterministic", "dlpack", "hooks"]
 
-LATER = frozenset(["data"])
+LATER = frozenset(["benchmark", "data"])
 """Modules that are imported at first use."""
 
 

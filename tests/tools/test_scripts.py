@@ -146,7 +146,7 @@ def test_the_nearest_covered_name():
     assert names.nearest("torch.nn", "tanh") == "torch.tanh"
     assert names.nearest("torch", "ones_liked") == "torch.ones_like"
     assert names.nearest("torch", "qqqqqqqq") is None
-    assert [names.nearest("torch", each) for each in ("optim", "save", "Storage")] == [None] * 3
+    assert [names.nearest("torch", each) for each in ("optim", "Storage")] == [None] * 2
 
 
 def test_nobody_composes_advice_for_who_asks_whether_a_name_is_there(tmp_path, capsys):
@@ -197,6 +197,14 @@ tanh(y)
         "torch.onnx.export": ((11,), "NO"),
         "torch.tanh": ((13,), "yes"),
     }
+
+
+def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
+    source = "import torch\ntorch.fx.Graph()\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
+    found = {each.qualified: each.verdict for each in names_used(source)}
+    assert found["torch.utils.benchmark.Timer"] == "yes"
+    assert found["torch.fx.Graph"] == "NO"
+    assert found["torch.cuda.nonsense"].startswith("NO: torch has no such name either")
 
 
 def test_the_command_checks_a_script(tmp_path, capsys):

@@ -265,8 +265,11 @@ def timeout_without_workers(torch):
 test_agrees_with_torch = agreement_of([*programs_of(globals()), *REFUSED])
 
 
+@pytest.fixture
 def workers():
-    return [each for each in threading.enumerate() if "DataLoader" in each.name]
+    """A function that tells which workers there are, but for those of tests before this one."""
+    before = {*threading.enumerate()}
+    return lambda: [each for each in threading.enumerate() if "DataLoader" in each.name and each not in before]
 
 
 class Slow(Dataset):
@@ -278,7 +281,7 @@ class Slow(Dataset):
         return index
 
 
-def test_workers_end_with_the_epoch_and_after_a_break():
+def test_workers_end_with_the_epoch_and_after_a_break(workers):
     loader = DataLoader(Slow(), 1, num_workers=3)
     for batch in loader:
         assert len(workers()) == 3
@@ -339,7 +342,7 @@ def test_each_worker_has_a_copy_of_the_dataset_and_its_info():
     assert data.first == 0
 
 
-def test_an_error_of_a_worker_shows_where_it_was():
+def test_an_error_of_a_worker_shows_where_it_was(workers):
     class Broken(Dataset):
         def __len__(self):
             return 2

@@ -44,7 +44,7 @@ class Use(NamedTuple):
         """Whether it is covered and, if not, the nearest name that is."""
         if self.covered:
             return "yes"
-        if not self.is_torchs:
+        if not self.is_torchs and torch_names().modules.get(self.place):  # of a module without names nothing is known
             return "NO: torch has no such name either, that we know of"
         near = nearest(self.place, self.name)
         return (

@@ -89,6 +89,8 @@ def _tensors(batch: Sequence[Tensor]) -> Tensor:
 def _arrays(batch: Sequence[Any]) -> Tensor:
     if batch[0].dtype.kind in "SUO":
         raise TypeError(REFUSED.format(batch[0].dtype))
+    if len({(each.shape, each.dtype) for each in batch}) == 1:
+        return tensor(np.stack(batch))
     return _tensors([as_tensor(each) for each in batch])
 
 

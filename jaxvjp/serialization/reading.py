@@ -1,0 +1,299 @@
+"""`load`: reads what `save` or torch has written."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import re
+import struct
+import sys
+import zipfile
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.library.creation import empty, new_leaf
+from jaxvjp.library.memory import UntypedStorage, set_
+from jaxvjp.nn.parameter import Parameter
+from jaxvjp.ops.layouts import contiguous_strides, strided
+from jaxvjp.serialization.restricted import Machine
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import count_of
+from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is what it makes
+from jaxvjp.types.dtypes import ALL, UNSIGNED
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812
+from jaxvjp.types.size import Size
+
+SINCE = (
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+    "`True`. Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in "
+    "arbitrary code execution. Do it only if you got the file from a trusted source."
+)
+TWO_WAYS = (
+    "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those steps "
+    f"only if you trust the source of the checkpoint\033[0m. \n\t(1) {SINCE}\n\t(2) Alternatively, to load with "
+    "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler error: "
+)
+NO_ARCHIVE = (
+    "PytorchStreamReader failed reading zip archive: {}. If you are seeing this error, there is a high likelihood that "
+    "your checkpoint file is corrupted. This can happen if the checkpoint was not saved properly, was transferred "
+    "incorrectly, or the file was modified after saving."
+)
+NO_CUDA = (
+    "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a "
+    "CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
+)
+
+
+class StorageType:
+    """What a file says of the dtype of a storage: `torch.FloatStorage`. None for bytes."""
+
+    def __init__(self, dtype: Dtype | None) -> None:
+        self.dtype = dtype
+
+
+class Stored:
+    """A storage of a file, of which tensors are made: they share the memory of the first."""
+
+    def __init__(self, data: bytes, dtype: Dtype | None, device: Any) -> None:
+        self.data = data
+        self.dtype = dtype
+        self.device = device
+        self.memory: UntypedStorage | None = None
+
+    def tensor(self, dtype: Dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
+        """The part of it with that offset, shape and strides; UnpicklingError for one that does not lie within."""
+        numbers = (offset, *size, *stride)
+        if not all(type(each) is int and each >= 0 for each in numbers) or len(size) != len(stride):
+            raise pickle.UnpicklingError(f"no tensor has the size {size}, stride {stride} and offset {offset}")
+        count = len(self.data) // dtype.itemsize
+        last = offset + sum((each - 1) * step for each, step in zip(size, stride, strict=True))
+        if 0 not in size and last >= count:
+            raise pickle.UnpicklingError(
+                f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset} are out of bounds "
+                f"for storage of size {len(self.data)}"
+            )
+        if self.memory is None:
+            array = np.frombuffer(self.data, dtype.numpy).copy()
+            whole = offset == 0 and tuple(stride) == contiguous_strides(size) and np.prod(size, dtype=int) == count
+            first = new_leaf(array.reshape(size) if whole else array, dtype, False, self.device)
+            self.memory = UntypedStorage(first.storage)
+            if whole:
+                return first
+        return set_(empty(0, dtype=dtype, device=self.device), self.memory, offset, size, stride)
+
+
+def _rebuilt(
+    stored: Stored, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, *more: Any
+) -> Tensor:
+    """What files call for a tensor; the name of the function there is `torch._utils._rebuild_tensor_v2`."""
+    dtype = more[0] if more and isinstance(more[0], Dtype) else stored.dtype
+    told = more[-1] if more and isinstance(more[-1], dict) else {}
+    if dtype is None:
+        raise pickle.UnpicklingError("a storage of bytes needs a dtype")
+    found = stored.tensor(dtype, offset, tuple(size), tuple(stride))
+    if told.get("conj"):
+        found = found.conj()
+    if told.get("neg"):
+        found = -found
+    return found.detach().requires_grad_() if requires_grad else found
+
+
+def _rebuilt_first(stored: Stored, offset: int, size: Any, stride: Any) -> Tensor:
+    return _rebuilt(stored, offset, size, stride, False, None)
+
+
+def _parameter(data: Tensor, requires_grad: bool, hooks: Any, state: Any = None) -> Parameter:
+    return Parameter(data, requires_grad)
+
+
+def _of_type(function: Callable[..., Any], kind: Any, arguments: tuple[Any, ...], state: Any) -> Any:
+    if function not in (_rebuilt, _parameter):
+        raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
+    return function(*arguments)
+
+
+def _bytes(text: str, encoding: str = "latin1") -> bytes:
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"bytes are encoded as latin1, not {encoding}")
+    return text.encode(encoding)
+
+
+def _bytearray(content: bytes = b"", encoding: str = "latin1") -> bytearray:
+    return bytearray(_bytes(content, encoding) if isinstance(content, str) else b"" + content)  # a number is no content
+
+
+TABLE: dict[str, Any] = {
+    "_codecs.encode": _bytes,
+    "builtins.bytearray": _bytearray,
+    "builtins.complex": complex,
+    "builtins.set": set,
+    "collections.Counter": Counter,
+    "collections.OrderedDict": OrderedDict,
+    "torch.Size": Size,
+    "torch.Tensor": Tensor,
+    "torch._tensor._rebuild_from_type_v2": _of_type,
+    "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter,
+    "torch._utils._rebuild_tensor": _rebuilt_first,
+    "torch._utils._rebuild_tensor_v2": _rebuilt,
+    "torch._utils._rebuild_tensor_v3": _rebuilt,
+    "torch.device": Device,
+    "torch.nn.parameter.Parameter": Parameter,
+    "torch.serialization._get_layout": lambda name: strided,
+    "torch.storage.UntypedStorage": StorageType(None),
+}
+"""What a file may name: what its functions and classes are here."""
+TABLE |= {f"torch.{each.legacy}Storage": StorageType(each) for each in ALL}
+TABLE |= {f"torch.{each.name}": each for each in (*ALL, *UNSIGNED)}
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads any pickle, which may run any code: for `weights_only=False`. torch's names mean jaxvjp's."""
+
+    persistent: Callable[[Any], Any]
+
+    def persistent_load(self, pid: Any) -> Any:
+        return self.persistent(pid)
+
+    def find_class(self, module: str, name: str) -> Any:
+        known = TABLE.get(f"{module}.{name}".replace("__builtin__.", "builtins.", 1))
+        if known is not None and module.partition(".")[0] == "torch":
+            return known
+        ours = "jaxvjp" + module.removeprefix("torch")
+        if module.partition(".")[0] == "torch" and find_spec(ours) is not None:
+            return getattr(import_module(ours), name)
+        return super().find_class(module, name)
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Reads an object from a file that `save` or torch has written. Counterpart of `torch.load`.
+
+    Args:
+        f: a path, or an open file.
+        map_location: where its tensors shall be: a device, a dict from devices in the file to devices, or a function
+            of a storage and its device in the file. By default they go where they were.
+        pickle_module: for `weights_only=False` the module to unpickle with, by default `pickle`.
+        weights_only: whether to make only tensors, numbers, text and containers of them, and nothing that the file
+            could run; True by default.
+        mmap: accepted, without effect: the file is read.
+        pickle_load_args: for `weights_only=False`, as of `pickle.load`.
+
+    UnpicklingError for a file that wants more than `weights_only=True` allows; RuntimeError for one that is broken, or
+    in the format from before torch 1.6; FileNotFoundError where there is none.
+    """
+    if weights_only is not False and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    if isinstance(f, str | os.PathLike):
+        with open(f, "rb") as file:
+            return _loaded(file, map_location, pickle_module, weights_only is not False, pickle_load_args)
+    if not hasattr(f, "seek"):
+        raise AttributeError(
+            f"'{type(f).__name__}' object has no attribute 'seek'. You can only torch.load from a file that is "
+            "seekable. Please pre-load the data into a buffer like io.BytesIO and try to load from it instead."
+        )
+    return _loaded(f, map_location, pickle_module, weights_only is not False, pickle_load_args)
+
+
+def _loaded(file: Any, map_location: Any, module: Any, restricted: bool, further: dict[str, Any]) -> Any:
+    begin = file.read(2)
+    file.seek(-len(begin), os.SEEK_CUR)
+    if not begin:
+        raise EOFError
+    if begin[:1] == b"\x80":
+        raise RuntimeError(
+            "This file is in the format from before torch 1.6, which is not read here.\nWrite it again with torch: "
+            "`torch.save(torch.load(path), path)`."
+        )
+    with _telling_of_damage():
+        archive = zipfile.ZipFile(file)
+    with archive:
+        return _read(archive, map_location, module, restricted, further)
+
+
+@contextmanager
+def _telling_of_damage() -> Iterator[None]:
+    """RuntimeError, in torch's words, for what `zipfile` says of a broken archive."""
+    try:
+        yield
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError, IndexError, struct.error) as error:
+        what = str(error)
+        if "not a zip file" in what:
+            what = "failed finding central directory. This is an internal miniz error"
+        raise RuntimeError(NO_ARCHIVE.format(what)) from None
+
+
+def _read(archive: zipfile.ZipFile, map_location: Any, module: Any, restricted: bool, further: dict[str, Any]) -> Any:
+    root = archive.namelist()[0].partition("/")[0] if archive.namelist() else ""
+
+    def record(name: str) -> bytes:
+        try:
+            about = archive.getinfo(f"{root}/{name}")
+        except KeyError:
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found") from None
+        if about.compress_type != zipfile.ZIP_STORED:  # a small file could unpack to any size
+            raise RuntimeError(NO_ARCHIVE.format(f"{name} is compressed"))
+        with _telling_of_damage():
+            return archive.read(about)
+
+    swapped = f"{root}/byteorder" in archive.namelist() and record("byteorder") != sys.byteorder.encode()
+    storages: dict[str, Stored] = {}
+
+    def persistent(pid: Any) -> Stored:
+        if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], StorageType):
+            raise pickle.UnpicklingError(f"persistent_load expects a reference to a storage, but got {pid!r:.200}")
+        _, kind, key, location, _ = pid
+        if key not in storages:
+            data = record(f"data/{key}")
+            if swapped and kind.dtype is not None:
+                part = kind.dtype.itemsize // (1 + kind.dtype.is_complex)
+                data = np.frombuffer(data, f"V{part}").view(f"u{part}").byteswap().tobytes()
+            storages[key] = Stored(data, kind.dtype, _place(map_location, data, str(location)))
+        return storages[key]
+
+    data = record("data.pkl")
+    if not restricted:
+        kind: Any = _Unpickler
+        if module is not None:
+            kind = type("Unpickler", (module.Unpickler,), {name: vars(_Unpickler)[name] for name in METHODS})
+        reader = kind(io.BytesIO(data), **further)
+        reader.persistent = persistent
+        return reader.load()
+    try:
+        return Machine(TABLE, persistent).load(data)
+    except pickle.UnpicklingError as error:
+        unknown = re.search("was not an allowed global by default", str(error))
+        told = TWO_WAYS if unknown else f"Weights only load failed. {SINCE}\nWeightsUnpickler error: "
+        raise pickle.UnpicklingError(told + str(error)) from None
+
+
+METHODS = ("persistent_load", "find_class")
+
+
+def _place(wish: Any, data: bytes, location: str) -> Any:
+    """The device for a storage that was at `location`, by the user's `map_location`."""
+    if isinstance(wish, dict):
+        location = str(wish.get(location, location))
+    elif callable(wish):
+        array = np.frombuffer(data, np.uint8)
+        given = wish(UntypedStorage(new_leaf(array, TABLE["torch.uint8"], False, "cpu").storage), location)
+        location = location if given is None else str(given.device)
+    elif wish is not None:
+        location = str(Device(wish))
+    if location.startswith("cuda") and not count_of("cuda"):
+        raise RuntimeError(NO_CUDA)
+    return location

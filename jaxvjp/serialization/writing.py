@@ -1,0 +1,141 @@
+"""`save`: writes an object in torch's file format."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.library.creation import empty
+from jaxvjp.library.memory import UntypedStorage, set_
+from jaxvjp.nn.parameter import Parameter
+from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.devices import device
+from jaxvjp.types.dtypes import ALL, dtype
+from jaxvjp.types.size import Size
+
+
+class _Name:
+    """A function or class of torch's, which need not be there: the file has its name only."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self) -> None:
+        """It is called where the file is read."""
+
+
+TENSOR = _Name("torch._utils", "_rebuild_tensor_v2")
+TENSOR_OF_BYTES = _Name("torch._utils", "_rebuild_tensor_v3")
+PARAMETER = _Name("torch._utils", "_rebuild_parameter")
+SIZE, DEVICE = _Name("torch", "Size"), _Name("torch", "device")
+BYTES = _Name("torch.storage", "UntypedStorage")
+STORAGES = {each: _Name("torch", f"{each.legacy}Storage") for each in ALL}
+
+
+class _Reference:
+    """A storage in the file, under a number."""
+
+    def __init__(self, kind: _Name, number: str, location: str, count: int) -> None:
+        self.pid = ("storage", kind, number, location, count)
+
+
+class _Pickler(pickle._Pickler):
+    """Pickles as torch does; the storages of tensors are collected in `storages`, in the order of their numbers."""
+
+    def __init__(self, file: Any, protocol: int) -> None:
+        super().__init__(file, protocol)
+        self.storages: dict[Storage, bytes] = {}
+        self._numbers: dict[Storage, str] = {}
+
+    def persistent_id(self, obj: Any) -> Any:
+        return obj.pid if isinstance(obj, _Reference) else None
+
+    def reducer_override(self, obj: Any) -> Any:
+        if isinstance(obj, _Name | dtype):
+            return "by its name"
+        if isinstance(obj, Parameter):
+            return PARAMETER, (obj.data, obj.requires_grad, OrderedDict())
+        if isinstance(obj, Tensor):
+            return self._reduced(obj)
+        if isinstance(obj, Size):
+            return SIZE, (tuple(obj),)
+        if isinstance(obj, device):
+            return DEVICE, (obj.type,) if obj.index is None else (obj.type, obj.index)
+        return NotImplemented
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        known = _Name("torch", obj.name) if isinstance(obj, dtype) else obj
+        if not isinstance(known, _Name):
+            super().save_global(obj, name)  # type: ignore[misc]
+            return
+        self.write(pickle.GLOBAL + f"{known.module}\n{known.name}\n".encode())  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+
+    def _reduced(self, tensor: Tensor) -> Any:
+        plain = tensor.detach().resolve_conj().resolve_neg()
+        storage, own = plain.storage, plain.dtype
+        if storage not in self.storages:
+            whole = set_(empty(0, dtype=storage.contents.aval.dtype), UntypedStorage(storage))
+            self.storages[storage] = np.ascontiguousarray(whole._numbers()).tobytes()
+            self._numbers[storage] = str(len(self._numbers))
+        kind = STORAGES.get(own, BYTES)
+        size = len(self.storages[storage]) // (1 if kind is BYTES else own.itemsize)
+        reference = _Reference(kind, self._numbers[storage], str(plain.device), size)
+        part = (reference, plain.storage_offset(), tuple(plain.shape), plain.stride())
+        more: tuple[Any, ...] = (tensor.requires_grad, OrderedDict())
+        return (TENSOR_OF_BYTES, (*part, *more, own)) if kind is BYTES else (TENSOR, (*part, *more))
+
+
+def save(
+    obj: object,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> None:
+    """Writes an object, such as a `state_dict`, to a file that torch reads, too. Counterpart of `torch.save`.
+
+    Args:
+        obj: tensors, and what `pickle` takes.
+        f: a path, or an open file.
+        pickle_module: accepted; it is pickled by Python's `pickle`.
+        pickle_protocol: the version of the pickle.
+        _use_new_zipfile_serialization: False for the format from before torch 1.6: NotImplementedError.
+        _disable_byteorder_record: whether to leave out which byte comes first.
+
+    AttributeError for an `f` that is neither path nor file. Nothing is written where the object cannot be pickled.
+    """
+    if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
+    if not _use_new_zipfile_serialization:
+        raise NotImplementedError("The format from before torch 1.6 is not written here; torch reads the newer one.")
+    pickled, whole = io.BytesIO(), io.BytesIO()
+    pickler = _Pickler(pickled, pickle_protocol)
+    pickler.dump(obj)
+    root = Path(f).stem or "archive" if isinstance(f, str | os.PathLike) else "archive"
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
+
+        def put(name: str, data: bytes) -> None:
+            archive.writestr(zipfile.ZipInfo(f"{root}/{name}"), data)
+
+        put("data.pkl", pickled.getvalue())
+        if not _disable_byteorder_record:
+            put("byteorder", sys.byteorder.encode())
+        for number, data in enumerate(pickler.storages.values()):
+            put(f"data/{number}", data)
+        put("version", b"3\n")
+    if isinstance(f, str | os.PathLike):
+        Path(f).write_bytes(whole.getbuffer())
+    else:
+        f.write(whole.getvalue())

@@ -1,0 +1,140 @@
+"""torch's `utils.benchmark`: `Timer`, which measures a statement until its value is there."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+import timeit
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.tensor.tensor import Tensor
+
+__all__ = ["Measurement", "Timer"]
+
+
+class Measurement:
+    """Times of a statement: `mean`, `median` and `iqr` in seconds. As `torch.utils.benchmark.Measurement`."""
+
+    def __init__(self, number_per_run: int, raw_times: list[float], title: str) -> None:
+        self.number_per_run = number_per_run
+        self.raw_times = raw_times
+        self.title = title
+
+    @property
+    def times(self) -> list[float]:
+        """Seconds for one run of the statement, of each measurement."""
+        return [each / self.number_per_run for each in self.raw_times]
+
+    @property
+    def mean(self) -> float:
+        """The mean of `times`."""
+        return statistics.mean(self.times)
+
+    @property
+    def median(self) -> float:
+        """The median of `times`."""
+        return statistics.median(self.times)
+
+    @property
+    def iqr(self) -> float:
+        """The distance between the quartiles of `times`."""
+        if len(self.raw_times) < 2:
+            return 0.0
+        low, _, high = statistics.quantiles(self.times, n=4, method="inclusive")
+        return high - low
+
+    def __repr__(self) -> str:
+        count = len(self.raw_times)
+        return (
+            f"<{type(self).__module__}.Measurement>\n{self.title}\n  Median: {self.median * 1e6:.2f} us\n"
+            f"  {count} measurement{'s' * (count > 1)}, {self.number_per_run} runs each"
+        )
+
+
+class Timer:
+    """Measures a statement, as `timeit.Timer`. Counterpart of `torch.utils.benchmark.Timer`.
+
+    Values are computed when they are read; so what a statement gives, or gives a name, is read after each run.
+
+    Args:
+        stmt: the statement, or a function without arguments.
+        setup: what runs once before.
+        global_setup: accepted only if it is empty: it is for C++.
+        timer: gives the time in seconds.
+        globals: the names that the statement knows.
+        label, sub_label, description, env: what a measurement is called.
+        num_threads: accepted, without effect: JAX's threads are its own.
+        language: "python".
+
+    ValueError for another language.
+    """
+
+    def __init__(
+        self,
+        stmt: str | Callable[[], Any] = "pass",
+        setup: str | Callable[[], Any] = "pass",
+        global_setup: str = "",
+        timer: Callable[[], float] = time.perf_counter,
+        globals: Mapping[str, Any] | None = None,
+        label: str | None = None,
+        sub_label: str | None = None,
+        description: str | None = None,
+        env: str | None = None,
+        num_threads: int = 1,
+        language: Any = "python",
+    ) -> None:
+        if str(language).lower() not in ("python", "py"):
+            raise ValueError(f"there is no Timer for {language} here")
+        if global_setup:
+            raise ValueError("global_setup is only for C++")
+        names: dict[str, Any] = {} if globals is None else {**globals}
+        if callable(setup):
+            setup()
+        else:
+            exec(setup, names)
+        self._run = stmt if callable(stmt) else _function(stmt, names)
+        self._timer = timeit.Timer(self._once, timer=timer)
+        self._title = ": ".join(each for each in (label or str(stmt), sub_label, description) if each)
+
+    def _once(self) -> None:
+        _read(self._run())
+
+    def timeit(self, number: int = 1_000_000) -> Measurement:
+        """Measures `number` runs at once, after a few that are not counted."""
+        self._timer.timeit(max(int(number // 100), 2))
+        return Measurement(number, [self._timer.timeit(number)], self._title)
+
+    def blocked_autorange(self, callback: Any = None, min_run_time: float = 0.2) -> Measurement:
+        """Measures runs in blocks for at least `min_run_time` seconds."""
+        number, taken = self._timer.autorange(callback)
+        number = max(1, round(number * min(1.0, min_run_time / max(taken, 1e-9) / 10)))
+        times: list[float] = []
+        gc.collect()
+        while sum(times) < min_run_time:
+            times.append(self._timer.timeit(number))
+        return Measurement(number, times, self._title)
+
+
+def _function(statement: str, names: dict[str, Any]) -> Callable[[], Any]:
+    """A function that runs a statement, and gives its value if it is an expression, else all that has a name."""
+    try:
+        code = compile(statement, "<timed>", "eval")
+    except SyntaxError:
+        code = compile(statement, "<timed>", "exec")
+        return lambda: (eval(code, names), list(names.values()))
+    return lambda: eval(code, names)
+
+
+def _read(value: Any) -> None:
+    """Computes tensors, as they are or in a tuple or list."""
+    if isinstance(value, Tensor):
+        value.value.block_until_ready()
+    elif isinstance(value, tuple | list):
+        for each in value:
+            _read(each)
+
+
+complete_all(globals(), __all__, "utils.benchmark", "no JAX: `timeit`")

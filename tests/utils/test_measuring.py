@@ -1,0 +1,118 @@
+"""`utils.benchmark`, `profiler`, `utils.hooks`, `random` and the old assertion: what scripts use around their steps."""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agreement_of, programs_of, raises
+
+import jaxvjp
+from jaxvjp.utils.benchmark import Timer
+
+
+def what_a_schedule_says(torch):
+    said = torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=2, skip_first=1)
+    return [said(step).name for step in range(12)]
+
+
+def a_fork_of_the_generator(torch):
+    torch.random.manual_seed(3)
+    with torch.random.fork_rng():
+        within = torch.rand(2)
+    state = torch.random.get_rng_state()
+    outside = torch.rand(2)
+    torch.random.set_rng_state(state)
+    return within, outside, torch.rand(2), torch.random.initial_seed()
+
+
+@raises(AssertionError)
+def far_apart(torch):
+    torch.testing.assert_allclose(torch.ones(2), torch.zeros(2), msg="they differ")
+
+
+def near(torch):
+    torch.testing.assert_allclose(torch.ones(2), torch.ones(2, dtype=torch.float64))
+
+
+@raises(AssertionError)
+def other_dtypes(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2, dtype=torch.float64))
+
+
+@raises(AssertionError)
+def other_strides(torch):
+    torch.testing.assert_close(torch.ones(2, 3).t(), torch.ones(3, 2), check_stride=True)
+
+
+@raises(AssertionError)
+def other_shapes(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(3))
+
+
+@raises(AssertionError)
+def own_words(torch):
+    torch.testing.assert_close(torch.ones(2), torch.zeros(2), msg=lambda said: f"mine, {len(said) > 10}")
+
+
+@raises(ValueError)
+def one_tolerance(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2), rtol=1)
+
+
+def what_is_not_asked(torch):
+    torch.testing.assert_close(torch.ones(2), torch.ones(2, dtype=torch.float64), check_dtype=False)
+    nan = torch.tensor([float("nan")])
+    torch.testing.assert_close(nan, nan, equal_nan=True)
+    try:
+        torch.testing.assert_close(nan, nan, equal_nan=False)
+    except AssertionError:
+        return "a NaN"
+
+
+def only_inputs_is_accepted(torch):
+    x = torch.ones(2, requires_grad=True)
+    return torch.autograd.grad((x * x).sum(), x, only_inputs=True)
+
+
+def a_handle(torch):
+    x = torch.ones(2, requires_grad=True)
+    return isinstance(x.register_hook(lambda gradient: gradient), torch.utils.hooks.RemovableHandle)
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+def test_a_timer_measures_what_is_computed():
+    x, reads = jaxvjp.ones(3), []
+    taken = Timer(lambda: reads.append(1), label="mine").timeit(10)
+    assert len(reads) == 12
+    assert taken.number_per_run == 10
+    assert taken.mean > 0
+    assert "mine" in repr(taken)
+    for statement in ("y = x + 1", "x + 1"):
+        measured = Timer(statement, "z = x", globals={"x": x}).blocked_autorange(min_run_time=0.01)
+        assert measured.median > 0
+        assert sum(measured.raw_times) >= 0.01
+        assert measured.iqr >= 0
+    with pytest.raises(ValueError, match="no Timer for c"):
+        Timer("int x;", language="c++")
+
+
+@pytest.mark.parametrize("room", ["profiler", "autograd"])
+def test_a_profile_writes_a_trace_of_the_steps_that_are_asked_for(room, tmp_path):
+    profiler = jaxvjp.profiler if room == "profiler" else jaxvjp.autograd.profiler
+    ready = []
+    handler = profiler.tensorboard_trace_handler(str(tmp_path))
+    only = profiler.schedule(wait=1, warmup=0, active=1, repeat=1)
+    with profiler.profile(
+        activities=[profiler.ProfilerActivity.CPU], schedule=only, on_trace_ready=handler
+    ) as recorded:
+        recorded.on_trace_ready = ready.append
+        for step in range(3):
+            assert recorded._recording == (step == 1)
+            with profiler.record_function("product"):
+                (jaxvjp.ones(3) @ jaxvjp.ones(3)).item()
+            recorded.step()
+    assert ready == [recorded]
+    assert list(tmp_path.rglob("*.xplane.pb"))
+    with profiler.profile(enabled=False) as nothing:
+        assert not nothing._recording
