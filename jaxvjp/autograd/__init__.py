@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from jaxvjp.autograd import forward_ad, functional, grad_mode, graph, variable
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
@@ -16,6 +19,7 @@ from jaxvjp.autograd.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+from jaxvjp.autograd.saving import SavedTensor
 from jaxvjp.autograd.variable import Variable
 from jaxvjp.tensor.docstrings import complete_all
 
@@ -23,6 +27,7 @@ from jaxvjp.tensor.docstrings import complete_all
 # module all the same.
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",
@@ -46,6 +51,12 @@ __all__ = [
 
 
 complete_all(globals(), __all__, "autograd")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "torch":  # old code reaches the package from here
+        return sys.modules["jaxvjp"]
+    raise AttributeError(f"module 'jaxvjp.autograd' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
