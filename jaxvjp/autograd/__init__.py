@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 from jaxvjp.autograd import forward_ad, functional, grad_mode, graph, variable
 from jaxvjp.autograd.backward import backward, grad, jacobian
 from jaxvjp.autograd.function import Function
@@ -51,12 +48,6 @@ __all__ = [
 
 
 complete_all(globals(), __all__, "autograd")
-
-
-def __getattr__(name: str) -> Any:
-    if name == "torch":  # old code reaches the package from here
-        return sys.modules["jaxvjp"]
-    raise AttributeError(f"module 'jaxvjp.autograd' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:

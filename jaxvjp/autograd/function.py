@@ -25,6 +25,7 @@ from jaxvjp.autograd.function_batch import (
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.record import detached
+from jaxvjp.ops.identity import dual
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
@@ -323,12 +324,18 @@ class _Outputs:
     def _without_gradient(self, tensor: Tensor) -> Tensor:
         """The output itself, or a view of it if it is the user's input, which must stay as it is."""
         if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
-            return tensor.detach() if tensor.requires_grad else view(tensor, Step(alias, ()))
+            return tensor.detach() if tensor.requires_grad else self._again(tensor)
         if tensor.requires_grad:
             tensor._show(detached(tensor.node))
         if tensor._base_tensor is not None and not self.recorded:
             self._mark(tensor, False)
         return tensor
+
+    @staticmethod
+    def _again(tensor: Tensor) -> Tensor:
+        """A view of an input that is returned as it is; of a subclass's tensor what its `view_as` gives, as in torch."""
+        own: Tensor = view(tensor, Step(alias, ())) if type(tensor) is Tensor else tensor.view_as(tensor)
+        return own
 
     @staticmethod
     def _mark(tensor: Tensor, several: bool) -> None:
@@ -363,7 +370,7 @@ class _Outputs:
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         if id(tensor) in self.inputs:
-            tensor = view(tensor, Step(alias, ()))
+            tensor = self._again(tensor)
         value = detached(tensor.node)
         if self.step.lifted:  # a gradient from outside the vmap flows through the value, a view of the batch
             value = tensor.node
@@ -377,7 +384,11 @@ class _Outputs:
             if source is None:
                 of_base = [each for each in self.arguments if each._base_tensor is tensor._base_tensor]
                 source = of_base[0] if of_base else None
-            self.step.aliased[position] = None if source is None else self._argument(source)
+            if source is None:
+                self.step.aliased[position] = None
+            else:
+                of_view = any(step.operation is not dual for step in source._steps)
+                self.step.aliased[position] = self._argument(source), of_view
         tensor._show(self.step.output_node(position))
         return tensor
 

@@ -81,7 +81,8 @@ class FunctionStep(PythonStep):
         input_avals: the abstract value of each argument; None for one that is no tensor.
         lifted: whether the outputs come from a rule for the whole batch, so that only a derivative inside of the
             vmap goes through here.
-        aliased: for the position of each output that is a view, that of the argument it is one of (None for no such).
+        aliased: for the position of each output that is a view, that of the argument that it is a view of, and whether
+            that is a view itself; None where there is no such argument.
         written: for the position of each output that is an argument, that `forward` has written, that argument's.
         unfilled: those of the outputs without a gradient for which `backward` gets None, not zeros.
         operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
@@ -98,7 +99,7 @@ class FunctionStep(PythonStep):
         if transforming().forward:
             self.operands = nodes
         self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
-        self.aliased: dict[int, int | None] = {}
+        self.aliased: dict[int, tuple[int, bool] | None] = {}
         self.written: dict[int, int] = {}
         self.unfilled: set[int] = set()
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
@@ -131,7 +132,8 @@ class FunctionStep(PythonStep):
         ctx = self.ctx
         ctx._in_jvp = True
         try:
-            given = self._filled(self.input_avals, tangents)
+            avals = [each if each is not None and each.dtype.differentiable else None for each in self.input_avals]
+            given = self._filled(avals, tangents)
             before = [None if each is None else each._version for each in given]
             returned = ctx._forward_cls.jvp(ctx, *given)
         finally:
@@ -231,9 +233,13 @@ class FunctionStep(PythonStep):
                 "view."
             )
         source = self.aliased.get(position)
-        of = None if source is None else given[source]
-        if of is not None and tangent._base_tensor is not (of if of._base_tensor is None else of._base_tensor):
-            wanted = "given grad input" if of._base_tensor is None else "same base as the given grad input"
+        of = None if source is None else given[source[0]]
+        if (
+            source is not None
+            and of is not None
+            and tangent._base_tensor is not (of if of._base_tensor is None else of._base_tensor)
+        ):
+            wanted = "same base as the given grad input" if source[1] else "given grad input"
             raise RuntimeError(
                 f"A custom Function is returning a view but the jvp is not returning a view of the {wanted}."
             )

@@ -222,11 +222,13 @@ def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool) -> dict[
             return {}
         if own and not any(node.freed for node in own):
             inside.update(own)
-            together.setdefault(tuple(node for node in reached if node not in own), []).append(output)
+            together.setdefault(tuple(node for node in reached if node in ends or node not in inside), []).append(
+                output
+            )
     results: dict[Node, Node] = {}
     for edges, group in together.items():
-        own = inside.difference(edges)
-        between = [node for node in reachable(group, partial(_within, start=start, ends=set(edges))) if node in own]
+        found = reachable(group, partial(_within, start=start, ends=set(edges)))
+        between = [node for node in found if node in inside and node not in edges]
         replaced = _recomputed(between, group, edges, results, reentrant)
         results.update((old, replaced[old]) for old in group)
     return results
