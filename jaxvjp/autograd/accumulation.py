@@ -119,7 +119,7 @@ def accumulated(
     unseen = question is not None and question.unseen()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
     later = question is not None and question.regular
-    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later)
+    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later, accumulating=True)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)

@@ -333,7 +333,7 @@ class _Outputs:
 
     @staticmethod
     def _again(tensor: Tensor) -> Tensor:
-        """A view of an input that is returned as it is; of a subclass's tensor what its `view_as` gives, as in torch."""
+        """A view of an input that is returned as it is; for a subclass what its `view_as` gives, as in torch."""
         own: Tensor = view(tensor, Step(alias, ())) if type(tensor) is Tensor else tensor.view_as(tensor)
         return own
 

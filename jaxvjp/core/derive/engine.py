@@ -93,6 +93,7 @@ def pull_back(
     batch: tuple[int, ...] = (),
     unseen: bool = False,
     leaf_hooks: bool = True,
+    accumulating: bool = False,
 ) -> Walk:
     """Records the cotangents of `targets`, or of every leaf that requires a gradient, given those of `roots`.
 
@@ -105,13 +106,14 @@ def pull_back(
             (`calls_python`).
         unseen: whether to cut as `program.in_pieces` does for an `unseen` graph.
         leaf_hooks: whether to call hooks of leaves.
+        accumulating: whether it is `backward` that asks: then torch calls the hooks of the steps of `targets`, too.
 
     RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
     freed, or whose saved tensors were written in place since.
     """
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
-    operations = _passed_through(nodes, targets)
+    operations = _passed_through(nodes, targets, accumulating)
     for node in () if targets is None else operations:
         if node.operation is not None and node.operation.whole_walks:
             raise RuntimeError(node.operation.whole_walks)
@@ -125,16 +127,16 @@ def pull_back(
     return walk._replace(met=reached)
 
 
-def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:
     """The operations among `nodes` that the walk goes through: a target only if another target is behind it, or if
-    `backward` was asked for its `grad` and it has hooks, which torch calls then."""
+    its step has hooks that are to be called (`accumulating`)."""
     if targets is None:
         return [node for node in nodes if not node.is_leaf]
     ends, inside = set(targets), set(nodes)
 
     def goes_on(node: Node) -> bool:
         behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
-        called = node.retains and whole(node).step_hooks is not None
+        called = accumulating and whole(node).step_hooks is not None
         return behind or called or any(each in inside for each in gradient_edges(node))
 
     return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
