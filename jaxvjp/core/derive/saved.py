@@ -47,11 +47,12 @@ def check_unchanged(operations: Sequence[Node]) -> None:
                 )
     if DETACHED:
         for node in operations:
-            if any(place is not None and node.inputs[place] in DETACHED for place in node.saved()):
-                raise RuntimeError(
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
-                    "supported, please use out-of-place `.detach()` instead"
-                )
+            for place in node.saved():  # no generator: Cython has none in such a function
+                if place is not None and node.inputs[place] in DETACHED:
+                    raise RuntimeError(
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+                        "not supported, please use out-of-place `.detach()` instead"
+                    )
     if operations and Versions.last_write > min([node.serial for node in operations]):
         for node in reversed(operations):
             since = grad_mode().mutation
