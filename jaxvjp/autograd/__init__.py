@@ -17,6 +17,7 @@ from jaxvjp.autograd.modes import (
     set_multithreading_enabled,
 )
 from jaxvjp.autograd.profiler import ProfilerActivity as ProfilerActivity
+from jaxvjp.autograd.saving import SavedTensor
 from jaxvjp.autograd.variable import Variable
 from jaxvjp.tensor.docstrings import complete_all
 
@@ -24,6 +25,7 @@ from jaxvjp.tensor.docstrings import complete_all
 # module all the same.
 __all__ = [
     "Function",
+    "SavedTensor",
     "Variable",
     "backward",
     "detect_anomaly",

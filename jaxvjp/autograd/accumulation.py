@@ -88,7 +88,7 @@ def _after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks | Non
             raise RuntimeError("Tensor post accumulate grad hooks should return None.")
     if hooks is not None:
         for step_hook in list(hooks.after.values()):  # a gradient that became the `grad` is that tensor, as in torch
-            hooks.call(step_hook, [], [gradient if taken is None else shown(taken)])
+            hooks.call(None, step_hook, [], [gradient if taken is None else shown(taken)])
 
 
 def accumulated(
@@ -119,7 +119,7 @@ def accumulated(
     unseen = question is not None and question.unseen()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
     later = question is not None and question.regular
-    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later)
+    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later, accumulating=True)
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
@@ -166,7 +166,7 @@ def _before_accumulation(gradients: dict[Node, Node]) -> dict[Node, Node]:
         given: Cotangents = [gradient]
         if node.is_leaf and node.step_hooks is not None:
             for hook in list(node.step_hooks.before.values()):
-                given = node.step_hooks.call(hook, given, None)
+                given = node.step_hooks.call(None, hook, given, None)
         if given[0] is not None:
             replaced[node] = given[0]
     return replaced

@@ -6,9 +6,12 @@ to it meanwhile. The saved tensors are what JAX calls the residuals of a `jax.cu
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol
 from weakref import ref
 
+from jaxvjp.autograd.saving import SavedTensor as RawSaved
+from jaxvjp.autograd.saving import check_hooks_settable, saved_tensors_hooks
 from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.modes import grad_mode, recording
@@ -120,6 +123,7 @@ class FunctionCtx:
     _dirty: tuple[Any, ...] = ()
     _non_differentiable: tuple[Any, ...] = ()
     _materialize = True
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Keeps inputs, outputs or other tensors for `backward`, until the graph is freed; None stays None.
@@ -170,10 +174,19 @@ class BackwardCFunction(FunctionCtx):
     _freed = False
     _accessed = False
     _step: ref[Any] | None = None
+    _generated = False
 
     def name(self) -> str:
-        """torch's name for the backward step: that of the Function and `Backward`."""
-        return type(self).__name__
+        """torch's name for the backward step: that of the Function and `Backward`; inside of a transform such as
+        `func.grad`, which makes a Function of this one, and `GeneratedBackward`."""
+        own = type(self).__name__
+        return own.removesuffix("Backward") + "GeneratedBackward" if self._generated else own
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The old name of `saved_tensors`."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
@@ -195,6 +208,23 @@ class BackwardCFunction(FunctionCtx):
                 )
             self._accessed, self._saved = True, ()
         return tensors
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[RawSaved, ...]:
+        """What `save_for_backward` kept, without unpacking it: to set hooks of each."""
+        if self._freed:
+            raise RuntimeError(FREED)
+
+        def setting(saved: SavedTensor | None) -> RawSaved:
+            def register(hooks: saved_tensors_hooks) -> None:
+                check_hooks_settable(self._freed, saved is not None, saved is not None and saved.hooks is not None)
+                if saved is not None:
+                    saved.packed = hooks.packed(saved.node)
+                    saved.hooks = hooks
+
+            return RawSaved.of(register)
+
+        return tuple([setting(each) for each in self._saved])
 
     def _free(self) -> None:
         self._saved = self._saved_for_forward = ()

@@ -68,8 +68,16 @@ def differences(
 
     def moved(step: Array) -> list[Array]:
         leaf.data.write(like(start + step, leaf).node)
-        return [flat(each) for each in listed(func(*arguments))]
+        outputs = [each for each in listed(func(*arguments)) if isinstance(each, Tensor)]
+        for what, own in (("shape", [each.shape for each in outputs]), ("dtype", [each.dtype for each in outputs])):
+            if (first := seen.setdefault(what, own)) != own:
+                raise AssertionError(
+                    f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {eps}, but "
+                    f"got: {what}s {first} and {own}."
+                )
+        return [flat(each) for each in outputs]
 
+    seen: dict[str, list[Any]] = {}
     try:
         columns = [
             [(ahead - behind) / (2 * eps) for ahead, behind in zip(moved(eps * u), moved(-eps * u), strict=True)]
@@ -98,8 +106,9 @@ def pushed_forward(
 ) -> list[Tensor]:
     """J u of each output, as forward mode has it: zeros where an output depends on none of the leaves."""
     with dual_level():
-        duals = {leaf: make_dual(leaf, tangent) for leaf, tangent in tangents.items()}
-        outputs = listed(func(*[duals.get(each, each) if isinstance(each, Tensor) else each for each in arguments]))
+        duals = {leaf: make_dual(leaf.detach(), tangent) for leaf, tangent in tangents.items()}
+        given = [each.detach() if isinstance(each, Tensor) and each not in tangents else each for each in arguments]
+        outputs = listed(func(*[duals.get(each, each) if isinstance(each, Tensor) else each for each in given]))
         found = [unpack_dual(each).tangent for each in outputs]
         return [
             zeros_like(output) if tangent is None else tangent for output, tangent in zip(outputs, found, strict=True)

@@ -25,6 +25,7 @@ from jaxvjp.autograd.function_batch import (
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
 from jaxvjp.core.record.modes import grad_mode, recording, transforming
 from jaxvjp.core.record.record import detached
+from jaxvjp.ops.identity import dual
 from jaxvjp.ops.view import alias, function_view
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
@@ -193,6 +194,8 @@ class Function(metaclass=FunctionMeta):
             if not differentiated_inside(batch, arguments):
                 return computed
         ctx = cls._backward_cls()
+        if transforming().depth:  # torch's name there
+            ctx._generated = True
         step = FunctionStep(ctx, arguments, lifted=batch is not None)
         with recording(False):
             if separate:
@@ -200,8 +203,10 @@ class Function(metaclass=FunctionMeta):
                 cls.setup_context(ctx, arguments, returned)
             else:
                 returned = cls.forward(ctx, *arguments, **named)
-            outputs = _Outputs(step, arguments, separate)
-            return outputs.of(returned)
+            outputs = _Outputs(step, arguments, separate).of(returned)
+        if transforming().level is not None:  # as in torch, a wrong `jvp` is an error here, not where a tangent is read
+            transforming().level.tangents_of([each for each in step.outputs if each is not None])
+        return outputs
 
     @classmethod
     def backward_method(cls) -> Callable[..., Any]:
@@ -260,7 +265,9 @@ class _Outputs:
         self.ctx = step.ctx
         self.recorded = step.tracked or transforming().forward  # forward mode needs this step even without a gradient
         self.separate = separate
-        self.inputs = {id(each) for each in arguments if isinstance(each, Tensor)}
+        self.given = arguments
+        self.arguments = [each for each in arguments if isinstance(each, Tensor)]
+        self.inputs = {id(each) for each in self.arguments}
         self.dirty = _identities(step.ctx._dirty, "mark_dirty can only accept variables, but argument")
 
     def of(self, returned: Any) -> Any:
@@ -279,6 +286,13 @@ class _Outputs:
             self.recorded and isinstance(each, Tensor) and each.dtype.differentiable and id(each) not in without
             for each in raw
         ]
+        if self.dirty - self.inputs:
+            warnings.warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need "
+                "to pass it to mark_dirty().",
+                UserWarning,
+                stacklevel=3,
+            )
         written = {id(each) for each, known in zip(raw, differentiable, strict=True) if known} & self.inputs
         for each in self.ctx._dirty:
             if id(each) not in written:  # `_written` counts that write itself
@@ -290,6 +304,8 @@ class _Outputs:
                 results.append(each)
             elif not differentiable[position]:
                 self.step.add_output(each.node.aval)
+                if not self.ctx._materialize_non_diff_grads:
+                    self.step.unfilled.add(position)
                 results.append(self._without_gradient(each))
             elif id(each) in self.inputs & self.dirty:
                 results.append(self._written(position, each, sum(differentiable) > 1))
@@ -308,10 +324,26 @@ class _Outputs:
     def _without_gradient(self, tensor: Tensor) -> Tensor:
         """The output itself, or a view of it if it is the user's input, which must stay as it is."""
         if id(tensor) in self.inputs and (tensor.requires_grad or id(tensor) not in self.dirty):
-            return tensor.detach() if tensor.requires_grad else view(tensor, Step(alias, ()))
+            return tensor.detach() if tensor.requires_grad else self._again(tensor)
         if tensor.requires_grad:
             tensor._show(detached(tensor.node))
+        if tensor._base_tensor is not None and not self.recorded:
+            self._mark(tensor, False)
         return tensor
+
+    @staticmethod
+    def _again(tensor: Tensor) -> Tensor:
+        """A view of an input that is returned as it is; for a subclass what its `view_as` gives, as in torch."""
+        own: Tensor = view(tensor, Step(alias, ())) if type(tensor) is Tensor else tensor.view_as(tensor)
+        return own
+
+    @staticmethod
+    def _mark(tensor: Tensor, several: bool) -> None:
+        """Notes that a view was made by a Function, which refuses writes that are recorded."""
+        mark = (Step(function_view, (several,)),)
+        tensor._unrecorded = None  # the Function itself is recorded
+        tensor._path = None if tensor._path is None else tensor._path + mark
+        tensor._steps += mark
 
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         """Makes an input that `forward` wrote to show this output from now on."""
@@ -330,6 +362,7 @@ class _Outputs:
                 )
             value = detached(tensor.node)
             self.step.add_output(value.aval, value)
+            self.step.written[position] = self._argument(tensor)
             tensor.write(self.step.output_node(position))
         if tensor._base_tensor is None:
             tensor.storage.contents = value  # aliases read this; the output would keep `ctx` alive
@@ -337,7 +370,7 @@ class _Outputs:
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         if id(tensor) in self.inputs:
-            tensor = view(tensor, Step(alias, ()))
+            tensor = self._again(tensor)
         value = detached(tensor.node)
         if self.step.lifted:  # a gradient from outside the vmap flows through the value, a view of the batch
             value = tensor.node
@@ -345,13 +378,23 @@ class _Outputs:
         tensor.storage  # noqa: B018 - made now, from the value; made from the output it would keep `ctx` alive
         self.step.add_output(value.aval, value)
         if tensor._base_tensor is not None:
-            tensor._unrecorded = None  # the Function itself is recorded
-            mark = (Step(function_view, (several,)),)
-            tensor._path = None if tensor._path is None else tensor._path + mark
-            tensor._steps += mark
-            self.step.aliased.add(position)
+            self._mark(tensor, several)
+            tensor._counted = tensor._base_tensor.versions.count
+            source = next((each for each in self.arguments if each is tensor._base_tensor), None)
+            if source is None:
+                of_base = [each for each in self.arguments if each._base_tensor is tensor._base_tensor]
+                source = of_base[0] if of_base else None
+            if source is None:
+                self.step.aliased[position] = None
+            else:
+                of_view = any(step.operation is not dual for step in source._steps)
+                self.step.aliased[position] = self._argument(source), of_view
         tensor._show(self.step.output_node(position))
         return tensor
+
+    def _argument(self, tensor: Tensor) -> int:
+        """The position of a tensor among the arguments of `forward`."""
+        return next(position for position, each in enumerate(self.given) if each is tensor)
 
     def _saved(self, tensors: tuple[Any, ...], as_is: set[int]) -> tuple[SavedTensor | None, ...]:
         kept: list[SavedTensor | None] = []

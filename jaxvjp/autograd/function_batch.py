@@ -36,7 +36,8 @@ def batch_of(arguments: Sequence[Any]) -> Batch | None:
     if not transforming().batches:
         return None
     nodes = [each.node for each in flattened(arguments)[0] if isinstance(each, Tensor)]
-    return next((batch for batch in reversed(transforming().batches) if any(batch.holds(each) for each in nodes)), None)
+    batches = [each for each in transforming().batches if each.of_function]
+    return next((batch for batch in reversed(batches) if any(batch.holds(each) for each in nodes)), None)
 
 
 def differentiated_inside(batch: Batch, arguments: Sequence[Any]) -> bool:

@@ -81,6 +81,10 @@ class FunctionStep(PythonStep):
         input_avals: the abstract value of each argument; None for one that is no tensor.
         lifted: whether the outputs come from a rule for the whole batch, so that only a derivative inside of the
             vmap goes through here.
+        aliased: for the position of each output that is a view, that of the argument that it is a view of, and whether
+            that is a view itself; None where there is no such argument.
+        written: for the position of each output that is an argument, that `forward` has written, that argument's.
+        unfilled: those of the outputs without a gradient for which `backward` gets None, not zeros.
         operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
     """
 
@@ -89,13 +93,15 @@ class FunctionStep(PythonStep):
         tensors = [each for each in nodes if each is not None]
         edges = [each if each.requires_grad else NO_GRADIENT for each in tensors]
         tracked = grad_mode().enabled and any(each.requires_grad for each in tensors)
-        super().__init__(type(ctx).__name__, edges, tracked)
+        super().__init__(ctx.name(), edges, tracked)
         self.ctx = ctx
         self.lifted = lifted
         if transforming().forward:
             self.operands = nodes
         self.input_avals: list[Aval | None] = [None if each is None else each.aval for each in nodes]
-        self.aliased: set[int] = set()
+        self.aliased: dict[int, tuple[int, bool] | None] = {}
+        self.written: dict[int, int] = {}
+        self.unfilled: set[int] = set()
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
         ctx._step = ref(self)
 
@@ -103,7 +109,8 @@ class FunctionStep(PythonStep):
         """The cotangents of `inputs` by the user's `backward`, given one (or None) per output of `forward`."""
         function = self.ctx._forward_cls
         with recording(create_graph):
-            given: Any = self._filled(self.output_avals, cotangents)
+            avals = [None if place in self.unfilled else each for place, each in enumerate(self.output_avals)]
+            given: Any = self._filled(avals, cotangents)
             returned = function.backward_method()(self.ctx, *([given] if function.boxed_grads_call else given))
             return self._gradients(returned)
 
@@ -125,7 +132,10 @@ class FunctionStep(PythonStep):
         ctx = self.ctx
         ctx._in_jvp = True
         try:
-            returned = ctx._forward_cls.jvp(ctx, *self._filled(self.input_avals, tangents))
+            avals = [each if each is not None and each.dtype.differentiable else None for each in self.input_avals]
+            given = self._filled(avals, tangents)
+            before = [None if each is None else each._version for each in given]
+            returned = ctx._forward_cls.jvp(ctx, *given)
         finally:
             ctx._in_jvp = False
         listed = returned if isinstance(returned, tuple) else (returned,)
@@ -134,7 +144,20 @@ class FunctionStep(PythonStep):
                 "Function's jvp returned an invalid number of forward gradients (expected "
                 f"{len(self.output_avals)} but got {len(listed)})"
             )
-        return [self._tangent(position, each) for position, each in enumerate(listed)]
+        for output, argument in self.written.items():
+            tangent = given[argument]
+            if tangent is not None and (tangents[argument] is not None) and tangent._version == before[argument]:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+            if tangent is not None and tangents[argument] is not None and listed[output] is not tangent:
+                raise RuntimeError(
+                    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is "
+                    "modifying an input inplace, then the jvp function must modify the gradient inplace and return it "
+                    "as-is."
+                )
+        return [self._tangent(position, each, given) for position, each in enumerate(listed)]
 
     def free(self) -> None:
         self.ctx._free()
@@ -193,7 +216,7 @@ class FunctionStep(PythonStep):
             )
         return converted(node, own)
 
-    def _tangent(self, position: int, tangent: Any) -> Node | None:
+    def _tangent(self, position: int, tangent: Any, given: Sequence[Tensor | None]) -> Node | None:
         if tangent is not None and not isinstance(tangent, Tensor):
             raise RuntimeError(f"expected Variable or None (got {type_name(tangent)}) for grad output {position}.")
         aval = self.output_avals[position]
@@ -208,6 +231,17 @@ class FunctionStep(PythonStep):
             raise RuntimeError(
                 "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a "
                 "view."
+            )
+        source = self.aliased.get(position)
+        of = None if source is None else given[source[0]]
+        if (
+            source is not None
+            and of is not None
+            and tangent._base_tensor is not (of if of._base_tensor is None else of._base_tensor)
+        ):
+            wanted = "same base as the given grad input" if source[1] else "given grad input"
+            raise RuntimeError(
+                f"A custom Function is returning a view but the jvp is not returning a view of the {wanted}."
             )
         if tangent.shape != aval.shape:
             raise RuntimeError(

@@ -37,6 +37,12 @@ from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import complex128, float64
 
+UNDEFINED = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break "
+    "existing callers of this function. If this is true for you, you can call this function with "
+    '"check_undefined_grad=False" to disable the feature'
+)
+
 
 class GradcheckError(RuntimeError):
     """What `gradcheck` and `gradgradcheck` raise where a check fails; as `torch.autograd.gradcheck.GradcheckError`."""
@@ -99,19 +105,20 @@ def gradcheck(
     leaves = _checked(arguments)
     direction = random_direction if fast_mode else every_direction
     try:
+        if check_backward_ad:
+            _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
         if check_forward_ad:
             _compare_forward(func, arguments, leaves, direction, eps, atol, rtol)
-            if check_undefined_grad:
-                _check_undefined_forward(func, arguments, leaves)
             if check_batched_forward_grad:
                 _check_batched_forward(func, arguments, leaves)
         if check_backward_ad:
-            _compare(func, arguments, leaves, direction, eps, atol, rtol, nondet_tol)
-            _check_linear(_differentiable(func(*arguments)), leaves)
             if check_batched_grad:
                 _check_batched(_differentiable(func(*arguments)), leaves)
+            _check_linear(_differentiable(func(*arguments)), leaves)
             if check_undefined_grad:
                 _check_undefined(func, arguments, leaves)
+        if check_forward_ad and check_undefined_grad:
+            _check_undefined_forward(func, arguments, leaves)
     except GradcheckError:
         if raise_exception:
             raise
@@ -166,6 +173,9 @@ def gradgradcheck(
         cotangents = listed(grad_outputs)
 
     def gradients(*given: Tensor) -> tuple[Tensor, ...]:
+        for each, pattern in zip(given, (*arguments, *cotangents), strict=True):
+            if isinstance(pattern, Tensor) and pattern.requires_grad and not each.requires_grad:
+                each.requires_grad_()  # a dual tensor requires no gradient
         own, weights = given[: len(arguments)], given[len(arguments) :]
         leaves = [each for each in own if isinstance(each, Tensor) and each.requires_grad]
         found = grad(_differentiable(func(*own)), leaves, weights, create_graph=True, allow_unused=True)
@@ -292,10 +302,10 @@ def _compare_forward(
 def _check_batched_forward(func: Callable[..., Tensors], arguments: Sequence[Tensor], leaves: Sequence[Tensor]) -> None:
     """GradcheckError unless a batch of tangents gives what each of them gives alone."""
     for leaf in leaves:
-        tangents = some_rows(leaf)
+        tangents = some_rows(leaf)[:2]  # as many as torch takes
         alone = [pushed_forward(func, arguments, {leaf: each}) for each in tangents]
         try:
-            with Batch(len(tangents), "error", None) as batch:
+            with Batch(len(tangents), "error", None, of_function=False) as batch:
                 pushed = pushed_forward(func, arguments, {leaf: batch.example(stacked(tangents), 0)})
                 together = batch.batches([each.node for each in pushed], [0] * len(pushed))
         except RuntimeError as error:
@@ -352,6 +362,7 @@ def _check_undefined(func: Callable[..., Tensors], arguments: Sequence[Tensor], 
         try:
             found = grad(shown, leaves, [zeros_like(each) for each in shown], allow_unused=True)
         except RuntimeError as error:
+            warnings.warn(UNDEFINED, UserWarning, stacklevel=3)
             raise GradcheckError(
                 'Expected backward function to handle undefined output grads. Please look at "Notes about undefined '
                 f'output gradients" in "tools/autograd/derivatives.yaml"\n{error}'

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary, ref
+from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from jaxvjp.autograd.context import BackwardCFunction, aliased
 from jaxvjp.autograd.saving import (
+    SavedTensor,
     allow_mutation_on_saved_tensors,
     disable_saved_tensors_hooks,
     increment_version,
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import walking, whole
+from jaxvjp.core.derive.engine import pull_back, walking, whole
 from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
-from jaxvjp.core.record.graph import hook_of_level, leaf_of, meant
+from jaxvjp.core.record.graph import gradient_edges, hook_of_level, leaf_of, meant
+from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.record import items
 from jaxvjp.core.record.steps import Cotangents, StepHooks
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import rebind
@@ -88,6 +91,25 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
             raise AttributeError(f"'{self.name()}' object has no attribute 'variable'")
         return self._node.tensor
 
+    def __call__(self, *cotangents: Any) -> Any:
+        """The cotangents of the inputs from those of the results, by this step alone, in the order of
+        `next_functions`: a tuple where there are several."""
+        node = whole(self._node)
+        outputs = node.python.outputs if node.python is not None else [node]
+        if type(node.aval) is tuple:
+            outputs = items(node)
+        if len(cotangents) != len(outputs):
+            raise TypeError(f"expected {len(outputs)} arguments, got {len(cotangents)} instead")
+        for position, each in enumerate(cotangents):
+            if not isinstance(each, Tensor):
+                raise TypeError(f"argument {position} is not a Variable")
+        inputs = [each for each in gradient_edges(node) if isinstance(each, Recorded)]
+        pairs = [(root, each.node) for root, each in zip(outputs, cotangents, strict=True) if root is not None]
+        roots, given = zip(*pairs, strict=True)
+        found = pull_back(roots, given, list(dict.fromkeys(inputs)), grad_mode().enabled).gradients
+        shown = tuple([wrap(found[each]) if each in found else None for each in inputs])
+        return shown[0] if len(shown) == 1 else shown
+
     def register_prehook(self, hook: Callable[[tuple[Any, ...]], Any]) -> RemovableHandle:
         """Calls `hook(grad_outputs)` before this step; a tuple that it returns replaces them.
 
@@ -106,7 +128,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         known = whole(self._node).step_hooks
         if known is not None:
             return known
-        hooks = StepHooks({}, {}, partial(_called, None if self._node.is_leaf else self._node))
+        hooks = StepHooks({}, {}, _called)
         python = self._node.python
         same: list[Recorded | None] = [whole(self._node)] if python is None else [self._node, *python.outputs]
         for each in same:
@@ -124,24 +146,34 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
             wanted = name.removeprefix("_saved_").replace("self", "input")
             if wanted in {each.name for each in operation.saves}:
                 return self._saved(wanted)
+        if operation is not None and name.startswith("_raw_saved_") and self._node.python is None:
+            wanted = name.removeprefix("_raw_saved_").replace("self", "input")
+            for place in self._node.saved():
+                if place in self._places(wanted):
+                    return SavedTensor.of_step(self._node, place)
         raise AttributeError(f"'{self._node.gradient_name}' object has no attribute '{name}'")
+
+    def _places(self, name: str) -> Sequence[int | None]:
+        """Which operands of the step have this name; None stands for its result."""
+        node, operation = self._node, self._node.operation
+        if name == "result" or operation is None:
+            return [None]
+        places: Sequence[int] = operation.places(name, node.static, len(node.inputs))
+        return places
 
     def _saved(self, name: str) -> Tensor | None:
         """The operand or result that torch would have saved under this name; None if its backward does not need it."""
         node = self._node
         if node.freed:
             raise RuntimeError(FREED)
-        operation: Any = node.operation
         for place in node.saved():
-            places = operation.places(name, node.static, len(node.inputs)) if name != "result" else [None]
             saved = node if place is None else node.inputs[place]
-            if place not in places or not isinstance(saved, Recorded):
+            if place not in self._places(name) or not isinstance(saved, Recorded):
                 continue
             if saved.shows_overwritten() is not None and not (place == 0 and node.in_place):
                 raise changed_error(node, saved)
-            packed: Any = node.packed
-            if packed is not None:
-                unpacked: Tensor = packed.shown(place)
+            unpacked: Tensor | None = None if node.packed is None else node.packed.shown(place)
+            if unpacked is not None:
                 return unpacked
             if place is not None:
                 return shown(saved)
@@ -186,7 +218,7 @@ def shown(node: Recorded) -> Tensor:
     return held
 
 
-_steps: WeakValueDictionary[object, Node] = WeakValueDictionary()
+_steps: WeakKeyDictionary[object, ReferenceType[Node]] = WeakKeyDictionary()  # a hook may hold the value
 _metadata: WeakKeyDictionary[object, dict[Any, Any]] = WeakKeyDictionary()
 
 
@@ -195,10 +227,12 @@ def step_of(node: Recorded) -> Node:
     while node.operation is rebind and node.inputs and isinstance(node.inputs[0], Recorded):
         node = node.inputs[0]  # contents written under `no_grad`: the gradient is that of the node before
     step = _identity(node)
-    found = _steps.get(step)
+    known = _steps.get(step)
+    found = None if known is None else known()
     if found is None:
         context: Any = type(getattr(node.python, "ctx", None))
-        found = _steps[step] = _class_of(node.gradient_name, context)(node)
+        found = _class_of(node.gradient_name, context)(node)
+        _steps[step] = ref(found)
     return found
 
 
@@ -362,7 +396,12 @@ def _output_nr(self: Tensor) -> int:
     return 0 if self.is_leaf else self.node.output_number
 
 
+def _deleted(self: Tensor) -> None:
+    raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+
 Tensor.grad_fn = property(_grad_fn)  # type: ignore[method-assign, assignment]
+Tensor._grad_fn = property(_grad_fn, fdel=_deleted)  # type: ignore[method-assign, assignment]
 Tensor.output_nr = property(_output_nr)  # type: ignore[method-assign, assignment]
 
 

@@ -32,8 +32,9 @@ class _Mode:
     def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
     @overload
     def __new__(cls, function: bool = True, *_: Any, **__: Any) -> Self: ...
-    def __new__(cls, function: Any = None, *_: Any, **__: Any) -> Any:
+    def __new__(cls, function: Any = None, *_: Any, **named: Any) -> Any:
         """The mode or, of `@no_grad` without parentheses, the function in that mode."""
+        function = named.get("mode", function)
         return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
 
     _state: Callable[[], Any] = staticmethod(grad_mode)

@@ -6,11 +6,13 @@ They are public as names of `autograd.graph`, as in torch.
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.derive.saved import MUTATED
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.core.record.record import record
@@ -41,15 +43,18 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __enter__(self) -> None:
         if _disabled:
             raise RuntimeError(_disabled[-1])
-        self._outer = grad_mode().saving
+        _entered.outer.append(grad_mode().saving)
         grad_mode().saving = self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode().saving = self._outer
+        grad_mode().saving = _entered.outer.pop()
 
     def __call__(self, node: Node) -> _Kept:
         """Packs what a node saves (`core.modes.GradMode.saving`)."""
-        return _Kept(self, node)
+        kept = _Kept()
+        for place in node.saved():
+            kept.keep(self, node, place)
+        return kept
 
     def packed(self, node: Node) -> Any:
         """The result of `pack_hook` for a saved tensor."""
@@ -62,13 +67,27 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
 
     def unpacked(self, kept: Any) -> Tensor:
         """The result of `unpack_hook` for a packed object; TypeError if that is no tensor."""
-        unpacked = self.unpack_hook(kept)
+        saving, outer = grad_mode().saving, list(_entered.outer)
+        try:
+            unpacked = self.unpack_hook(kept)
+        finally:  # a block that the hook enters or leaves is none of the walk's
+            grad_mode().saving, _entered.outer = saving, outer
         if not isinstance(unpacked, Tensor):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(unpacked).__name__}"
             )
         return unpacked
+
+
+class _Entered(threading.local):
+    """The hooks around the innermost ones of this thread, the outermost (None) first."""
+
+    def __init__(self) -> None:
+        self.outer: list[Any] = []
+
+
+_entered = _Entered()
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
@@ -97,29 +116,96 @@ _disabled: list[str] = []
 
 
 class _Kept:
-    """What the hooks keep of the tensors that one node saved (`core.record.steps.Packed`)."""
+    """What hooks keep of the tensors that one node saved (`core.record.steps.Packed`)."""
 
-    def __init__(self, hooks: saved_tensors_hooks, node: Node) -> None:
-        self.hooks = hooks
-        saved = [(place, node if place is None else node.inputs[place]) for place in node.saved()]
-        one = [(place, each) for place, each in saved if isinstance(each, Node) and type(each.aval) is Aval]
-        self.kept = {place: (each, hooks.packed(each)) for place, each in one}
+    def __init__(self) -> None:
+        self.kept: dict[int | None, tuple[Node, saved_tensors_hooks, Any]] = {}
+
+    def keep(self, hooks: saved_tensors_hooks, node: Node, place: int | None) -> None:
+        """Packs the operand of `node` of that place, or with None its result."""
+        saved = node if place is None else node.inputs[place]
+        if isinstance(saved, Node) and type(saved.aval) is Aval:
+            self.kept[place] = saved, hooks, hooks.packed(saved)
 
     def __call__(self, create_graph: bool) -> dict[Node, Node]:
         replaced: dict[Node, Node] = {}
-        for place, (node, kept) in self.kept.items():
-            unpacked = self.hooks.unpacked(kept)
+        for place, (node, hooks, kept) in self.kept.items():
+            unpacked = hooks.unpacked(kept)
             if place is None:
                 _check_unchanged(node, unpacked)
             else:
                 replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
         return replaced
 
-    def shown(self, place: int | None) -> Tensor:
-        """What the unpack hook makes, now, of what was saved: the operand of that place, or the result."""
-        node, kept = self.kept[place]
+    def shown(self, place: int | None) -> Tensor | None:
+        """What the unpack hook makes, now, of what was saved, the operand of that place or the result; None without
+        hooks."""
+        if place not in self.kept:
+            return None
+        node, hooks, kept = self.kept[place]
         with recording(True):
-            return wrap(record(rebind, (node, self.hooks.unpacked(kept).node)))
+            return wrap(record(rebind, (node, hooks.unpacked(kept).node)))
+
+
+class SavedTensor:
+    """A tensor that a step keeps for its backward, `y.grad_fn._raw_saved_self`, to set hooks for it alone.
+
+    Counterpart of `torch.autograd.SavedTensor`. RuntimeError for who makes one.
+    """
+
+    _register: Callable[[saved_tensors_hooks], None]
+
+    def __init__(self) -> None:
+        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
+
+    @classmethod
+    def of(cls, register: Callable[[saved_tensors_hooks], None]) -> SavedTensor:
+        """One for which `register(hooks)` sets hooks."""
+        saved = cls.__new__(cls)
+        saved._register = register
+        return saved
+
+    @classmethod
+    def of_step(cls, node: Node, place: int | None) -> SavedTensor:
+        """The operand of that place of a node, or its result."""
+
+        def register(hooks: saved_tensors_hooks) -> None:
+            kept: Any = node.packed if node.packed is not None else _Kept()
+            check_hooks_settable(node.freed, True, place in kept.kept)
+            kept.keep(hooks, node, place)
+            node.packed = kept
+
+        return cls.of(register)
+
+    def register_hooks(self, *hooks: Any) -> None:
+        """Sets the `pack_hook`, which is called now, and the `unpack_hook`, as `saved_tensors_hooks` has them.
+
+        TypeError for what is no function; RuntimeError where there are hooks already, or the graph was freed.
+        """
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (self: SavedTensor, arg0: collections.abc.Callable, arg1: collections.abc.Callable) -> None\n\n"
+                f"Invoked with: {', '.join(map(repr, (self, *hooks)))}"
+            )
+        self._register(saved_tensors_hooks(*hooks))
+
+
+def check_hooks_settable(freed: bool, is_tensor: bool, is_set: bool) -> None:
+    """RuntimeError, in torch's words, where no hooks can be set for a saved tensor."""
+    why = ""
+    if freed:
+        why = (
+            "after it has been freed. Saved intermediate values of the graph are freed when you call .backward() or "
+            "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or if "
+            "you need to access saved variables after calling backward."
+        )
+    elif not is_tensor:
+        why = "with value None is forbidden"
+    elif is_set:
+        why = "whose hooks have already been set. Hint: only one pair of hooks is allowed at a time."
+    if why:
+        raise RuntimeError(f"Calling register_hooks on a saved tensor {why}")
 
 
 def _packed(pack: Callable[[Tensor], Any], node: Node) -> Any:
@@ -159,7 +245,9 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
         return self
 
     def __exit__(self, *_: object) -> None:
-        grad_mode().mutation = None
+        began, grad_mode().mutation = grad_mode().mutation, None
+        if began is not None:
+            MUTATED.append((began, next_serial()))
 
     def clear(self) -> None:
         """Accepted and without effect: there are no copies to give up."""

@@ -21,9 +21,9 @@ from jaxvjp.explain.scope import WRITERS, Scope, function
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import item
 from jaxvjp.staging.graphs import compiled_function
-from jaxvjp.utils.checkpoint import checkpointed
+from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
-CALLS = {checkpointed: "jax.checkpoint", compiled_function: "jax.jit"}
+CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", compiled_function: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
 
 

@@ -30,7 +30,11 @@ def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Cal
 
     @functools.wraps(func)
     def functionalized(*args: Any, **kwargs: Any) -> Any:
-        return func(*args, **kwargs)
+        transforming().depth += 1  # for torch it is a transform like others
+        try:
+            return func(*args, **kwargs)
+        finally:
+            transforming().depth -= 1
 
     return functionalized
 

@@ -213,7 +213,13 @@ def _never(self: Tensor) -> bool:
     return False
 
 
-PROPERTIES = {"is_xla": _is_xla, "layout": _layout, "itemsize": _itemsize, "name": _nothing, "volatile": _never}
+def _volatile(self: Tensor) -> bool:
+    """False, with a warning: what torch once had in place of `no_grad`."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+PROPERTIES = {"is_xla": _is_xla, "layout": _layout, "itemsize": _itemsize, "name": _nothing, "volatile": _volatile}
 
 
 def attach_methods() -> None:

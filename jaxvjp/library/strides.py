@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.core.record.record import detached
 from jaxvjp.library.creation import empty
 from jaxvjp.library.splits import narrow
@@ -196,7 +196,7 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
     Where the storage is too small the tensor gets one of its own, in which new elements are as `empty` has them.
     """
     shape = size_argument(sizes[0] if len(sizes) == 1 else sizes)
-    if self.requires_grad:
+    if self.requires_grad and not grad_mode().inference:
         raise RuntimeError("cannot resize variables that require grad")
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory format Preserve")

@@ -142,6 +142,9 @@ class Op:
     `function` takes arrays and statics, and gives an array or a tuple of arrays; it is pure and traceable.
     """
 
+    whole_walks = ""
+    """What a backward pass to certain inputs, and not to all leaves, is refused with where it goes through this op."""
+
     def __init__(
         self,
         function: Callable[..., Any],

@@ -393,6 +393,11 @@ class Batch:
 
     def random_differs(self) -> bool:
         """Whether a random tensor is to be another one for each example; RuntimeError where none is allowed."""
+        if not self.of_function:
+            raise RuntimeError(
+                "vmap: We do not yet support calling random operations inside of vmap. Please perform random "
+                "operations outside of vmap as a workaround"
+            )
         if self.randomness == "error":
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "

@@ -144,6 +144,9 @@ class Methods(Stored):
         """`input / other`; of integers, too, the result is floating."""
     def __xor__(self, other: Tensor | complex) -> Tensor:
         """The bits that just one of the two has."""
+    @property
+    def _grad_fn(self) -> Node | None:
+        """The step of the backward graph that made this tensor; None for a leaf."""
     def abs(self) -> Tensor:
         """The magnitude; its derivative at 0 is 0."""
     def abs_(self) -> Self:
@@ -1356,7 +1359,7 @@ class Methods(Stored):
         """Complex numbers as pairs of real ones, along a last dimension of size 2."""
     @property
     def volatile(self) -> builtins.bool:
-        """Never."""
+        """False, with a warning: what torch once had in place of `no_grad`."""
     def vsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.vsplit`."""
     def where(self, condition: Tensor, other: Tensor | complex) -> Tensor:

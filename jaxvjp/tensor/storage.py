@@ -538,6 +538,13 @@ def _where_strides_allow(steps: Steps) -> bool:
 
 def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     """The view of `source`, of class `kind`, that `steps` lead to and `node` shows."""
+    if source._node.inference and has_layout(steps):  # as in torch another tensor on that memory, and no view
+        alone: Stored = holding(detached(node), kind)
+        alone._node.inference = True
+        alone._path = source.path + steps
+        alone._storage = source.storage
+        alone._seen = alone._storage.version
+        return alone
     unrecorded = source._unrecorded is not None or not (node.requires_grad or grad_mode().enabled)
     if unrecorded:  # False for examples and duals, and inside a transform, which records what it needs
         unrecorded = has_layout(steps) and not (transforming().depth or transforming().forward)

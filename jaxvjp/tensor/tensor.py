@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from jaxvjp.core.derive.saved import DETACHED
 from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
 from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.record import detached, leaf, record
@@ -210,6 +211,15 @@ class Tensor(Methods):
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
             self._update_views()
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad must be a bool")
+
+    def __delattr__(self, name: str) -> None:
+        if name == "_backward_hooks":
+            raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+        super().__delattr__(name)
+
     def _update_views(self) -> None:
         """Updates `requires_grad` of views taken under `no_grad`, which is that of this tensor."""
         if self._storage is not None:
@@ -307,6 +317,10 @@ class Tensor(Methods):
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self.move(value.storage, value.path)
 
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
         return self._alias(counted=True)
@@ -340,6 +354,7 @@ class Tensor(Methods):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         retains = self.retains_grad
+        DETACHED.add(self.node)
         self._show(detached(self.node))
         self._update_views()
         if retains:
@@ -420,8 +435,7 @@ class Tensor(Methods):
         """
         if force:
             return self.detach().resolve_conj().resolve_neg().numpy()
-        # In the `forward` of a Function inside of a transform torch's tensors require none, and values may be read.
-        if self.requires_grad and (grad_mode().enabled or not transforming().variables):
+        if grad_mode().enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._node_unchecked, NO_STORAGE)
         values = self._numbers()
@@ -578,10 +592,10 @@ def _convert_first(own: dtype) -> str:
     return f"This one is torch.{own.name}; convert it first, `x.float().requires_grad_()`."
 
 
-def _called(hook: Callable[[Tensor], Any], cotangent: Node) -> Node | None:
+def _called(hook: Callable[[Tensor | None], Any], cotangent: Node | None) -> Node | None:
     """The result of a tensor hook for a cotangent: another cotangent, or None to keep it."""
-    replaced = hook(wrap(cotangent))
-    return None if replaced is None else checked_replacement(hook, replaced, cotangent)
+    replaced = hook(None if cotangent is None else wrap(cotangent))
+    return None if replaced is None or cotangent is None else checked_replacement(hook, replaced, cotangent)
 
 
 def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node) -> Node:

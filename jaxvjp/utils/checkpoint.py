@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 
 from jaxvjp.autograd.modes import no_grad
-from jaxvjp.core.record.graph import Node, gradient_edges, reachable
+from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, leaf
 from jaxvjp.core.run.program import Program, freeze, in_pieces, read_across, replay
@@ -80,6 +81,19 @@ def checkpointed(*leaves: Any, program: Program) -> tuple[Any, ...]:
     return outputs
 
 
+@op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
+def checkpointed_reentrant(*leaves: Any, program: Program) -> tuple[Any, ...]:
+    """`checkpointed` with `use_reentrant=True`, which torch lets only a whole backward pass go through."""
+    return checkpointed.function(*leaves, program=program)  # type: ignore[no-any-return]
+
+
+checkpointed_reentrant.whole_walks = (
+    "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+    ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+    "the `inputs` argument."
+)
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -134,7 +148,7 @@ def checkpoint(
     for each in _tensors(returned):
         if each.requires_grad:
             shown.setdefault(each.node, []).append(each)
-    for old, new in _checkpointed(list(shown), start).items():
+    for old, new in _checkpointed(list(shown), start, use_reentrant).items():
         for each in shown[old]:
             each.replace_node(new)
     return returned
@@ -191,42 +205,57 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _checkpointed(outputs: Sequence[Node], start: int) -> dict[Node, Node]:
+def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool) -> dict[Node, Node]:
     """Replaces the nodes recorded since `start` by checkpointed ops that give the same outputs.
 
     Outputs that depend on the same inputs come from one op, others from ops of their own, so that an input on which an
-    output does not depend gets the gradient None, not zeros.
+    output does not depend gets the gradient None, not zeros. An output that another one is computed from is an input.
     """
     together: dict[tuple[Node, ...], list[Node]] = {}
     inside: set[Node] = set()
-    for output in outputs:
-        reached = reachable([output], lambda node: () if node.serial < start else gradient_edges(node))
-        own = [node for node in reached if node.serial >= start and not node.is_leaf]
+    for output in sorted(outputs, key=recording_order):
+        ends = {*outputs} - {output}
+        reached = reachable([output], partial(_within, start=start, ends=ends))
+        own = [node for node in reached if node.serial >= start and not node.is_leaf and node not in ends]
         if any(node.stands_alone or node.hooks or node.retains for node in own):
             warnings.warn(PYTHON_INSIDE, UserWarning, stacklevel=3)
             return {}
         if own and not any(node.freed for node in own):
             inside.update(own)
-            together.setdefault(tuple(node for node in reached if node not in inside), []).append(output)
+            together.setdefault(tuple(node for node in reached if node in ends or node not in inside), []).append(
+                output
+            )
     results: dict[Node, Node] = {}
     for edges, group in together.items():
-        between = reachable(group, lambda node: inside.intersection(gradient_edges(node)))
-        replaced = _recomputed(between, group, edges)
+        found = reachable(group, partial(_within, start=start, ends=set(edges)))
+        between = [node for node in found if node in inside and node not in edges]
+        replaced = _recomputed(between, group, edges, results, reentrant)
         results.update((old, replaced[old]) for old in group)
     return results
 
 
-def _recomputed(between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node]) -> dict[Node, Node]:
-    """The operations of `between` as one checkpointed op, or for a long function as one per piece compiled apart."""
+def _within(node: Node, start: int, ends: set[Node]) -> Iterable[Node]:
+    """Where cotangents go on from a node that was recorded since `start` and is none of `ends`."""
+    return () if node.serial < start or node in ends else gradient_edges(node)
+
+
+def _recomputed(
+    between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node], known: dict[Node, Node], reentrant: bool
+) -> dict[Node, Node]:
+    """The operations of `between` as one checkpointed op, or for a long function as one per piece compiled apart.
+
+    `known` has what other checkpointed ops already give instead of nodes that are read here.
+    """
     pieces = in_pieces(between)
     needed = read_across(pieces).union(wanted)
-    differentiable = set(edges)
-    results: dict[Node, Node] = {}
+    results = dict(known)
+    differentiable = {results.get(each, each) for each in edges}
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
         program, read = freeze(piece, outputs)
         leaves = tuple([results.get(each, each) if isinstance(each, Node) else each for each in read])
-        node = Node(checkpointed, (program,), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
+        operation = checkpointed_reentrant if reentrant else checkpointed
+        node = Node(operation, (program,), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
         node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
         for old, new in zip(outputs, items(node), strict=True):
             new.value = old.value

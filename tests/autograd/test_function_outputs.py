@@ -258,4 +258,70 @@ def a_function_behind_none_gets_zeros(torch):
 
 
 TABLES = NON_DIFFERENTIABLE, OUTPUTS, GLOBAL, WRITTEN, DIRTY
+
+
+def hooks_of_both_outputs(torch):
+    seen = []
+
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, first, second):
+            return first * 2 + second * 3
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    first, second = Both.apply(x)
+    first.register_hook(lambda gradient: seen.append(gradient * 1))
+    second.register_hook(lambda gradient: seen.append(gradient * 1))
+    (first + second * 5).sum().backward()
+    return sorted(each.tolist() for each in seen), x.grad
+
+
+def a_jvp_that_is_wrong(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, right):
+            ctx.right = right
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, tangent, _):
+            return tangent.mul_(2) if ctx.right else tangent * 2
+
+    fw, told = torch.autograd.forward_ad, []
+    for right in (True, False):
+        with fw.dual_level():
+            x = fw.make_dual(torch.ones(2), torch.ones(2))
+            try:
+                told.append(fw.unpack_dual(Doubled.apply(x, right)).tangent)
+            except RuntimeError as error:
+                told.append(str(error).split(".")[0])
+    return told
+
+
+def what_backward_gets_without_a_gradient(torch):
+    seen = []
+
+    class Two(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, filled):
+            second = x.clone()
+            ctx.mark_non_differentiable(second)
+            ctx._materialize_non_diff_grads = filled
+            return x.clone(), second
+
+        @staticmethod
+        def backward(ctx, first, second):
+            seen.append(second if second is None else second * 1)
+            return first, None
+
+    for filled in (True, False):
+        Two.apply(torch.tensor(1.0, requires_grad=True), filled)[0].backward()
+    return seen
+
+
 test_agrees_with_torch = agreement_of([*(each for table in TABLES for each in table), *programs_of(globals())])

@@ -396,6 +396,41 @@ def an_undefined_tangent_that_is_not_zero(torch):
         raise RuntimeError("".join(map(str, error.args))[:50]) from error
 
 
+def an_output_whose_shape_changes(torch):
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    try:
+        torch.autograd.gradcheck(lambda x: torch.cat([x, x]) if x.item() >= 1 else x, (x,))
+    except AssertionError as error:
+        return "with the same shape when inputs are perturbed" in str(error)
+
+
+def how_often_a_jvp_is_called(torch):
+    calls = []
+
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x.clone(), y.clone()
+
+        @staticmethod
+        def jvp(ctx, x, y):
+            calls.append((x.requires_grad, y.requires_grad))
+            return x, y
+
+    x, y = (torch.ones(1, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    counts = []
+    for batched in (False, True):
+        torch.autograd.gradcheck(
+            Both.apply,
+            (x, y),
+            check_forward_ad=True,
+            check_backward_ad=False,
+            check_batched_forward_grad=batched,
+        )
+        counts.append(len(calls))
+    return counts
+
+
 test_agrees_with_torch = agreement_of(PROGRAMS)
 
 

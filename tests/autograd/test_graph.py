@@ -409,6 +409,66 @@ def notes_last_as_long_as_the_graph(torch):
     return y.grad_fn.metadata
 
 
+def a_step_called_with_cotangents(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    one, both = (x**2).grad_fn, (x * torch.tensor([3.0, 4.0], requires_grad=True)).grad_fn
+    told = []
+    for given in ((), (x.detach(), x.detach())):
+        try:
+            one(*given)
+        except TypeError as error:
+            told.append(str(error))
+    return one(torch.ones(2)), both(torch.ones(2)), told
+
+
+def hooks_before_a_step_that_backward_ends_at(torch):
+    log = []
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x.clone()
+    y.grad_fn.register_prehook(lambda gradients: log.append("step") or tuple(each * 2 for each in gradients))
+    y.register_hook(lambda gradient: log.append("tensor") or gradient * 3)
+    y.sum().backward(inputs=(y,), retain_graph=True)
+    torch.autograd.grad(y.sum(), y)
+    return log, y.grad
+
+
+def what_cannot_be_deleted(torch):
+    x, told = torch.ones(2, requires_grad=True), []
+    for name in ("data", "requires_grad", "_grad_fn", "_backward_hooks"):
+        try:
+            delattr(x, name)
+        except RuntimeError as error:
+            told.append(str(error))
+    return told
+
+
+def a_hook_that_holds_its_step(torch):
+    import gc
+    import weakref
+
+    class Kept:
+        pass
+
+    held = []
+
+    def recorded():
+        y = torch.tensor(1.0, requires_grad=True).clone()
+        step, kept = y.grad_fn, Kept()
+
+        def hook(*_):
+            held.append(len((step, kept)))
+
+        y.grad_fn.register_hook(hook)
+        return y.clone(), weakref.ref(kept)
+
+    result, kept = recorded()
+    result.backward(retain_graph=True)
+    alive = kept() is not None
+    del result
+    gc.collect()
+    return held, alive, kept() is None
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), graph, leaf, module))
 
 

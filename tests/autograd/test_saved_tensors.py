@@ -153,6 +153,75 @@ def interpolation_by_a_number_saves_nothing(torch):
     return x.grad
 
 
+def hooks_of_one_saved_tensor(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x.exp()
+    y.grad_fn._raw_saved_result.register_hooks(lambda saved: saved, lambda kept: kept)
+    z = x.sin()
+    z.grad_fn._raw_saved_self.register_hooks(lambda saved: saved * 2, lambda kept: kept)
+    shown = z.grad_fn._saved_self
+    (y.sum() + z.sum()).backward()
+    return shown, x.grad
+
+
+@raises(RuntimeError)
+def hooks_of_one_saved_tensor_are_set_once(torch):
+    y = torch.tensor([1.0, 2.0], requires_grad=True).sin()
+    y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved, lambda kept: kept)
+    y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved, lambda kept: kept)
+
+
+@raises(TypeError)
+def hooks_of_one_saved_tensor_are_two_functions(torch):
+    torch.tensor([1.0, 2.0], requires_grad=True).sin().grad_fn._raw_saved_self.register_hooks(1, 1)
+
+
+@raises(RuntimeError)
+def hooks_of_a_freed_saved_tensor(torch):
+    y = torch.tensor([1.0, 2.0], requires_grad=True).sin()
+    saved = y.grad_fn._raw_saved_self
+    y.sum().backward()
+    saved.register_hooks(lambda saved: saved, lambda kept: kept)
+
+
+@raises(RuntimeError)
+def a_saved_tensor_is_made_by_nobody(torch):
+    torch.autograd.SavedTensor()
+
+
+def the_hooks_of_a_blocks_end(torch):
+    seen = []
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda saved: seen.append(1) or saved, lambda kept: kept)
+    with hooks, hooks:
+        torch.ones(1, requires_grad=True).sin()
+    torch.ones(1, requires_grad=True).sin()
+    return len(seen)
+
+
+@raises(RuntimeError)
+def detached_in_place_after_it_was_saved(torch):
+    x = torch.tensor(1.0, requires_grad=True).clone()
+    y = x.sin()
+    x.detach_()
+    y.backward()
+
+
+def a_result_detached_in_place(torch):
+    x = torch.tensor(1.0, requires_grad=True)
+    z = x.clone()
+    y = z.exp()
+    z.detach_()
+    y.backward()
+    return x.grad
+
+
+@raises(AssertionError)
+def mutation_allowed_where_it_was_recorded_only(torch):
+    with torch.autograd.graph.allow_mutation_on_saved_tensors():
+        y = (torch.ones(2, requires_grad=True) ** 2).sum()
+    y.backward()
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), variables))
 
 

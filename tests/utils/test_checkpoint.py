@@ -244,6 +244,25 @@ def an_unknown_keyword_of_a_chain(torch):
     return torch.utils.checkpoint.checkpoint_sequential([lambda x: x], 1, leaf(torch, 1.0), True, other=1)
 
 
+def an_output_that_another_is_computed_from(torch):
+    x = torch.tensor(1.0, requires_grad=True)
+
+    def function(x):
+        inner = x.sin().cos()
+        return inner, inner.exp() * x
+
+    inner, outer = called(torch, function, x, use_reentrant=False)
+    of_inner = torch.autograd.grad(outer, inner, retain_graph=True)
+    (inner * 2 + outer).backward()
+    return inner is outer, of_inner, x.grad
+
+
+@raises(RuntimeError)
+def reentrant_and_some_inputs(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    torch.autograd.grad(called(torch, torch.exp, x, use_reentrant=True).sum(), x)
+
+
 test_agrees_with_torch = agreement_of(PROGRAMS)
 
 

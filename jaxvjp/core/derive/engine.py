@@ -93,6 +93,7 @@ def pull_back(
     batch: tuple[int, ...] = (),
     unseen: bool = False,
     leaf_hooks: bool = True,
+    accumulating: bool = False,
 ) -> Walk:
     """Records the cotangents of `targets`, or of every leaf that requires a gradient, given those of `roots`.
 
@@ -105,13 +106,17 @@ def pull_back(
             (`calls_python`).
         unseen: whether to cut as `program.in_pieces` does for an `unseen` graph.
         leaf_hooks: whether to call hooks of leaves.
+        accumulating: whether it is `backward` that asks: then torch calls the hooks of the steps of `targets`, too.
 
     RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
     freed, or whose saved tensors were written in place since.
     """
     reached, now = _reached(roots)
     nodes = _needed(reached, targets, now)
-    operations = _passed_through(nodes, targets)
+    operations = _passed_through(nodes, targets, accumulating)
+    for node in () if targets is None else operations:
+        if node.operation is not None and node.operation.whole_walks:
+            raise RuntimeError(node.operation.whole_walks)
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
     check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
@@ -122,15 +127,17 @@ def pull_back(
     return walk._replace(met=reached)
 
 
-def _passed_through(nodes: list[Node], targets: Sequence[Node] | None) -> list[Node]:
-    """The operations among `nodes` that the walk goes through: a target only if another target is behind it."""
+def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:
+    """The operations among `nodes` that the walk goes through: a target only if another target is behind it, or if
+    its step has hooks that are to be called (`accumulating`)."""
     if targets is None:
         return [node for node in nodes if not node.is_leaf]
     ends, inside = set(targets), set(nodes)
 
     def goes_on(node: Node) -> bool:
         behind = node.freed and node.passed is not None and node.passed.leads(node, ends - {node})
-        return behind or any(each in inside for each in gradient_edges(node))
+        called = accumulating and whole(node).step_hooks is not None
+        return behind or called or any(each in inside for each in gradient_edges(node))
 
     return [node for node in nodes if not node.is_leaf and (node not in ends or goes_on(node))]
 
@@ -310,7 +317,7 @@ class _Sweep:
         if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
-        steps: set[PythonBackward] = set()
+        steps: dict[PythonBackward, list[Node]] = {}
         several: dict[Node, list[Node]] = {}
         for (alone, _), group in groupby(nodes, kind):
             if not alone:
@@ -323,15 +330,20 @@ class _Sweep:
                     several[whole(node)].append(node)
                 elif type(node.aval) is tuple:
                     segments.append(several.setdefault(node, [node]))
-                elif node.python is None or node.python not in steps:
+                elif node.python is not None and node.python in steps:
+                    steps[node.python].append(node)
+                else:
                     segments.append([node])
-                if node.python is not None:
-                    steps.add(node.python)
+                    if node.python is not None:
+                        steps[node.python] = segments[-1]
         return segments
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
             self.arrived[node] = hooked(node, self.arrived[node], self)
+        elif node.hooks and self.stopped:  # torch's hooks see a cotangent that a Python step left out
+            for hook in list(node.hooks.values()):
+                hook(None)
 
     def pull(
         self,
@@ -353,7 +365,7 @@ class _Sweep:
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
         program, leaves = freeze(segment, outputs)
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
-        if self.create_graph and not wrt:
+        if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
         operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
@@ -374,7 +386,7 @@ class _Sweep:
         hooks = node.step_hooks
         if hooks is not None:
             for prehook in list(hooks.before.values()):
-                given = hooks.call(prehook, given, None)
+                given = hooks.call(node, prehook, given, None)
         if step is not None:
             inputs: list[Node | Number] = list(step.inputs)
             results = step(given, self.create_graph)
@@ -395,7 +407,7 @@ class _Sweep:
             self.arrived = settled
         if hooks is not None:
             for hook in list(hooks.after.values()):
-                results = hooks.call(hook, results, given)
+                results = hooks.call(node, hook, results, given)
         if anomaly.enabled and anomaly.check_nan:
             _look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))

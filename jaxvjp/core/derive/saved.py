@@ -7,8 +7,10 @@ read. These are torch's rules of what may be read, and torch's errors.
 from __future__ import annotations
 
 import sys
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from jaxvjp.core.record.graph import Node, Number, Passed, ends_here, is_held, stripped_of
 from jaxvjp.core.record.modes import grad_mode, transforming
@@ -24,9 +26,33 @@ FREED = (
 )
 
 
+MUTATED: list[tuple[int, int]] = []
+"""Where each block of `allow_mutation_on_saved_tensors` that is over began and ended in the order of recording."""
+
+
+DETACHED: WeakSet[Node] = WeakSet()
+"""The nodes that tensors showed until their `detach_()`."""
+
+
 def check_unchanged(operations: Sequence[Node]) -> None:
     """RuntimeError where a saved tensor of one of `operations` was written in place since."""
     node: Node
+    if MUTATED:
+        for node in operations:
+            at = bisect(MUTATED, (node.serial, sys.maxsize)) - 1
+            if at >= 0 and node.serial < MUTATED[at][1] and node.saved():
+                raise AssertionError(
+                    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                    "originally recorded."
+                )
+    if DETACHED:
+        for node in operations:
+            for place in node.saved():  # no generator: Cython has none in such a function
+                if place is not None and node.inputs[place] in DETACHED:
+                    raise RuntimeError(
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+                        "not supported, please use out-of-place `.detach()` instead"
+                    )
     if operations and Versions.last_write > min([node.serial for node in operations]):
         for node in reversed(operations):
             since = grad_mode().mutation

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 if TYPE_CHECKING:
     from jaxvjp.core.record.graph import Node
 
-Hook = Callable[["Node"], "Node | None"]
-"""What `Tensor.register_hook` keeps: it gets the node of a cotangent and returns another, or None."""
+Hook = Callable[["Node | None"], "Node | None"]
+"""What `Tensor.register_hook` keeps: it gets the node of a cotangent (None for none) and returns another, or None."""
 Cotangents = list["Node | None"]
 """One cotangent for each output of a step, or for each input; None where there is none."""
 
@@ -24,12 +24,13 @@ class StepHooks(NamedTuple):
     Attributes:
         before: functions of the cotangents of the step's outputs.
         after: functions of the cotangents of its inputs and of those of its outputs.
-        call: calls such a function. It is a function of tensors, and the engine has nodes: `call` converts.
+        call: calls such a function for a step (None for that of a leaf). It is a function of tensors, and the engine
+            has nodes: `call` converts. It does not hold the step, which holds the hooks.
     """
 
     before: dict[int, Callable[..., Any]]
     after: dict[int, Callable[..., Any]]
-    call: Callable[[Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
+    call: Callable[[Node | None, Callable[..., Any], Cotangents, Cotangents | None], Cotangents]
 
 
 class Packed(Protocol):
