@@ -70,6 +70,7 @@ try:
     from jaxvjp.library.generator import Generator, initial_seed, manual_seed
     from jaxvjp.library.generator import default_generator as default_generator
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
+    from jaxvjp.library.storages import STORAGES, TypedStorage, UntypedStorage
     from jaxvjp.ops.layouts import (
         channels_last,
         channels_last_3d,
@@ -94,6 +95,7 @@ try:
     globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)})
     globals().update(dtypes.ALIASES)
     globals().update(TYPES)
+    globals().update(STORAGES)
 finally:
     if _collecting:
         gc.enable()
@@ -106,7 +108,9 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "TypedStorage",
     "UnstageableError",
+    "UntypedStorage",
     "as_torch",
     "autograd",
     "channels_last",
@@ -175,13 +179,21 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [*dtypes.ALIASES, *TYPES]
+__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [
+    *dtypes.ALIASES,
+    *TYPES,
+    *STORAGES,
+]
 
 LATER = {"as_torch": "jaxvjp.tools.scripts", "compare": "jaxvjp.tools.comparison"}
 """Names whose modules are imported at first use."""
 NOT_STARRED = frozenset(
     [
+        "BFloat16Storage",
         "BFloat16Tensor",
+        "ComplexDoubleStorage",
+        "ComplexFloatStorage",
+        "HalfStorage",
         "HalfTensor",
         "broadcast_shapes",
         "channels_last",
@@ -215,4 +227,6 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         rooms = {each for each, value in globals().items() if type(value) is ModuleType}
         return [each for each in _published(name) if each not in rooms | NOT_STARRED]
+    if name == "Storage":  # that of the default dtype
+        return STORAGES[f"{get_default_dtype().legacy}Storage"]
     return getattr(import_module(LATER[name]), name) if name in LATER else _published(name)

@@ -38,6 +38,8 @@ from jaxvjp.library.generator import initial_seed as initial_seed
 from jaxvjp.library.generator import manual_seed as manual_seed
 from jaxvjp.library.properties import finfo as finfo
 from jaxvjp.library.properties import iinfo as iinfo
+from jaxvjp.library.storages import TypedStorage as TypedStorage
+from jaxvjp.library.storages import UntypedStorage as UntypedStorage
 from jaxvjp.ops.layouts import channels_last as channels_last
 from jaxvjp.ops.layouts import channels_last_3d as channels_last_3d
 from jaxvjp.ops.layouts import contiguous_format as contiguous_format
@@ -68,24 +70,48 @@ from math import nan as nan
 from math import pi as pi
 import builtins
 
+def BFloat16Storage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.bfloat16: `BFloat16Storage([1, 2])` of data, `BFloat16Storage(2)` of a size."""
 def BFloat16Tensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.bfloat16: `BFloat16Tensor([1, 2])` of data, `BFloat16Tensor(2, 3)` of sizes."""
+def BoolStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.bool: `BoolStorage([1, 2])` of data, `BoolStorage(2)` of a size."""
 def BoolTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.bool: `BoolTensor([1, 2])` of data, `BoolTensor(2, 3)` of sizes."""
+def ByteStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.uint8: `ByteStorage([1, 2])` of data, `ByteStorage(2)` of a size."""
 def ByteTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.uint8: `ByteTensor([1, 2])` of data, `ByteTensor(2, 3)` of sizes."""
+def CharStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int8: `CharStorage([1, 2])` of data, `CharStorage(2)` of a size."""
 def CharTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int8: `CharTensor([1, 2])` of data, `CharTensor(2, 3)` of sizes."""
+def ComplexDoubleStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.complex128: `ComplexDoubleStorage([1, 2])` of data, `ComplexDoubleStorage(2)` of a size."""
+def ComplexFloatStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.complex64: `ComplexFloatStorage([1, 2])` of data, `ComplexFloatStorage(2)` of a size."""
+def DoubleStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float64: `DoubleStorage([1, 2])` of data, `DoubleStorage(2)` of a size."""
 def DoubleTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float64: `DoubleTensor([1, 2])` of data, `DoubleTensor(2, 3)` of sizes."""
+def FloatStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float32: `FloatStorage([1, 2])` of data, `FloatStorage(2)` of a size."""
 def FloatTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float32: `FloatTensor([1, 2])` of data, `FloatTensor(2, 3)` of sizes."""
+def HalfStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float16: `HalfStorage([1, 2])` of data, `HalfStorage(2)` of a size."""
 def HalfTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float16: `HalfTensor([1, 2])` of data, `HalfTensor(2, 3)` of sizes."""
+def IntStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int32: `IntStorage([1, 2])` of data, `IntStorage(2)` of a size."""
 def IntTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int32: `IntTensor([1, 2])` of data, `IntTensor(2, 3)` of sizes."""
+def LongStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int64: `LongStorage([1, 2])` of data, `LongStorage(2)` of a size."""
 def LongTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int64: `LongTensor([1, 2])` of data, `LongTensor(2, 3)` of sizes."""
+def ShortStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int16: `ShortStorage([1, 2])` of data, `ShortStorage(2)` of a size."""
 def ShortTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int16: `ShortTensor([1, 2])` of data, `ShortTensor(2, 3)` of sizes."""
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -266,7 +292,7 @@ def bitwise_xor(input: Tensor | builtins.complex, other: Tensor | builtins.compl
 def blackman_window(window_length: builtins.int, periodic: builtins.bool = True, *given: builtins.float, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None, **named: builtins.float) -> Tensor:
     """A sum of two cosines that starts from 0; `periodic` for one whose next height would be the first again."""
 @overload
-def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+def block_diag(tensors: Sequence[Tensor] = ()) -> Tensor:
     """The matrix with the given ones along its diagonal and zeros elsewhere."""
 @overload
 def block_diag(*tensors: Tensor) -> Tensor: ...
@@ -459,7 +485,7 @@ def embedding(weight: Tensor, indices: Tensor, padding_idx: builtins.int = -1, s
     """`nn.functional.embedding` with its arguments in another order. Counterpart of `torch.embedding`."""
 @overload
 def empty(size: builtins.int | Sequence[builtins.int], *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
-    """Memory that nobody has filled yet; here always zeros, in torch what was there."""
+    """Memory that nobody has filled yet; here zeros, in torch what was there."""
 @overload
 def empty(*size: builtins.int, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor: ...
 def empty_like(input: Tensor, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
@@ -570,7 +596,7 @@ def get_num_threads() -> builtins.int:
     """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
-def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> list[Tensor]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> tuple[Tensor, ...]:
     """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates."""
 def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger."""
@@ -819,10 +845,10 @@ def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
 @overload
 def median(input: Tensor, dim: builtins.int, keepdim: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.median: ...
 @overload
-def meshgrid(tensors: Tensor | Sequence[Tensor], *, indexing: str = 'ij') -> tuple[Tensor, ...]:
+def meshgrid(tensors: Tensor | Sequence[Tensor], *, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Vectors expanded along a dimension of its own each: views. Counterpart of `torch.meshgrid`."""
 @overload
-def meshgrid(*tensors: Tensor, indexing: str = 'ij') -> tuple[Tensor, ...]: ...
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The smaller of two elements; NaN where one of them is."""
@@ -1060,7 +1086,7 @@ def segment_reduce(data: Tensor, reduce: str, *, lengths: Tensor | None = None, 
     """The "sum", "mean", "max", "min" or "prod" of each segment of dimension `axis`."""
 def select(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
-def select_copy(self: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
+def select_copy(self: Tensor, dim: builtins.int, index: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """As `select_method`, each with a storage of its own. Counterpart of `torch.select_copy`."""
 def select_scatter(input: Tensor, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
     """`input` with one index of one dimension replaced by `src`."""
@@ -1121,11 +1147,11 @@ def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = Fals
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
 def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
-def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split`, each with a storage of its own. Counterpart of `torch.split_copy`."""
 def split_with_sizes(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of the sizes listed along `dim`: views. Counterpart of `torch.split_with_sizes`."""
-def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def split_with_sizes_copy(self: Tensor, split_sizes: Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `split_with_sizes`, each with a storage of its own. Counterpart of `torch.split_with_sizes_copy`."""
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The square root."""
@@ -1245,7 +1271,7 @@ uint64: dtype
 uint8: dtype
 def unbind(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Every index of dimension `dim`, as views. Counterpart of `torch.unbind`."""
-def unbind_copy(self: Tensor, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+def unbind_copy(self: Tensor, dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:
     """As `unbind`, each with a storage of its own. Counterpart of `torch.unbind_copy`."""
 def unflatten(input: Tensor, dim: builtins.int, sizes: Sequence[builtins.int]) -> Tensor:
     """One dimension made several, of the given sizes, one of which may be -1: a view. As `torch.unflatten`."""

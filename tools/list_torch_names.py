@@ -54,6 +54,7 @@ LISTED = [
     "torch.utils",
     "torch.utils.checkpoint",
     "torch.utils.data",
+    "torch.utils.deterministic",
     "torch.utils.dlpack",
 ]
 """The modules whose names are listed; of the others only that they are there."""
@@ -66,7 +67,11 @@ PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", No
 def public_names(owner: Any) -> list[str]:
     """The names that belong to a module or class: no private ones, nothing that it imported from outside of torch."""
     stated = set(getattr(owner, "__all__", ()))
-    return sorted(name for name in dir(owner) if name.isidentifier() and (name in stated or _owned(owner, name)))
+    found = set(dir(owner))
+    if isinstance(owner, ModuleType):  # one that has a class of its own
+        properties = {name for name, value in vars(type(owner)).items() if isinstance(value, property)}
+        found, stated = found | properties, stated | properties
+    return sorted(name for name in found if name.isidentifier() and (name in stated or _owned(owner, name)))
 
 
 def _owned(owner: Any, name: str) -> bool:

@@ -30,6 +30,8 @@ from jaxvjp.types.dtypes import (
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
+
 KEPT_AS_NUMPY = 1 << 16
 """Up to this many bytes the value of a new tensor stays a NumPy array (`core.record.graph.Value`)."""
 

@@ -9,7 +9,9 @@ from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.generator import Generator
-from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.library.storages import Memory
+from jaxvjp.library.storages import UntypedStorage
+from jaxvjp.library.storages import storagetype
 from jaxvjp.ops.layouts import layout
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.tensor import return_types
@@ -35,6 +37,7 @@ class Methods(Stored):
         """What `copy.copy` gives: another tensor on the same storage."""
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor:
         """What `copy.deepcopy` gives: a leaf of its own with the same value, and the same `.grad`."""
+    def __delitem__(self, key: Any) -> None: ...
     def __dlpack__(self, **arguments: Any) -> Any:
         """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
     def __dlpack_device__(self) -> Any:
@@ -285,7 +288,7 @@ class Methods(Stored):
         """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.Tensor.bernoulli`."""
     def bernoulli_(self, p: Tensor | builtins.float = 0.5, *, generator: Generator | None = None) -> Self:
         """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
-    def bfloat16(self) -> Tensor:
+    def bfloat16(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bfloat16; itself where it is one. Counterpart of `torch.Tensor.bfloat16`."""
     def bincount(self, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
         """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
@@ -315,28 +318,28 @@ class Methods(Stored):
         """In place: The bits that just one of the two has."""
     def bmm(self, mat2: Tensor) -> Tensor:
         """The matrix products of b n×k and b k×m matrices."""
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.bool; itself where it is one. Counterpart of `torch.Tensor.bool`."""
     @overload
     def broadcast_to(self, size: builtins.int | Sequence[builtins.int]) -> Tensor:
         """Dimensions of size 1 repeated, without a copy; -1 leaves a size as it is."""
     @overload
     def broadcast_to(self, *size: builtins.int) -> Tensor: ...
-    def byte(self) -> Tensor:
+    def byte(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.uint8; itself where it is one. Counterpart of `torch.Tensor.byte`."""
     def cauchy_(self, median: builtins.float = 0.0, sigma: builtins.float = 1.0, *, generator: Generator | None = None) -> Self:
         """Random numbers from the Cauchy distribution. In place. Counterpart of `torch.Tensor.cauchy_`."""
-    def cdouble(self) -> Tensor:
+    def cdouble(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex128; itself where it is one. Counterpart of `torch.Tensor.cdouble`."""
     def ceil(self) -> Tensor:
         """The next integer above."""
     def ceil_(self) -> Self:
         """In place: The next integer above."""
-    def cfloat(self) -> Tensor:
+    def cfloat(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex64; itself where it is one. Counterpart of `torch.Tensor.cfloat`."""
-    def chalf(self) -> Tensor:
+    def chalf(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.complex32; itself where it is one. Counterpart of `torch.Tensor.chalf`."""
-    def char(self) -> Tensor:
+    def char(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int8; itself where it is one. Counterpart of `torch.Tensor.char`."""
     def cholesky(self, upper: builtins.bool = False) -> Tensor:
         """torch's older `linalg.cholesky`."""
@@ -436,6 +439,8 @@ class Methods(Stored):
         """The derivative of `lgamma`."""
     def digamma_(self) -> Self:
         """In place: The derivative of `lgamma`."""
+    def dim_order(self, *, ambiguity_check: builtins.bool | list[memory_format] = False) -> tuple[builtins.int, ...]:
+        """The dimensions from the outermost in memory to the innermost. Counterpart of `torch.Tensor.dim_order`."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The norm of order `p` of the difference."""
     @overload
@@ -460,7 +465,7 @@ class Methods(Stored):
     def divide_(self, other: Tensor | complex, *, rounding_mode: str | None) -> Self: ...
     def dot(self, tensor: Tensor) -> Tensor:
         """The inner product of two vectors."""
-    def double(self) -> Tensor:
+    def double(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float64; itself where it is one. Counterpart of `torch.Tensor.double`."""
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """`tensor_split` along a fixed dimension, into equal pieces. Counterpart of `torch.dsplit`."""
@@ -528,7 +533,7 @@ class Methods(Stored):
         """The columns in the opposite order."""
     def flipud(self) -> Tensor:
         """The rows in the opposite order."""
-    def float(self) -> Tensor:
+    def float(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float32; itself where it is one. Counterpart of `torch.Tensor.float`."""
     def float_power(self, exponent: Tensor | complex) -> Tensor:
         """`input ** exponent` in double precision."""
@@ -587,7 +592,7 @@ class Methods(Stored):
         """Whether the elements of `input` are larger."""
     def gt_(self, other: Tensor | complex) -> Self:
         """In place: Whether the elements of `input` are larger."""
-    def half(self) -> Tensor:
+    def half(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.float16; itself where it is one. Counterpart of `torch.Tensor.half`."""
     def hardshrink(self, lambd: builtins.float = 0.5) -> Tensor:
         """`input`, or 0 where its magnitude is at most `lambd`."""
@@ -644,7 +649,7 @@ class Methods(Stored):
         """The given indices of one dimension, in their order."""
     def inner(self, other: Tensor) -> Tensor:
         """The sum of products over the last dimension of both operands; with a 0-dim one their product."""
-    def int(self) -> Tensor:
+    def int(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int32; itself where it is one. Counterpart of `torch.Tensor.int`."""
     def inverse(self) -> Tensor:
         """The inverse of a square matrix; LinAlgError where it is singular."""
@@ -817,7 +822,7 @@ class Methods(Stored):
         """In place: `log(x / (1 - x))`, with x clamped to between `eps` and `1 - eps`."""
     def logsumexp(self, dim: builtins.int | Sequence[builtins.int] | None, keepdim: builtins.bool = False) -> Tensor:
         """The logarithm of the sum of `exp(input)` over `dim`."""
-    def long(self) -> Tensor:
+    def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is one. Counterpart of `torch.Tensor.long`."""
     def lstsq(self, **named: Any) -> Tensor:
         """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
@@ -1121,13 +1126,13 @@ class Methods(Stored):
         """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """`input` with one index of one dimension replaced by `src`."""
-    def set_(self, source: Tensor | UntypedStorage | None = None, storage_offset: builtins.int = 0, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Self:
+    def set_(self, source: Tensor | Memory | None = None, storage_offset: builtins.int = 0, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Self:
         """In place: shows another tensor's part of a storage, or the part named. Counterpart of `torch.Tensor.set_`."""
     def sgn(self) -> Tensor:
         """`input / abs(input)`, and 0 at 0."""
     def sgn_(self) -> Self:
         """In place: `input / abs(input)`, and 0 at 0."""
-    def short(self) -> Tensor:
+    def short(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int16; itself where it is one. Counterpart of `torch.Tensor.short`."""
     def sigmoid(self) -> Tensor:
         """`1 / (1 + exp(-input))`."""
@@ -1195,6 +1200,8 @@ class Methods(Stored):
     def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None) -> Tensor:
         """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
+    def storage_type(self) -> storagetype:
+        """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
     @overload
     def sub(self, other: Tensor | complex) -> Tensor:
         """`input - other`."""
