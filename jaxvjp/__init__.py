@@ -70,6 +70,7 @@ try:
     from jaxvjp.library.generator import Generator, initial_seed, manual_seed
     from jaxvjp.library.generator import default_generator as default_generator
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
+    from jaxvjp.library.storages import STORAGES, TypedStorage, UntypedStorage
     from jaxvjp.ops.layouts import (
         channels_last,
         channels_last_3d,
@@ -94,6 +95,7 @@ try:
     globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)})
     globals().update(dtypes.ALIASES)
     globals().update(TYPES)
+    globals().update(STORAGES)
 finally:
     if _collecting:
         gc.enable()
@@ -106,8 +108,10 @@ __all__ = [
     "Generator",
     "Size",
     "Tensor",
+    "TypedStorage",
     "UnstageableError",
     "accelerator",
+    "UntypedStorage",
     "as_torch",
     "autograd",
     "backends",
@@ -184,7 +188,11 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [*dtypes.ALIASES, *TYPES]
+__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [
+    *dtypes.ALIASES,
+    *TYPES,
+    *STORAGES,
+]
 
 LATER = {
     "accelerator": "jaxvjp",
@@ -202,7 +210,11 @@ LATER = {
 """Names whose modules are imported at first use; of "jaxvjp" it is the module of that name."""
 NOT_STARRED = frozenset(
     [
+        "BFloat16Storage",
         "BFloat16Tensor",
+        "ComplexDoubleStorage",
+        "ComplexFloatStorage",
+        "HalfStorage",
         "HalfTensor",
         "broadcast_shapes",
         "channels_last",
@@ -237,6 +249,8 @@ def __getattr__(name: str) -> Any:
         rooms = {each for each, value in globals().items() if type(value) is ModuleType}
         rooms |= {each for each, home in LATER.items() if home == "jaxvjp"}
         return [each for each in _published(name) if each not in rooms | NOT_STARRED]
+    if name == "Storage":  # that of the default dtype
+        return STORAGES[f"{get_default_dtype().legacy}Storage"]
     home = LATER.get(name)
     if home is None:
         return _published(name)

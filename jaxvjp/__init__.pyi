@@ -45,6 +45,8 @@ from jaxvjp.library.generator import initial_seed as initial_seed
 from jaxvjp.library.generator import manual_seed as manual_seed
 from jaxvjp.library.properties import finfo as finfo
 from jaxvjp.library.properties import iinfo as iinfo
+from jaxvjp.library.storages import TypedStorage as TypedStorage
+from jaxvjp.library.storages import UntypedStorage as UntypedStorage
 from jaxvjp.ops.layouts import channels_last as channels_last
 from jaxvjp.ops.layouts import channels_last_3d as channels_last_3d
 from jaxvjp.ops.layouts import contiguous_format as contiguous_format
@@ -77,24 +79,48 @@ from math import nan as nan
 from math import pi as pi
 import builtins
 
+def BFloat16Storage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.bfloat16: `BFloat16Storage([1, 2])` of data, `BFloat16Storage(2)` of a size."""
 def BFloat16Tensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.bfloat16: `BFloat16Tensor([1, 2])` of data, `BFloat16Tensor(2, 3)` of sizes."""
+def BoolStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.bool: `BoolStorage([1, 2])` of data, `BoolStorage(2)` of a size."""
 def BoolTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.bool: `BoolTensor([1, 2])` of data, `BoolTensor(2, 3)` of sizes."""
+def ByteStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.uint8: `ByteStorage([1, 2])` of data, `ByteStorage(2)` of a size."""
 def ByteTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.uint8: `ByteTensor([1, 2])` of data, `ByteTensor(2, 3)` of sizes."""
+def CharStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int8: `CharStorage([1, 2])` of data, `CharStorage(2)` of a size."""
 def CharTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int8: `CharTensor([1, 2])` of data, `CharTensor(2, 3)` of sizes."""
+def ComplexDoubleStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.complex128: `ComplexDoubleStorage([1, 2])` of data, `ComplexDoubleStorage(2)` of a size."""
+def ComplexFloatStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.complex64: `ComplexFloatStorage([1, 2])` of data, `ComplexFloatStorage(2)` of a size."""
+def DoubleStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float64: `DoubleStorage([1, 2])` of data, `DoubleStorage(2)` of a size."""
 def DoubleTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float64: `DoubleTensor([1, 2])` of data, `DoubleTensor(2, 3)` of sizes."""
+def FloatStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float32: `FloatStorage([1, 2])` of data, `FloatStorage(2)` of a size."""
 def FloatTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float32: `FloatTensor([1, 2])` of data, `FloatTensor(2, 3)` of sizes."""
+def HalfStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.float16: `HalfStorage([1, 2])` of data, `HalfStorage(2)` of a size."""
 def HalfTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.float16: `HalfTensor([1, 2])` of data, `HalfTensor(2, 3)` of sizes."""
+def IntStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int32: `IntStorage([1, 2])` of data, `IntStorage(2)` of a size."""
 def IntTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int32: `IntTensor([1, 2])` of data, `IntTensor(2, 3)` of sizes."""
+def LongStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int64: `LongStorage([1, 2])` of data, `LongStorage(2)` of a size."""
 def LongTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int64: `LongTensor([1, 2])` of data, `LongTensor(2, 3)` of sizes."""
+def ShortStorage(*arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+    """torch's old constructor of storages of dtype torch.int16: `ShortStorage([1, 2])` of data, `ShortStorage(2)` of a size."""
 def ShortTensor(*arguments: Any, **named: Any) -> Tensor:
     """torch's old constructor of tensors of dtype torch.int16: `ShortTensor([1, 2])` of data, `ShortTensor(2, 3)` of sizes."""
 def abs(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -579,7 +605,7 @@ def get_num_threads() -> builtins.int:
     """As many as were set, or else as there are cores. Counterpart of `torch.get_num_threads`."""
 def get_rng_state() -> Tensor:
     """The state of the default generator, as bytes; counterpart of `torch.get_rng_state`."""
-def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> list[Tensor]:
+def gradient(input: Tensor, *, spacing: Any = None, dim: builtins.int | Sequence[builtins.int] | None = None, edge_order: builtins.int = 1) -> tuple[Tensor, ...]:
     """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates."""
 def greater(input: Tensor, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """Whether the elements of `input` are larger."""

@@ -26,6 +26,7 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     settings,
     signal_windows,
     splits,
+    storages,
     strides,
     views,
     windows,

@@ -13,7 +13,7 @@ import numpy as np
 from jaxvjp.library.creation import empty, tensor
 from jaxvjp.library.crossing import from_numpy
 from jaxvjp.library.factories import sizes
-from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.library.storages import Memory
 from jaxvjp.ops.layouts import strided
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.conversion import converted_to
@@ -61,7 +61,7 @@ def made(own: Dtype | None, arguments: tuple[Any, ...], named: dict[str, Any]) -
                 wanted, got = (OPTIONS.format(CTYPES[each.name], first.device) for each in (own, first.dtype))
                 raise TypeError(f"expected {wanted} (got {got})\nConvert it: `x.to(torch.{own.name})`.")
             return view(first, Step(alias, ()))
-        if isinstance(first, UntypedStorage):
+        if isinstance(first, Memory):
             return empty(0, dtype=kind).set_(first)
         if isinstance(first, Size) or key == "size":
             return empty(tuple(first), dtype=kind, device=device)
@@ -70,6 +70,8 @@ def made(own: Dtype | None, arguments: tuple[Any, ...], named: dict[str, Any]) -
                 f"new(): data must be a sequence (got {typename(first)})\nSuch as `[2.5]`, or sizes: `2, 3`."
             )
         return tensor(first, dtype=kind, device=device)
+    if len(values) > 1 and not hasattr(first, "__index__"):
+        raise TypeError(_unfit(arguments, named))
     return empty(*sizes("new", values), dtype=kind, device=device)
 
 

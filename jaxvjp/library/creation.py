@@ -79,6 +79,9 @@ def tensor(
     elif isinstance(data, jax.Array):
         array = np.asarray(data)
         own = dtype_of(array.dtype)
+    elif hasattr(data, "shown_as"):  # a storage
+        shown: Tensor = data.shown_as(dtype)
+        return shown.requires_grad_(requires_grad)
     else:
         array, own = nested_array(data, dtype)
     return new_leaf(array, dtype or own, requires_grad, device)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from copy import deepcopy
 from typing import Any
 
 import jax
@@ -180,6 +181,10 @@ def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
     return _rebuilt, (np.asarray(self.value), self.dtype, self.requires_grad, *rest)
 
 
+OWN = frozenset([name for each in Tensor.__mro__ for name in getattr(each, "__annotations__", ())])
+"""The attributes of a tensor that its classes declare; others are the user's."""
+
+
 def _copied(self: Tensor) -> Tensor:
     """What `copy.copy` gives: another tensor on the same storage."""
     alias = self.data.requires_grad_(self.requires_grad)
@@ -207,6 +212,8 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
         made.versions.count = 1  # torch fills the copy by `set_`, which counts
         made._count_for(made._node)
         made.__class__ = type(self)
+        given = {name: each for name, each in vars(self).items() if name not in OWN}
+        made.__dict__.update(deepcopy(given, memo))
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made
     copied: Tensor = memo[id(self)]

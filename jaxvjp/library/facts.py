@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.library.storages import Memory
 from jaxvjp.ops.layouts import layout, strided
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
@@ -94,7 +94,7 @@ def is_storage(obj: Any) -> bool:
     Args:
         obj: anything.
     """
-    return isinstance(obj, UntypedStorage)
+    return isinstance(obj, Memory)
 
 
 @public("function")

@@ -35,6 +35,10 @@ class Generator:
             devices.place(self.device)
         self.manual_seed(DEFAULT_SEED)
 
+    def seed(self) -> int:
+        """Starts over from what the machine's own source gives, and returns that."""
+        return self.manual_seed(int(np.random.SeedSequence().generate_state(1, np.uint64)[0])).initial_seed()
+
     def clone_state(self) -> Generator:
         """Another generator that draws the same numbers from here on."""
         return copy.deepcopy(self)

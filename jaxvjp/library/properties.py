@@ -222,7 +222,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 @public("function")
 def gradient(
     input: Tensor, *, spacing: Any = None, dim: int | Sequence[int] | None = None, edge_order: int = 1
-) -> list[Tensor]:
+) -> tuple[Tensor, ...]:
     """The slopes along `dim` (each, by default) of a function sampled at distances of `spacing`, or at coordinates.
 
     Counterpart of `torch.gradient`; underneath, differences of neighbours.
@@ -251,5 +251,9 @@ def gradient(
         each.to(input.dtype) if isinstance(each, Tensor) and each.dtype.category == INTEGRAL else each for each in given
     ]
     coordinates = tuple(each for each in given if isinstance(each, Tensor))
-    numbers = tuple(float(each) for each in given if not isinstance(each, Tensor))
-    return list(apply(slopes, (input, coordinates), (("dims", tuple(dims)), ("spacing", numbers), edge_order)))
+    numbers = [each for each in given if not isinstance(each, Tensor)]
+    exact = tuple(each if isinstance(each, complex) else float(each) for each in numbers)
+    found: tuple[Tensor, ...] = apply(
+        slopes, (input, coordinates), (("dims", tuple(dims)), ("spacing", exact), edge_order)
+    )
+    return found

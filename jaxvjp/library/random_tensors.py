@@ -17,9 +17,10 @@ import numpy as np
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import tensor
-from jaxvjp.library.factories import like, new_leaf, sizes
+from jaxvjp.library.factories import laid, like, new_leaf, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
+from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
@@ -134,7 +135,8 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
     """As `randint(low, high)`, with the shape and dtype of `input`. Counterpart of `torch.randint_like`."""
     given = dict(zip(("high",) if len(bounds) == 1 else ("low", "high"), bounds, strict=False)) | named
     low, high = int(given.pop("low", 0)), int(given.pop("high"))
-    return _integers(
+    form = given.pop("memory_format", None) or preserve_format
+    made = _integers(
         low,
         high,
         tuple(input.shape),
@@ -142,6 +144,7 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
         taken("randint_like", dtype) or input.dtype,
         **given,
     )
+    return made if made.node.operation is not None else laid(made, form.strides(input._layout()))
 
 
 def _integers(
@@ -252,7 +255,7 @@ def bernoulli(
             "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
             "so, please report an enhancement request to PyTorch.)\nA probability is a number from 0 to 1."
         )
-    own = input.dtype
+    own = input.dtype if out is None else out.dtype
     draws = own if own is float64 else float32
 
     def draw(source: Generator, count: int) -> Array:
@@ -350,9 +353,7 @@ def _by_waiting(source: Generator, rows: Array, count: int) -> Array:
 @public("function")
 def seed() -> int:
     """Seeds the default generator by what the machine's own source gives, and returns that."""
-    drawn = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-    default_generator.manual_seed(drawn)
-    return drawn
+    return default_generator.seed()
 
 
 def _state(self: Generator) -> Tensor:

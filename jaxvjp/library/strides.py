@@ -183,6 +183,8 @@ def _check_size(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int)
     """RuntimeError where elements could not be counted, or their bytes, in 64 bits."""
     if math.prod([max(each, 1) for each in shape[1:]]) >= 1 << 63:
         raise RuntimeError("Stride calculation overflowed")
+    if math.prod(shape) >= 1 << 63:
+        raise RuntimeError("numel: integer multiplication overflow")
     if math.prod(shape) * itemsize >= 1 << 63:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(shape)}\nIts strides: {list(strides)}"

@@ -193,7 +193,12 @@ def nextafter(input, other):
     return jnp.where(constant == other, constant, moved)  # then neither has a gradient
 
 
-@op(inplace=True, grad_fn="NotImplemented")
+def _refuse_complex(result, out):
+    if out.is_complex:
+        raise RuntimeError("heaviside is not yet implemented for complex tensors.")
+
+
+@op(inplace=True, grad_fn="NotImplemented", refuse_out=_refuse_complex)
 def heaviside(input, values):
     """0 for negative numbers, 1 for positive ones, `values` at 0."""
     if jnp.iscomplexobj(input) or jnp.iscomplexobj(values):
@@ -258,6 +263,7 @@ def _incomplete_gamma(name: str, function: Any, meaning: str) -> Op:
         found = function(jnp.where(many, 1, order), jnp.where(many, 1, limit))
         tail = _upper_tail(jnp.where(many, order, 1), jnp.where(many, limit, 1))
         found = jnp.where(many, tail if name == "igammac" else 1 - tail, found)
+        found = jnp.where((order == 0) & (limit > 0), float(name == "igamma"), found)
         beyond = jnp.where(jnp.isinf(limit), jnp.nan, float(name == "igammac"))
         return jnp.where(jnp.isinf(order) & (limit > 0), beyond, found).astype(own)
 

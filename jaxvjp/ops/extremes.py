@@ -133,6 +133,8 @@ def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
     def row(input, dim: Index):
         if jnp.iscomplexobj(input):
             raise not_implemented(f"{name}", input)
+        if input.ndim == 0 and dim not in (-1, 0):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         dim = wrap(dim, input.ndim)
         if input.ndim == 0:
             return input, jnp.zeros((), "int64")

@@ -128,8 +128,8 @@ def slopes(input, coordinates: Tensors, dims: Exact, spacing: Exact, edge_order:
 
 def _slope(values, dim, where, edge_order):
     values = jnp.moveaxis(values, dim, 0)
-    even = isinstance(where, float)
-    step = jnp.full(values.shape[0] - 1, where, values.dtype) if even else jnp.diff(where)
+    even = isinstance(where, float | complex)
+    step = jnp.full(values.shape[0] - 1, where, jnp.result_type(values, where)) if even else jnp.diff(where)
     step = step.reshape(-1, *[1] * (values.ndim - 1))
     before, after = step[:-1], step[1:]
     both = before + after

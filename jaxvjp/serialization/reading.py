@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.library.creation import empty, new_leaf
-from jaxvjp.library.memory import UntypedStorage, set_
+from jaxvjp.library.creation import empty
+from jaxvjp.library.factories import new_leaf
+from jaxvjp.library.memory import set_
+from jaxvjp.library.storages import UntypedStorage
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.ops.layouts import contiguous_strides, strided
 from jaxvjp.serialization.restricted import Machine

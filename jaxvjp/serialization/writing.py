@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.creation import empty
-from jaxvjp.library.memory import UntypedStorage, set_
+from jaxvjp.library.memory import set_
+from jaxvjp.library.storages import UntypedStorage
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor

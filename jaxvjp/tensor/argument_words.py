@@ -148,6 +148,7 @@ WORDS = {
     "descending": "whether the largest comes first",
     "destination": "where to, one place for each of `source`",
     "device": 'where it is to be, such as "cpu" or "cuda:0"; by default where the input is, or the default device',
+    "devices": "accepted and without effect: numbers are drawn on the host",
     "diagonal": "which diagonal: 0 the main one, positive above it, negative below",
     "dilation": "how far apart the elements are that a kernel covers, an int or one for each spatial dimension",
     "dim": "the dimension to work along, counted from the end if negative",

@@ -9,7 +9,9 @@ from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.generator import Generator
-from jaxvjp.library.memory import UntypedStorage
+from jaxvjp.library.storages import Memory
+from jaxvjp.library.storages import UntypedStorage
+from jaxvjp.library.storages import storagetype
 from jaxvjp.ops.layouts import layout
 from jaxvjp.ops.layouts import memory_format
 from jaxvjp.tensor import return_types
@@ -440,6 +442,8 @@ class Methods(Stored):
         """The derivative of `lgamma`."""
     def digamma_(self) -> Self:
         """In place: The derivative of `lgamma`."""
+    def dim_order(self, *, ambiguity_check: builtins.bool | list[memory_format] = False) -> tuple[builtins.int, ...]:
+        """The dimensions from the outermost in memory to the innermost. Counterpart of `torch.Tensor.dim_order`."""
     def dist(self, other: Tensor, p: builtins.float = 2) -> Tensor:
         """The norm of order `p` of the difference."""
     @overload
@@ -1125,7 +1129,7 @@ class Methods(Stored):
         """One index of dimension `dim`, which goes away: a view. Counterpart of `torch.select`."""
     def select_scatter(self, src: Tensor, dim: builtins.int, index: builtins.int) -> Tensor:
         """`input` with one index of one dimension replaced by `src`."""
-    def set_(self, source: Tensor | UntypedStorage | None = None, storage_offset: builtins.int = 0, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Self:
+    def set_(self, source: Tensor | Memory | None = None, storage_offset: builtins.int = 0, size: Sequence[builtins.int] | None = None, stride: Sequence[builtins.int] | None = None) -> Self:
         """In place: shows another tensor's part of a storage, or the part named. Counterpart of `torch.Tensor.set_`."""
     def sgn(self) -> Tensor:
         """`input / abs(input)`, and 0 at 0."""
@@ -1199,6 +1203,8 @@ class Methods(Stored):
     def std_mean(self, dim: builtins.int | Sequence[builtins.int] | None, unbiased: builtins.bool = True, keepdim: builtins.bool = False) -> tuple[Tensor, Tensor]: ...
     def stft(self, n_fft: builtins.int, hop_length: builtins.int | None = None, win_length: builtins.int | None = None, window: Tensor | None = None, center: builtins.bool = True, pad_mode: str = 'reflect', normalized: builtins.bool = False, onesided: builtins.bool | None = None, return_complex: builtins.bool | None = None) -> Tensor:
         """The spectra of the frames of a signal (*, length), each `n_fft` long: (*, frequencies, frames)."""
+    def storage_type(self) -> storagetype:
+        """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
     @overload
     def sub(self, other: Tensor | complex) -> Tensor:
         """`input - other`."""

@@ -517,9 +517,10 @@ def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
     ValueError where torch cannot make it without a copy.
     """
     if (source.path or source._node.aval.strides) and _where_strides_allow(steps):
-        asked = steps[0].static[0] if steps[0].operation is view_dtype else source.dtype
-        if asked is not source.dtype and source._conjugated():
-            bits = "conjugate view tensors" if source.dtype.is_complex else "tensors with negative bit set"
+        tensor: Any = source
+        asked = steps[0].static[0] if steps[0].operation is view_dtype else tensor.dtype
+        if asked is not tensor.dtype and tensor._conjugated():
+            bits = "conjugate view tensors" if tensor.dtype.is_complex else "tensors with negative bit set"
             raise RuntimeError(
                 f"torch.Tensor.view is not supported for {bits} when converting to a different dtype.\n"
                 "A copy has its numbers in memory as they are: `x.resolve_conj().resolve_neg()`."

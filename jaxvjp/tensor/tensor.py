@@ -33,6 +33,7 @@ from jaxvjp.tensor.view_steps import Step, has_layout
 from jaxvjp.types.devices import device, of
 from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.hooks import RemovableHandle
+from jaxvjp.types.settings import warn_once
 from jaxvjp.types.size import Size
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +49,12 @@ if TYPE_CHECKING:
     from jaxvjp.tensor.methods import Methods  # the stub of methods added to `Tensor`, from `tools.stubs`
 else:
     Methods = Stored
+
+
+REQUIRING = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
 
 
 class Tensor(Methods):
@@ -496,6 +503,8 @@ class Tensor(Methods):
                 "only one element tensors can be converted to Python scalars\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0]` one of them."
             )
+        if word != "int64_t" and grad_mode().enabled and self.requires_grad:
+            warn_once("scalar", REQUIRING)
         value = self.item()
         if isinstance(value, complex) and word:
             if value.imag:

@@ -39,6 +39,13 @@ class StandIn(ModuleType):
             return covered(place)
         raise AttributeError(f"module '{place}' has no attribute '{name}'")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        ours = None if name.startswith("__") else counterpart(self.__name__)
+        if isinstance(getattr(type(ours), name, None), property):  # a setting of the module's
+            setattr(ours, name, value)
+        else:
+            super().__setattr__(name, value)
+
     def __dir__(self) -> list[str]:
         return covered(self.__name__)
 

@@ -1,0 +1,375 @@
+"""Storages as objects: `x.untyped_storage()`, the bytes that a tensor shares, and torch's old storages with a dtype.
+
+JAX shows no memory, so an address here is an invented number, but for memory that is shared with NumPy. As in torch, it
+tells which tensors share a storage, and where in it they begin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, Self
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from jaxvjp.core.record.record import detached
+from jaxvjp.library.creation import empty, tensor
+from jaxvjp.tensor import storage
+from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.view_steps import strided_step
+from jaxvjp.types import dtypes
+from jaxvjp.types.devices import device, of
+from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.settings import warn_once
+
+UNDERNEATH = "what is known of the tensor's storage; its contents are those of a tensor that shows all of it"
+
+ADDRESS_STEP = 1 << 44
+"""The distance of the addresses of two storages; no storage is longer."""
+_next_address = count(ADDRESS_STEP, ADDRESS_STEP).__next__
+DEPRECATED = (
+    "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. "
+    "This should only matter to you if you are using storages directly.  To access UntypedStorage directly, use "
+    "tensor.untyped_storage() instead of tensor.storage()"
+)
+
+
+def whole(memory: Storage, own: Dtype) -> Tensor:
+    """All that is in a storage, as a tensor on it, its bytes read as `own`; those beyond the last element left out."""
+    size = math.prod(memory.contents.aval.shape)
+    made: Tensor = empty(0, dtype=memory.contents.aval.dtype)
+    made.move(memory, (strided_step(memory.contents, (size,), (1,), 0),))
+    if own is made.dtype:
+        return made
+    data = made.view(dtypes.uint8)
+    return data[: data.numel() // own.itemsize * own.itemsize].view(own)
+
+
+class Memory:
+    """What both kinds of storages have: elements of `dtype`, on a `Storage`."""
+
+    dtype: Dtype
+    _storage: Storage
+
+    def __init__(self, memory: Storage, own: Dtype) -> None:
+        self._storage = memory
+        self.dtype = own
+
+    def _alike(self, memory: Storage) -> Self:
+        made: Self = object.__new__(type(self))
+        Memory.__init__(made, memory, self.dtype)
+        return made
+
+    def _elements(self) -> Tensor:
+        return whole(self._storage, self.dtype)
+
+    @property
+    def device(self) -> device:
+        """Where it is."""
+        return of(self._storage.contents.device)
+
+    is_cuda = property(lambda self: self.device.type == "cuda")
+
+    def data_ptr(self) -> int:
+        """The address: equal for the same storage only, and 0 for one of no bytes."""
+        memory = self._storage
+        if not memory.address:
+            memory.address = (memory.shared is not None and memory.shared.address()) or _next_address()
+        address: int = memory.address if self.nbytes() else 0
+        return address
+
+    _cdata = property(data_ptr)
+
+    def shown_as(self, own: Dtype | None) -> Tensor:
+        """A tensor on it, of all its elements: what `torch.tensor(storage)` gives."""
+        if own not in (None, self.dtype):
+            raise RuntimeError(
+                f"Expected a Storage of type {own.legacy} or an UntypedStorage, but got {self.dtype.legacy}"
+            )
+        return whole(self._storage, own or self.dtype)
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        length: int = self._storage.contents.aval.nbytes
+        return length
+
+    def size(self) -> int:
+        """How many elements it has."""
+        return self.nbytes() // self.element_size()
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        """How many bytes an element has."""
+        return int(self.dtype.itemsize)
+
+    def resizable(self) -> bool:
+        """Whether nobody else has its memory, such as NumPy."""
+        return self._storage.shared is None
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def _place(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return index
+        if not isinstance(index, int):
+            raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
+        if not -self.size() <= index < self.size():
+            raise IndexError(f"index {index} out of range for storage of size {self.size()}")
+        return index
+
+    def __setitem__(self, index: int | slice, value: Any) -> None:
+        if isinstance(value, Memory):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
+        self._elements()[self._place(index)] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """What is in it, as Python numbers."""
+        numbers: list[Any] = self._elements().tolist()
+        return numbers
+
+    def fill_(self, value: complex) -> Self:
+        """Writes a number everywhere."""
+        self._elements().fill_(value)
+        return self
+
+    def copy_(self, source: Memory, non_blocking: bool = False) -> Self:
+        """Writes the elements of another storage, converted."""
+        self._elements().copy_(source._elements())
+        return self
+
+    def clone(self) -> Self:
+        """A copy of it."""
+        return self._alike(self._elements().clone().storage)
+
+    __copy__ = clone
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._alike(memo.setdefault(id(self._storage), Storage(detached(self._storage.contents))))
+
+    def cpu(self) -> Self:
+        """It in the host's memory; itself where it is there."""
+        return self if self.device.type == "cpu" else self._alike(self._elements().cpu().storage)
+
+
+def _read_buffer(buffer: Any, own: Dtype, byte_order: str | None) -> Tensor:
+    if own.itemsize > 1 and byte_order is None:
+        raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+    data = bytes(buffer)
+    array = np.frombuffer(data[: len(data) // own.itemsize * own.itemsize], np.uint8).copy()
+    if byte_order == "big":
+        array = array.reshape(-1, own.itemsize)[:, ::-1].reshape(-1)
+    return tensor(array != 0) if own is dtypes.bool_ else tensor(array).view(own)
+
+
+def _filled(arguments: tuple[Any, ...], own: Dtype, place: Any, told: str) -> Storage:
+    """A new storage: of no elements, of a number of them, or of a sequence of numbers."""
+    if len(arguments) > 1:
+        raise RuntimeError(f"{told}\nToo many positional arguments")
+    first = arguments[0] if arguments else 0
+    if isinstance(first, int):
+        return empty(first, dtype=own, device=place).storage
+    if not isinstance(first, Sequence):
+        raise TypeError(f"{told}\nArgument type not recognized: {type(first)}")
+    return tensor(first, dtype=own, device=place).storage
+
+
+class UntypedStorage(Memory):
+    """The memory that tensors share, as bytes; counterpart of `torch.UntypedStorage`.
+
+    `UntypedStorage(3)` has three bytes, `UntypedStorage([1, 2])` these two.
+    """
+
+    def __init__(self, *arguments: Any, device: Any = None) -> None:
+        told = "UntypedStorage() received an invalid combination of arguments"
+        super().__init__(_filled(arguments, dtypes.uint8, device, told), dtypes.uint8)
+        _seen[id(self._storage)] = self
+
+    def _alike(self, memory: Storage) -> Self:
+        made = super()._alike(memory)
+        _seen[id(memory)] = made
+        return made
+
+    def __getitem__(self, index: int | slice) -> Any:
+        found = self._elements()[self._place(index)]
+        return untyped(found.clone().storage) if isinstance(index, slice) else found.item()
+
+    def __repr__(self) -> str:
+        listed = "".join([f" {each}\n" for each in self.tolist()])
+        return f"{listed}[torch.storage.UntypedStorage(device={self.device}) of size {self.size()}]"
+
+    def shown_as(self, own: Dtype | None) -> Tensor:
+        return whole(self._storage, own or dtypes.int64)
+
+    def untyped(self) -> UntypedStorage:
+        """It is bytes already."""
+        return self
+
+    def byteswap(self, dtype: Dtype) -> None:
+        """Turns the bytes of each element of a dtype around."""
+        part = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+        data = self._elements()
+        data.copy_(data.clone().view(-1, part).flip(1).reshape(-1))
+
+    @classmethod
+    def from_buffer(cls, buffer: Any, byte_order: str | None = None, *, dtype: Dtype = dtypes.uint8) -> UntypedStorage:
+        """A storage with a copy of the bytes of a buffer that has elements of a dtype."""
+        return untyped(_read_buffer(buffer, dtype, byte_order).storage)
+
+
+_seen: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
+"""The objects that the user has, by the `Storage` that they stand for."""
+
+
+def untyped(memory: Storage) -> UntypedStorage:
+    """The object that stands for a storage: the same one for as long as somebody has it."""
+    found = _seen.get(id(memory))
+    if found is None:
+        found = _seen[id(memory)] = object.__new__(UntypedStorage)
+        Memory.__init__(found, memory, dtypes.uint8)
+    return found
+
+
+class TypedStorage(Memory):
+    """The memory that tensors share, as numbers of their type; counterpart of `torch.TypedStorage`.
+
+    Args:
+        arguments: none, how many elements, or a sequence of numbers.
+        dtype: their dtype, by default the default dtype.
+        device: where they shall be.
+        wrap_storage: whose bytes to read as that dtype.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,
+        dtype: Dtype | None = None,
+        device: Any = None,
+        wrap_storage: UntypedStorage | None = None,
+    ) -> None:
+        warn_once("TypedStorage", DEPRECATED)
+        own = dtypes.get_default_dtype() if dtype is None else dtype
+        told = "TypedStorage.__init__ received an invalid combination of arguments."
+        if wrap_storage is None:
+            super().__init__(_filled(arguments, own, device, told), own)
+            return
+        if arguments:
+            raise RuntimeError(f"{told}\nNo positional arguments should be given when using 'wrap_storage'")
+        if dtype is None:
+            raise RuntimeError(f"{told}\nArgument 'dtype' must be specified")
+        if not isinstance(wrap_storage, UntypedStorage):
+            raise TypeError(f"{told}\nArgument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
+        super().__init__(wrap_storage._storage, own)
+
+    def __getitem__(self, index: int) -> Any:
+        if isinstance(index, slice):
+            raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        return self._elements()[self._place(index)].item()
+
+    def __repr__(self) -> str:
+        listed = "".join([f" {each}\n" for each in self.tolist()])
+        told = f"dtype={self.dtype}, device={self.device}"
+        return f"{listed}[torch.storage.TypedStorage({told}) of size {self.size()}]"
+
+    def untyped(self) -> UntypedStorage:
+        """The same memory as bytes."""
+        return untyped(self._storage)
+
+    _untyped_storage = property(untyped)
+
+    def type(self, dtype: Any = None) -> Any:
+        """The name of its old type, or a copy of another dtype."""
+        return f"torch.{self.dtype.legacy}Storage" if dtype is None else self._converted(dtype)
+
+    def _converted(self, own: Dtype) -> TypedStorage:
+        made: TypedStorage = object.__new__(TypedStorage)
+        Memory.__init__(made, self._elements().to(own).storage, own)
+        return made
+
+
+CONVERSIONS = {
+    **{name: each for name, each in dtypes.ALIASES.items() if not each.is_complex},
+    "bool": dtypes.bool_,
+    "bfloat16": dtypes.bfloat16,
+    "byte": dtypes.uint8,
+    "char": dtypes.int8,
+    "complex_float": dtypes.complex64,
+    "complex_double": dtypes.complex128,
+}
+"""Methods of a `TypedStorage`, and the dtype that they convert to."""
+
+
+def _conversion(own: Dtype) -> Any:
+    return lambda self: self._converted(own)
+
+
+for _name, _own in CONVERSIONS.items():
+    setattr(TypedStorage, _name, _conversion(_own))
+
+
+class storagetype(type):  # noqa: N801 - as `tensortype`
+    """The class of `torch.FloatStorage` and its like, which no storage is made of: it stands for those of one dtype."""
+
+    dtype: Dtype
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, TypedStorage) and instance.dtype is cls.dtype
+
+    def __call__(cls, *arguments: Any, wrap_storage: Any = None, **named: Any) -> TypedStorage:
+        told = f"{cls}.__new__ received an invalid combination of arguments. Expected one of:"
+        for name in named:
+            raise RuntimeError(f"{told}\nKeyword argument '{name}' cannot be specified")
+        if wrap_storage is None and arguments:  # whose errors have this class's name
+            _filled(arguments, cls.dtype, None, told)
+        return TypedStorage(*arguments, dtype=cls.dtype, wrap_storage=wrap_storage)
+
+    def from_buffer(cls, buffer: Any, byte_order: str | None = None) -> TypedStorage:
+        """A storage with a copy of the bytes of a buffer."""
+        memory = _read_buffer(buffer, cls.dtype, byte_order).storage
+        return TypedStorage(dtype=cls.dtype, wrap_storage=untyped(memory))
+
+
+def _type(own: Dtype) -> storagetype:
+    name = f"{own.legacy}Storage"
+    text = f"torch's old constructor of storages of dtype {own}: `{name}([1, 2])` of data, `{name}(2)` of a size."
+    return storagetype(name, (), {"dtype": own, "__module__": "torch", "__doc__": text})
+
+
+STORAGES = {f"{each.legacy}Storage": _type(each) for each in dtypes.ALL}
+"""torch's old types of storages, by name: `FloatStorage`, `LongStorage` and others."""
+
+
+@public("method")
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The memory that the tensor shares with its views. Counterpart of `torch.Tensor.untyped_storage`."""
+    return untyped(self.storage)
+
+
+@public("method")
+def storage_type(self: Tensor) -> storagetype:
+    """The old type of its storage, such as `torch.FloatStorage`. Counterpart of `torch.Tensor.storage_type`."""
+    return STORAGES[f"{self.dtype.legacy}Storage"]
+
+
+@public("method")
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element, as a number to compare. Counterpart of `torch.Tensor.data_ptr`."""
+    if not self.numel():
+        return 0
+    return untyped(self.storage).data_ptr() + self.storage_offset() * int(self.dtype.itemsize)
+
+
+def typed(memory: Storage) -> TypedStorage:
+    """What `x.storage()` gives."""
+    return TypedStorage(dtype=memory.contents.aval.dtype, wrap_storage=untyped(memory))
+
+
+storage.typed = typed
