@@ -176,7 +176,8 @@ class NAdam(Elementwise):
         lr, decay = number_of(group["lr"]), group["momentum_decay"]
 
         def momentum(step: Tensor) -> Tensor:
-            return beta1 * (1 - 0.5 * 0.96 ** (step.double() * decay))
+            decayed: Tensor = beta1 * (1 - 0.5 * 0.96 ** (step.double() * decay))
+            return decayed
 
         product.mul_(momentum(step))
         now, then, product = momentum(step), momentum(step + 1), product.double()
@@ -327,7 +328,8 @@ class Adadelta(Elementwise):
         average_of_squares(state["square_avg"], grad, rho)
 
         def update() -> Tensor:
-            return (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt() * grad
+            size: Tensor = (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt()
+            return size * grad
 
         p.sub_(update() * number_of(group["lr"]))
         average_of_squares(state["acc_delta"], update(), rho)
@@ -503,7 +505,8 @@ class Adafactor(Elementwise):
             p.mul_(1 - number_of(group["lr"]) * group["weight_decay"])
 
         def weight() -> Tensor:
-            return (step.double() ** group["beta2_decay"]).to(grad.dtype)
+            decayed: Tensor = step.double() ** group["beta2_decay"]
+            return decayed.to(grad.dtype)
 
         if grad.ndim > 1:
             rows = state["row_var"].lerp_(grad.norm(dim=-1, keepdim=True).square() / grad.size(-1), weight())

@@ -21,7 +21,7 @@ import numpy as np
 from jaxvjp.library.creation import empty
 from jaxvjp.library.factories import new_leaf
 from jaxvjp.library.memory import set_
-from jaxvjp.library.storages import UntypedStorage
+from jaxvjp.library.storages import UntypedStorage, untyped
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.ops.layouts import contiguous_strides, strided
 from jaxvjp.serialization.restricted import Machine
@@ -85,7 +85,7 @@ class Stored:
             array = np.frombuffer(self.data, dtype.numpy).copy()
             whole = offset == 0 and tuple(stride) == contiguous_strides(size) and np.prod(size, dtype=int) == count
             first = new_leaf(array.reshape(size) if whole else array, dtype, False, self.device)
-            self.memory = UntypedStorage(first.storage)
+            self.memory = untyped(first.storage)
             if whole:
                 return first
         return set_(empty(0, dtype=dtype, device=self.device), self.memory, offset, size, stride)
@@ -292,7 +292,7 @@ def _place(wish: Any, data: bytes, location: str) -> Any:
         location = str(wish.get(location, location))
     elif callable(wish):
         array = np.frombuffer(data, np.uint8)
-        given = wish(UntypedStorage(new_leaf(array, TABLE["torch.uint8"], False, "cpu").storage), location)
+        given = wish(untyped(new_leaf(array, TABLE["torch.uint8"], False, "cpu").storage), location)
         location = location if given is None else str(given.device)
     elif wish is not None:
         location = str(Device(wish))

@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxvjp.library.creation import empty
 from jaxvjp.library.memory import set_
-from jaxvjp.library.storages import UntypedStorage
+from jaxvjp.library.storages import untyped
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
@@ -86,7 +86,7 @@ class _Pickler(pickle._Pickler):
         plain = tensor.detach().resolve_conj().resolve_neg()
         storage, own = plain.storage, plain.dtype
         if storage not in self.storages:
-            whole = set_(empty(0, dtype=storage.contents.aval.dtype), UntypedStorage(storage))
+            whole = set_(empty(0, dtype=storage.contents.aval.dtype), untyped(storage))
             self.storages[storage] = np.ascontiguousarray(whole._numbers()).tobytes()
             self._numbers[storage] = str(len(self._numbers))
         kind = STORAGES.get(own, BYTES)

@@ -56,7 +56,6 @@ from jaxvjp.nn.modules.dropout import Dropout1d as Dropout1d
 from jaxvjp.nn.modules.dropout import Dropout2d as Dropout2d
 from jaxvjp.nn.modules.dropout import Dropout3d as Dropout3d
 from jaxvjp.nn.modules.dropout import FeatureAlphaDropout as FeatureAlphaDropout
-from jaxvjp.nn.modules.lazy import LazyModuleMixin as LazyModuleMixin
 from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm1d as LazyBatchNorm1d
 from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm2d as LazyBatchNorm2d
 from jaxvjp.nn.modules.lazy_layers import LazyBatchNorm3d as LazyBatchNorm3d

@@ -42,7 +42,7 @@ class _Lazy(LazyModuleMixin):
 
     def reset_parameters(self) -> None:
         if not self.has_uninitialized_params() and getattr(self, self.size) != 0:
-            super().reset_parameters()
+            super().reset_parameters()  # type: ignore[misc]
 
 
 class LazyLinear(_Lazy, Linear):
