@@ -151,7 +151,7 @@ def _fractional(array):
 @op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
-    if jnp.iscomplexobj(dx):
+    if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number")
     strips, dim = _strips(y, x, dx, dim)
     if x is not None or not y.shape[dim]:
@@ -164,7 +164,7 @@ def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
 @op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
 def cumulative_trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
-    if jnp.iscomplexobj(dx):
+    if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
         raise RuntimeError("cumulative_trapezoid: Currently, we only support dx as a real number")
     strips, dim = _strips(y, x, dx, dim)
     return jnp.cumsum(strips, dim)

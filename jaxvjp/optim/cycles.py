@@ -12,9 +12,9 @@ from jaxvjp.optim.schedule import (
     EPOCH_DEPRECATION_WARNING,
     LRScheduler,
     _checked,
-    _format_param,
-    _param_groups_val_list,
-    _update_param_group_val,
+    _one_for_each_group,
+    _set_in_group,
+    _values_of_groups,
     _without_functions,
 )
 
@@ -50,7 +50,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown = cooldown
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = _param_groups_val_list(optimizer, "lr")
+        self._last_lr = _values_of_groups(optimizer, "lr")
         self._init_is_better(mode, threshold, threshold_mode)
         self._reset()
 
@@ -77,7 +77,7 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce_lr(self.last_epoch)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = _param_groups_val_list(self.optimizer, "lr")
+        self._last_lr = _values_of_groups(self.optimizer, "lr")
 
     def _reduce_lr(self, epoch: int) -> None:
         groups = self.optimizer.param_groups
@@ -94,7 +94,7 @@ class ReduceLROnPlateau(LRScheduler):
             old = float(group["lr"])
             new = max(old * self.factor, least)
             if old - new > self.eps:
-                _update_param_group_val(group, "lr", new)
+                _set_in_group(group, "lr", new)
 
     @property
     def in_cooldown(self) -> bool:
@@ -134,8 +134,8 @@ class _WithMomentum(LRScheduler):
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
             raise ValueError(NO_MOMENTUM)
         self.use_beta1 = "betas" in optimizer.defaults
-        bases = _format_param("base_momentum", optimizer, base)
-        mosts = _format_param("max_momentum", optimizer, most)
+        bases = _one_for_each_group("base_momentum", optimizer, base)
+        mosts = _one_for_each_group("max_momentum", optimizer, most)
         if begin:
             for low, high, group in zip(bases, mosts, optimizer.param_groups, strict=True):
                 self._set_momentum(group, high)
@@ -169,11 +169,11 @@ class CyclicLR(_WithMomentum):
         last_epoch: int = -1,
     ) -> None:
         self.optimizer = _checked(optimizer)
-        base_lrs = _format_param("base_lr", optimizer, base_lr)
+        base_lrs = _one_for_each_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for rate, group in zip(base_lrs, optimizer.param_groups, strict=True):
-                _update_param_group_val(group, "lr", rate)
-        self.max_lrs = _format_param("max_lr", optimizer, max_lr)
+                _set_in_group(group, "lr", rate)
+        self.max_lrs = _one_for_each_group("max_lr", optimizer, max_lr)
         self.total_size = float(step_size_up) + float(step_size_up if step_size_down is None else step_size_down)
         self.step_ratio = float(step_size_up) / self.total_size
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
@@ -271,7 +271,7 @@ class OneCycleLR(_WithMomentum):
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
-        max_lrs = _format_param("max_lr", optimizer, max_lr)
+        max_lrs = _one_for_each_group("max_lr", optimizer, max_lr)
         if last_epoch == -1:
             for most, group in zip(max_lrs, optimizer.param_groups, strict=True):
                 group["initial_lr"], group["max_lr"] = most / div_factor, most

@@ -22,7 +22,7 @@ from jaxvjp.optim.factors import (
 from jaxvjp.optim.optimizer import Optimizer
 from jaxvjp.optim.schedule import LRScheduler as LRScheduler
 from jaxvjp.optim.schedule import _LRScheduler as _LRScheduler
-from jaxvjp.optim.schedule import _param_groups_val_list, _update_param_group_val
+from jaxvjp.optim.schedule import _set_in_group, _values_of_groups
 
 __all__ = [
     "ChainedScheduler",
@@ -97,7 +97,7 @@ class SequentialLR(_OfSchedulers):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            _update_param_group_val(group, "lr", group["initial_lr"])
+            _set_in_group(group, "lr", group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
@@ -136,13 +136,13 @@ class ChainedScheduler(_OfSchedulers):
         self._check(schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
-        self._last_lr = _param_groups_val_list(optimizer, "lr")
+        self._last_lr = _values_of_groups(optimizer, "lr")
 
     def step(self) -> None:  # type: ignore[override]
         """Sets the next rates."""
         for each in self._schedulers:
             each.step()
-        self._last_lr = _param_groups_val_list(self.optimizer, "lr")
+        self._last_lr = _values_of_groups(self.optimizer, "lr")
 
 
 def __dir__() -> list[str]:

@@ -38,7 +38,7 @@ def _copy(value: Any) -> Any:
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
+def _one_for_each_group(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
     """One value of a setting for each group."""
     groups = len(optimizer.param_groups)
     if not isinstance(param, list | tuple):
@@ -51,11 +51,11 @@ def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
     return list(map(_copy, param))
 
 
-def _param_groups_val_list(optimizer: Optimizer, key: str) -> list[Any]:
+def _values_of_groups(optimizer: Optimizer, key: str) -> list[Any]:
     return [_copy(group[key]) for group in optimizer.param_groups]
 
 
-def _update_param_group_val(param_group: Group, key: str, val: Any) -> None:
+def _set_in_group(param_group: Group, key: str, val: Any) -> None:
     """Sets a setting; one that is a tensor stays that tensor."""
     if isinstance(param_group[key], Tensor):
         param_group[key].fill_(val.squeeze() if isinstance(val, Tensor) else val)
@@ -89,7 +89,7 @@ class LRScheduler:
                     "checkpoint but haven't properly loaded the optimizer state\n2. You're using last_epoch >= 0 for a "
                     "fresh training run (not recommended)"
                 )
-        self.base_lrs = _param_groups_val_list(optimizer, "initial_lr")
+        self.base_lrs = _values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
         _note_steps(optimizer)
         self._initial_step()
@@ -142,8 +142,8 @@ class LRScheduler:
         finally:
             self._get_lr_called_within_step = False
         for group, value in zip(self.optimizer.param_groups, values, strict=True):
-            _update_param_group_val(group, "lr", value)
-        self._last_lr = _param_groups_val_list(self.optimizer, "lr")
+            _set_in_group(group, "lr", value)
+        self._last_lr = _values_of_groups(self.optimizer, "lr")
 
     def _present(self) -> list[Any]:
         """The present rates, to begin `get_lr` with; warns the user who calls `get_lr` himself."""
@@ -153,7 +153,7 @@ class LRScheduler:
                 UserWarning,
                 stacklevel=3,
             )
-        return _param_groups_val_list(self.optimizer, "lr")
+        return _values_of_groups(self.optimizer, "lr")
 
 
 class _LRScheduler(LRScheduler):

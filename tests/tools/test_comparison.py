@@ -24,7 +24,7 @@ from jaxvjp.tools.comparison.report import CRASHED, ENDLESS, EXITED, FINISHED, R
 from jaxvjp.tools.comparison.text import CLOSE, DIFFERENT, SAME, compare_line, compare_lines
 from jaxvjp.tools.scripts.check import names_used
 
-SCRIPTS = sorted((Path(__file__).parent.parent.parent / "examples" / "torch_scripts").glob("*.py"))
+SCRIPTS = sorted((Path(__file__).parent.parent.parent / "examples").glob("*_scripts/*.py"))
 
 
 # Lines.
