@@ -84,13 +84,11 @@ def settings_of_cudnn(torch):
         cudnn.version(),
         cudnn.is_available(),
     )
-    cudnn.benchmark, cudnn.deterministic = True, True
-    try:
+    with cudnn.flags(enabled=True, benchmark=True, deterministic=True):  # torch's tests, once imported, allow only this
+        outer = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
         with cudnn.flags(enabled=False, benchmark=False):
             within = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
-        return before, within, (cudnn.enabled, cudnn.benchmark, cudnn.deterministic)
-    finally:
-        cudnn.benchmark, cudnn.deterministic = False, False
+    return before, outer, within, (cudnn.enabled, cudnn.benchmark, cudnn.deterministic)
 
 
 def settings_of_products(torch):

@@ -96,10 +96,9 @@ def public_names(owner: Any) -> list[str]:
     stated = set(getattr(owner, "__all__", ()))
     found = {*dir(owner)}
     if type(owner) is not ModuleType and isinstance(owner, ModuleType):  # as `torch.backends.cudnn`, around the module
-        found |= {*vars(type(owner)), *dir(getattr(owner, "m", None))}
-    if isinstance(owner, ModuleType):  # one that has a class of its own
         properties = {name for name, value in vars(type(owner)).items() if isinstance(value, property)}
-        found, stated = found | properties, stated | properties
+        found |= {*dir(getattr(owner, "m", owner))} | properties
+        stated |= properties
     return sorted(name for name in found if name.isidentifier() and (name in stated or _owned(owner, name)))
 
 

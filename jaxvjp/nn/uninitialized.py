@@ -18,6 +18,12 @@ UNDERNEATH = "no JAX before `materialize`"
 class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter whose shape is not known yet; `materialize(shape)` makes it an ordinary one.
 
+    Args:
+        requires_grad: whether it will require a gradient.
+        device: where it will be.
+        dtype: the dtype that it will have.
+
+    Underneath: no array before `materialize`.
     Counterpart of `torch.nn.UninitializedParameter`.
     """
 
@@ -41,6 +47,13 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):
     """A buffer whose shape is not known yet; `materialize(shape)` makes it an ordinary tensor.
 
+    Args:
+        requires_grad: whether it will require a gradient.
+        device: where it will be.
+        dtype: the dtype that it will have.
+        persistent: whether it will be part of the module's `state_dict`.
+
+    Underneath: no array before `materialize`.
     Counterpart of `torch.nn.UninitializedBuffer`.
     """
 

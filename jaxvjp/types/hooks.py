@@ -14,7 +14,11 @@ _numbers = count()
 class RemovableHandle:
     """What registering a hook returns: `remove()` takes the hook out again, as does leaving a `with` block.
 
-    `marks` are further dicts that have True under the hook's number as long as it is registered.
+    Args:
+        hooks: the dict of hooks, by number.
+        hook: the one that is registered.
+        marks: further dicts that have True under the hook's number as long as it is registered.
+
     Counterpart of `torch.utils.hooks.RemovableHandle`.
     """
 

@@ -325,6 +325,7 @@ def test_a_module_is_copied_and_pickled():
     assert again.state_dict()["1.0"].tolist() == [1.0, 1.0]
 
 
+@pytest.mark.compiled
 def test_a_training_step_of_modules_is_one_dispatch():
     module, x = model(jaxvjp), jaxvjp.tensor([1.0, 2.0, 3.0])
 
