@@ -5,6 +5,9 @@ Each optimizer is torch's formula over tensors; `docs/optim.md` says which trans
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from jaxvjp.optim import lr_scheduler
 from jaxvjp.optim.algorithms import (
     ASGD,
@@ -25,6 +28,9 @@ from jaxvjp.optim.algorithms import (
 from jaxvjp.optim.lbfgs import LBFGS
 from jaxvjp.optim.optimizer import Optimizer
 
+if TYPE_CHECKING:
+    from jaxvjp.optim import swa_utils
+
 __all__ = [
     "ASGD",
     "LBFGS",
@@ -43,8 +49,15 @@ __all__ = [
     "Rprop",
     "SparseAdam",
     "lr_scheduler",
+    "swa_utils",
 ]
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name == "swa_utils":  # it brings `nn.modules`
+        return import_module("jaxvjp.optim.swa_utils")
+    raise AttributeError(f"module 'jaxvjp.optim' has no attribute '{name}'")

@@ -6,12 +6,10 @@ for those of any epoch. A rate that is a number stays an operand of the compiled
 
 from __future__ import annotations
 
-import functools
 import types
 import warnings
 from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
 from jaxvjp.optim.optimizer import Group, Optimizer
 from jaxvjp.tensor.tensor import Tensor
@@ -91,7 +89,6 @@ class LRScheduler:
                 )
         self.base_lrs = _values_of_groups(optimizer, "initial_lr")
         self.last_epoch = last_epoch
-        _note_steps(optimizer)
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -121,7 +118,7 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Sets the next rates; call it after the optimizer's `step()`."""
         if self._step_count == 1:
-            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+            if not hasattr(self.optimizer.step, "hooked"):
                 warnings.warn(OVERRIDDEN, UserWarning, stacklevel=2)
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(OUT_OF_ORDER, UserWarning, stacklevel=2)
@@ -158,24 +155,6 @@ class LRScheduler:
 
 class _LRScheduler(LRScheduler):
     """The name that the base class once had."""
-
-
-def _note_steps(optimizer: Any) -> None:
-    """Has the optimizer's `step` note that it was called, for the warning of the wrong order."""
-    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
-        return
-    owner, function = ref(optimizer), optimizer.step.__func__
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        optimizer = owner()
-        assert optimizer is not None
-        if not getattr(optimizer, "_opt_called", False):
-            optimizer._opt_called = True
-        return function.__get__(optimizer, type(optimizer))(*args, **kwargs)
-
-    wrapper._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-    optimizer.step = wrapper
 
 
 def _without_functions(value: Any) -> Any:
