@@ -116,17 +116,19 @@ def accumulated(
             together = [late.get(node) if node in kept else next(early) for node, _ in answer.gradients]
             receivers = [each for each in together if each is not None]
         return receivers, answer.walked, answer.met
-    unseen = question is not None and question.unseen()
+    short_pieces = question is not None and question.runs_in_short_pieces()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
     later = question is not None and question.regular
-    found = pull_back(roots, cotangents, targets, create_graph, unseen=unseen, leaf_hooks=not later, accumulating=True)
+    found = pull_back(
+        roots, cotangents, targets, create_graph, short_pieces=short_pieces, leaf_hooks=not later, accumulating=True
+    )
     with accumulation, recording(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
         waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
         sums = _summed(gradients)
         results = {**sums, **dict(waiting)}
-        _compute(question, found, {node: results[node] for node in order if node in results}, unseen)
+        _compute(question, found, {node: results[node] for node in order if node in results}, short_pieces)
         received = {node: (node.tensor, gradients[node]) for node in sums}
         if observers.listening:
             arrived, added = (
@@ -211,7 +213,7 @@ def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
 
 
 def _compute(
-    question: Question | None, found: Walk, results: dict[Node, Node], unseen: bool, retained: Iterable[Node] = ()
+    question: Question | None, found: Walk, results: dict[Node, Node], short_pieces: bool, retained: Iterable[Node] = ()
 ) -> None:
     """Computes, in one dispatch, the results, what is retained, and the values of the roots, which the same program
     has.
@@ -224,7 +226,7 @@ def _compute(
         return
     shown = {root: value for root, value in found.values.items() if root.held}
     with watching() as computed:
-        evaluate([*results.values(), *retained, *shown.values()], unseen)
+        evaluate([*results.values(), *retained, *shown.values()], short_pieces)
     for root, value in shown.items():
         root.value = value.value
     question.learn(found, results, computed)
@@ -249,11 +251,11 @@ def gradients_of(
         return dict(answer.gradients), answer.walked, answer.met
     if batch and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
-    unseen = question is not None and question.unseen()
-    found = pull_back(roots, cotangents, targets, create_graph, batch, unseen)
+    short_pieces = question is not None and question.runs_in_short_pieces()
+    found = pull_back(roots, cotangents, targets, create_graph, batch, short_pieces)
     with accumulation, recording(create_graph):
         retained = {} if batch else _summed(found.retained)
-        _compute(question, found, found.gradients, unseen, retained.values())
+        _compute(question, found, found.gradients, short_pieces, retained.values())
         if observers.listening:
             gradients = {**found.gradients, **found.retained}
             tell(Walked(roots, cotangents, gradients, _shown_grads(retained), retained, len(batch), create_graph))

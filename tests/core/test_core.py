@@ -177,12 +177,12 @@ def test_runs_keep_a_tuple_with_its_items():
     x = leaf(1.0, 2.0)
     (first,) = jaxvjp.autograd.grad((x**3).sum(), x, create_graph=True)
     nodes = [n for n in reachable([first.node], lambda n: [i for i in n.inputs if type(i) is Node]) if n.operation]
-    for size, unseen in product((1, 2, 3, 100), (False, True)):
+    for size, short_pieces in product((1, 2, 3, 100), (False, True)):
 
         def ends_piece(node, size=size):
             return node.serial % size == 0
 
-        pieces = in_pieces(nodes, ends_piece, unseen)
+        pieces = in_pieces(nodes, ends_piece, short_pieces)
         assert [each for piece in pieces for each in piece] == nodes
         for piece in pieces:
             assert piece[0].operation.name != "item"

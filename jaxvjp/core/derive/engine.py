@@ -91,7 +91,7 @@ def pull_back(
     targets: Sequence[Node] | None = None,
     create_graph: bool = False,
     batch: tuple[int, ...] = (),
-    unseen: bool = False,
+    short_pieces: bool = False,
     leaf_hooks: bool = True,
     accumulating: bool = False,
 ) -> Walk:
@@ -104,7 +104,7 @@ def pull_back(
         create_graph: whether the cotangents can be differentiated again.
         batch: leading dimensions that each cotangent has besides its own. The walk must then meet no Python
             (`calls_python`).
-        unseen: whether to cut as `program.in_pieces` does for an `unseen` graph.
+        short_pieces: whether to cut into `program.in_pieces` that are short.
         leaf_hooks: whether to call hooks of leaves.
         accumulating: whether it is `backward` that asks: then torch calls the hooks of the steps of `targets`, too.
 
@@ -123,7 +123,7 @@ def pull_back(
         raise freed_error(operations[freed])
     with recording(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
-        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, unseen, leaf_hooks).run(roots, given)
+        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, short_pieces, leaf_hooks).run(roots, given)
     return walk._replace(met=reached)
 
 
@@ -243,7 +243,7 @@ class _Sweep:
         now: Mapping[Node, Node],
         create_graph: bool,
         batch: tuple[int, ...],
-        unseen: bool,
+        short_pieces: bool,
         leaf_hooks: bool,
     ) -> None:
         self.now = now
@@ -252,7 +252,7 @@ class _Sweep:
         self.targets = targets
         self.create_graph = create_graph
         self.batch = batch
-        self.unseen = unseen
+        self.short_pieces = short_pieces
         self.leaf_hooks = leaf_hooks
         self.on_the_way = set(nodes)
         self.arrived: dict[Node, Node] = {}
@@ -314,14 +314,14 @@ class _Sweep:
             return node in inside and whole(node).stands_alone, node.device
 
         nodes, inside = self.operations, set(self.operations)
-        if len(nodes) > PIECE and not self.unseen:  # count operations without a gradient, too, as `plan_of` will
+        if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will
             nodes = reachable(nodes, lambda node: [each for each in node.inputs if not _is_there(each)])
         segments: list[list[Node]] = []
         steps: dict[PythonBackward, list[Node]] = {}
         several: dict[Node, list[Node]] = {}
         for (alone, _), group in groupby(nodes, kind):
             if not alone:
-                found = in_pieces(group, ends_piece, self.unseen)
+                found = in_pieces(group, ends_piece, self.short_pieces)
                 segments += filter(None, [[node for node in each if node in inside] for each in found])
                 continue
             for node in group:

@@ -18,7 +18,7 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
-from jaxvjp.core.run.plan import Memory, Plan, Survey, first_sight, survey
+from jaxvjp.core.run.plan import Memory, Plan, Survey, runs_in_short_pieces, survey
 from jaxvjp.ops.op import Aval
 
 
@@ -107,9 +107,9 @@ class Question:
         apart = transform.forward or (transform.depth and not create_graph)
         self.regular = self.survey.regular and not (anomaly.enabled or apart)
 
-    def unseen(self) -> bool:
-        """Whether the graph is long and none of its structure came before (`plan.first_sight`)."""
-        return self.regular and first_sight(self.survey)
+    def runs_in_short_pieces(self) -> bool:
+        """Whether the graph is to run in short pieces; counts that it does (`plan.runs_in_short_pieces`)."""
+        return self.regular and runs_in_short_pieces(self.survey)
 
     def recalled(self) -> Answer | None:
         """The computed gradients, if such a walk is remembered; None if not.

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
-from jaxvjp.core.run.plan import Dispatch, Memory, Plan, Survey, first_sight, plan_of, survey
+from jaxvjp.core.run.plan import Dispatch, Memory, Plan, Survey, plan_of, runs_in_short_pieces, survey
 from jaxvjp.core.run.rolled_loops import rolled
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.types.devices import Elsewhere, put
@@ -44,7 +44,7 @@ _watching = Watching()
 
 
 class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
-    """Collects the evaluations made in a `with` block, except those of graphs that are `unseen`."""
+    """Collects the evaluations made in a `with` block, except those in short pieces."""
 
     def __enter__(self) -> list[Computed]:
         self.seen: list[Computed] = []
@@ -160,11 +160,11 @@ def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
     return values
 
 
-def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
+def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> None:
     """Sets the `value` of every node of `wanted` that has none, with one compiled program for all of them if it can.
 
-    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces. `unseen` says that no
-    graph of this structure has come before; its pieces are then short and not remembered. None: to be looked up.
+    Nodes on the way that the user still holds get their values, too. A long graph runs in pieces; in `short_pieces`
+    and without its plan being remembered, if few graphs of this structure have come before. None: to be looked up.
     """
     nodes = [node for node in wanted if node.value is None]
     if not nodes:
@@ -175,18 +175,18 @@ def evaluate(wanted: Iterable[Node], unseen: bool | None = None) -> None:
         staging().journal.refuse("reads the value of a tensor")
     if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
         for place in {node.device for node in nodes}:
-            _evaluate([node for node in nodes if node.device is place], unseen)
+            _evaluate([node for node in nodes if node.device is place], short_pieces)
     else:
-        _evaluate(nodes, unseen)
+        _evaluate(nodes, short_pieces)
 
 
-def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
+def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
     found = survey(nodes, nodes)
     plan = plans.get(found.key)
     if plan is None:
-        unseen = first_sight(found) if unseen is None else unseen
-        plan = plan_of(found, unseen)
-        if not unseen:
+        short_pieces = runs_in_short_pieces(found) if short_pieces is None else short_pieces
+        plan = plan_of(found, short_pieces)
+        if not short_pieces:
             plan = plans.learn(found.key, rolled(plan))
     values = operands_of(found.nodes, plan)
     plan.run(values)
@@ -194,5 +194,5 @@ def _evaluate(nodes: list[Node], unseen: bool | None) -> None:
         node = found.nodes[number]
         node.value = values[number]
         node.forget()
-    for each in () if unseen else _watching.lists:
+    for each in () if short_pieces else _watching.lists:
         each.append(Computed(found, plan))

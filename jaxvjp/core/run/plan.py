@@ -181,26 +181,26 @@ def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
     return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
 
 
-sighted: Memory[list[int]] = Memory()
+short_runs: Memory[list[int]] = Memory()
 PATIENCE = 16
 """How often a structure runs in short pieces at the most. A run takes a twentieth of what tracing the whole takes."""
 
 
-def first_sight(found: Survey) -> bool:
+def runs_in_short_pieces(found: Survey) -> bool:
     """Whether a graph is long, and came too seldom to be run as a whole: it runs in short pieces, which graphs of other
     structures have as well, such as a recurrence over a sequence of another length.
 
-    If programs are compiled at once, a structure runs in short pieces once. If they run in NumPy first, it does so up
-    to n / 2 times, at most `PATIENCE`, where n is the number of long structures seen so far: where there are
-    many, a program of a whole graph would rarely be used again.
+    It counts the runs. If programs are compiled at once, a structure runs in short pieces once. If they run in NumPy
+    first, it does so up to n / 2 times, at most `PATIENCE`, where n is the number of long structures seen so far: where
+    there are many, a program of a whole graph would rarely be used again.
     """
     if sum(map(weight_of, found.operations)) <= LONG:
         return False
-    seen = sighted.get(found.key)
+    seen = short_runs.get(found.key)
     if seen is None:
-        sighted.learn(found.key, [1])
+        short_runs.learn(found.key, [1])
         return True
-    if seen[0] >= (min(len(sighted.known) // 2, PATIENCE) if Compiling.waits() else 1):
+    if seen[0] >= (min(len(short_runs.known) // 2, PATIENCE) if Compiling.waits() else 1):
         return False
     seen[0] += 1
     return True
@@ -287,11 +287,11 @@ class Plan:
                 values[place] = None
 
 
-def plan_of(found: Survey, unseen: bool = False) -> Plan:
-    """The plan for a survey that is not `differentiated`: pullbacks are nodes in it. `unseen` makes short pieces."""
+def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
+    """The plan for a survey that is not `differentiated`: pullbacks are nodes in it. See `runs_in_short_pieces`."""
     number = found.number
     kept = {found.nodes[each] for each in found.kept}
-    pieces = in_pieces(sorted(found.operations, key=recording_order), unseen=unseen)
+    pieces = in_pieces(sorted(found.operations, key=recording_order), short_pieces=short_pieces)
     needed = read_across(pieces) | kept
     dispatches: list[Dispatch] = []
     dying = {number[node] for node in needed - kept}
@@ -299,7 +299,7 @@ def plan_of(found: Survey, unseen: bool = False) -> Plan:
         outputs = [node for node in piece if node in needed]
         program, leaves = freeze(piece, outputs)
         compiled = executable(program)
-        if unseen:
+        if short_pieces:
             compiled.may_run_eagerly()
         elif compiled.where is None:
             compiled.where = max(piece, key=recording_order).where

@@ -113,16 +113,16 @@ def weight_of(node: Node) -> int:
 
 
 def in_pieces(
-    nodes: Iterable[Node], ends_piece: Callable[[Node], bool] = lambda node: False, unseen: bool = False
+    nodes: Iterable[Node], ends_piece: Callable[[Node], bool] = lambda node: False, short_pieces: bool = False
 ) -> list[list[Node]]:
     """`nodes` cut into pieces of at most `PIECE` operations, and after each node for which `ends_piece` is true.
 
     A node without weight stays with the node before it: an op that returns a tuple is never cut off from its items.
     Where the user's code has a loop, a piece holds whole rounds of it. So the pieces of a long loop are equal programs,
-    and are compiled once. The pieces of an `unseen` graph are short, with 1, 2, 4 or 8 rounds of a loop in each: a loop
-    that is longer the next time has pieces of the same kinds.
+    and are compiled once. `short_pieces` have 1, 2, 4 or 8 rounds of a loop in each: a loop that is longer the next
+    time has pieces of the same kinds.
     """
-    if unseen:
+    if short_pieces:
         return [
             list(chain.from_iterable(group))
             for stretch in _stretches(nodes, ends_piece)
