@@ -400,7 +400,7 @@ class Tensor(Methods):
         node = made_by(self._node_unchecked)
         if transforming().variables:
             raise RuntimeError(inside("retain_grad()"))
-        if not node.is_leaf:
+        if not node.is_leaf and not node.retains:
             self.check_current()
         if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")

@@ -143,4 +143,12 @@ def an_intermediate_behind_which_a_long_graph_goes_on(torch):
     return found
 
 
+def a_gradient_kept_of_one_of_several_views_asked_for_again(torch):
+    part = leaf(torch).unbind(0)[1]
+    part.retain_grad()
+    part.detach().mul_(-1)
+    part.retain_grad()
+    return part.retains_grad
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), leaf))
