@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.derive.saved import MUTATED
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, recording
 from jaxvjp.core.record.record import record
@@ -245,9 +244,7 @@ class allow_mutation_on_saved_tensors:  # noqa: N801 - torch's name
         return self
 
     def __exit__(self, *_: object) -> None:
-        began, grad_mode().mutation = grad_mode().mutation, None
-        if began is not None:
-            MUTATED.append((began, next_serial()))
+        grad_mode().mutation = None
 
     def clear(self) -> None:
         """Accepted and without effect: there are no copies to give up."""

@@ -376,7 +376,7 @@ def zero(input):
     return jnp.zeros_like(input)
 
 
-@op(inplace=True, public="function", grad_fn="FillBackward0", out=False, rewrite=_storable, keeps=LIKE)
+@op(inplace=True, public="function", grad_fn=by_number("fill", 3, 2), out=False, rewrite=_storable, keeps=LIKE)
 def fill(input, value: Either):
     """One number in place of all elements of `input`."""
     if value.ndim:
@@ -392,7 +392,7 @@ def copy(input, src: Either):
     return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
 
 
-@op(public="", keeps=SAME, grad_fn=lambda static, avals: "FillBackward3" if avals[1].number else "CopyBackwards")
+@op(public="", keeps=SAME, grad_fn=lambda static, avals: "CopyBackwards" if avals[1].shape else "FillBackward3")
 def assigned(input, src: Either):
     """As `copy`, with the errors of an indexed write: `x[0:2] = src`."""
     sizes, own = list(input.shape), list(src.shape)

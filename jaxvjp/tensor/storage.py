@@ -172,6 +172,7 @@ class Stored(Holder):
         marked = anew and self._marked
         if marked and grad_mode().enabled:
             self.check_current()
+        self.begin_count()  # the node of before counts the writes from here on, too
         if anew and not marked and base._storage is storage:
             self._recompute_from_base(base)
         else:
@@ -196,7 +197,7 @@ class Stored(Holder):
 
     def _refuse(self, happened: str) -> None:
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
-        name = self._node.gradient_name.rpartition("Backward")[0]
+        name = self._node.forward_name
         number = self._node.output_number
         if self._unrecorded is not None:
             view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"

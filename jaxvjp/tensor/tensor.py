@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxvjp.core.derive.saved import DETACHED
 from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
 from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.record import detached, leaf, record
+from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.core.run.evaluation import array_of, evaluate, numbers_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
@@ -361,8 +361,10 @@ class Tensor(Methods):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         retains = self.retains_grad
-        DETACHED.add(self.node)
-        self._show(detached(self.node))
+        before = self.node
+        before.detached = True
+        Versions.last_detach = next_serial()
+        self._show(detached(before))
         self._update_views()
         if retains:
             self._node.retains = True

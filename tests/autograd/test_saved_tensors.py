@@ -215,6 +215,35 @@ def a_result_detached_in_place(torch):
     return x.grad
 
 
+@raises(RuntimeError)
+def written_after_an_alias_was(torch):
+    a = torch.tensor(2.0, requires_grad=True)
+    b = a.data
+    y = a * 0.5 * b
+    with torch.no_grad():
+        a.mul_(0.5)
+        b.add_(1.0)
+    y.backward()
+
+
+@raises(RuntimeError)
+def filled_after_it_was_saved(torch):
+    b = torch.tensor([2.0, 1.0], requires_grad=True)
+    c = b * 2
+    y = c * b
+    c.fill_(0.5)
+    y.sum().backward()
+
+
+def a_step_of_a_recurrence_detached_in_place(torch):
+    w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
+    for _ in range(3):
+        h = (w * h).tanh()
+        h.backward()
+        h.detach_()
+    return w.grad, h
+
+
 @raises(AssertionError)
 def mutation_allowed_where_it_was_recorded_only(torch):
     with torch.autograd.graph.allow_mutation_on_saved_tensors():

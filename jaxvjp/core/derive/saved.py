@@ -7,10 +7,8 @@ read. These are torch's rules of what may be read, and torch's errors.
 from __future__ import annotations
 
 import sys
-from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import Any
-from weakref import WeakSet
 
 from jaxvjp.core.record.graph import Node, Number, Passed, ends_here, is_held, stripped_of
 from jaxvjp.core.record.modes import grad_mode, transforming
@@ -26,41 +24,35 @@ FREED = (
 )
 
 
-MUTATED: list[tuple[int, int]] = []
-"""Where each block of `allow_mutation_on_saved_tensors` that is over began and ended in the order of recording."""
-
-
-DETACHED: WeakSet[Node] = WeakSet()
-"""The nodes that tensors showed until their `detach_()`."""
-
-
 def check_unchanged(operations: Sequence[Node]) -> None:
-    """RuntimeError where a saved tensor of one of `operations` was written in place since."""
+    """RuntimeError where a saved tensor of one of `operations` was written or detached in place since.
+
+    AssertionError, as in torch, where one was recorded in a block of `allow_mutation_on_saved_tensors` that is over.
+    """
+    block = grad_mode().mutation
     node: Node
-    if MUTATED:
-        for node in operations:
-            at = bisect(MUTATED, (node.serial, sys.maxsize)) - 1
-            if at >= 0 and node.serial < MUTATED[at][1] and node.saved():
-                raise AssertionError(
-                    "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
-                    "originally recorded."
+    for node in operations:
+        if node.special and node.mutation is not None and node.mutation != block and node.saved():
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+                "originally recorded."
+            )
+    if not operations:
+        return
+    first = min([node.serial for node in operations])
+    for node in operations if Versions.last_detach > first else ():
+        for place in node.saved():  # no generator: Cython has none in such a function
+            if place is not None and node.inputs[place].detached:
+                raise RuntimeError(
+                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+                    "not supported, please use out-of-place `.detach()` instead"
                 )
-    if DETACHED:
-        for node in operations:
-            for place in node.saved():  # no generator: Cython has none in such a function
-                if place is not None and node.inputs[place] in DETACHED:
-                    raise RuntimeError(
-                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-                        "not supported, please use out-of-place `.detach()` instead"
-                    )
-    if operations and Versions.last_write > min([node.serial for node in operations]):
-        for node in reversed(operations):
-            since = grad_mode().mutation
-            if since is not None and node.serial > since:
-                continue
-            changed = node.changed_in_place()
-            if changed is not None:
-                raise changed_error(node, changed)
+    for node in reversed(operations) if Versions.last_write > first else ():
+        if block is not None and node.mutation == block:
+            continue
+        changed = node.changed_in_place()
+        if changed is not None:
+            raise changed_error(node, changed)
 
 
 def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
@@ -134,8 +126,7 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
         current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
-        name = current.qualified_name.partition("Backward")[0]
-        origin = "" if current.is_leaf else f", which is output 0 of {name},"
+        origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[torch.{aval.dtype.legacy}Tensor {list(aval.shape)}]{origin} is at version {change.versions.count}; expected "

@@ -20,15 +20,15 @@ cdef class Node:
     cdef object __weakref__
     cdef public object operation, static, inputs, aval, value, where, serial
     cdef public object holder, passed, input_avals, versions, leaf, original
-    cdef public object _edges, _python, _hooks, _packed, _step_hooks
-    cdef public bint requires_grad, special, freed, in_place, inference, stale, _retains
+    cdef public object _edges, _python, _hooks, _packed, _step_hooks, _mutation
+    cdef public bint requires_grad, special, freed, in_place, inference, detached, stale, _retains
     cdef public int retaken, version
 
 cdef class Holder:
     cdef object __weakref__
     cdef public Node _node
 
-@cython.locals(node=Node)
+@cython.locals(node=Node, mode=GradMode)
 cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
 @cython.locals(holder=Holder)

@@ -9,6 +9,7 @@ one flag, `Node.special`, which a walk tests first.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -19,7 +20,7 @@ from weakref import ref
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, transforming
+from jaxvjp.core.record.modes import COMPILED, GradMode, changed, grad_mode, transforming
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, Where, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
@@ -49,6 +50,7 @@ class Number:
 
     requires_grad = False
     inference = False
+    detached = False
     holder = None
 
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
@@ -149,6 +151,7 @@ class Node:
         holder: a weak reference to the Tensor that shows this node to the user.
         in_place: whether it was recorded by an in-place operation, whose first input is the value before.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
+        detached: whether its tensor showed it until `detach_()`: a gradient may not use it where it was saved.
         freed: whether a backward pass without `retain_graph` has been through it.
 
         special: whether any attribute of this group was ever set, or the node is freed. What is remembered of graphs
@@ -159,6 +162,8 @@ class Node:
         step_hooks: those of `grad_fn.register_hook` and `grad_fn.register_prehook`.
         packed: what saved-tensor hooks made of the tensors that torch would have saved.
         retains: whether its tensor keeps the gradient in `grad` although it is no leaf (`retain_grad`).
+        mutation: of what was recorded inside `allow_mutation_on_saved_tensors`, which block it was
+            (`GradMode.mutation`).
 
         versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
             show it. None, until somebody needs the count.
@@ -177,11 +182,13 @@ class Node:
     packed: Packed | None = rare("_packed")
     step_hooks: StepHooks | None = hooks_of_leaf_or_node("step_hooks")
     retains: bool = rare("_retains", False)
+    mutation: int | None = rare("_mutation")
     # The rest of what few nodes have: see UNLESS_SET.
     special: bool
     freed: bool
     in_place: bool
     inference: bool
+    detached: bool
     stale: bool
     retaken: int
     version: int
@@ -211,8 +218,9 @@ class Node:
         self.value = value
         self.serial = next_serial()
         self.where = user_line(sys._getframe()) if where is None else where
-        if grad_mode().inference:
-            self.inference = True
+        mode = grad_mode()
+        if mode.inference or mode.mutation is not None:
+            _note_mode(self, mode)
 
     @property
     def is_leaf(self) -> bool:
@@ -241,6 +249,11 @@ class Node:
         if (self.operation is item or self.operation is rebind) and self.inputs:
             return cast(Node, self.inputs[0]).gradient_name
         return self.operation.gradient_name(self.static, self.avals_read())
+
+    @property
+    def forward_name(self) -> str:
+        """How torch's errors name the operation of `grad_fn`: `Mul` for `MulBackward0`, `Fill2` for `FillBackward2`."""
+        return re.sub(r"Backward0?(?=\d*$)", "", self.qualified_name)
 
     def avals_read(self) -> tuple[Aval, ...]:
         """The avals of the inputs, also after `forget` has dropped those; `gradient_name` needs them."""
@@ -374,8 +387,8 @@ def is_held(node: Node) -> bool:
 
 
 UNLESS_SET = {
-    **dict.fromkeys(("special", "freed", "in_place", "inference", "stale", "_retains"), False),
-    **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks")),
+    **dict.fromkeys(("special", "freed", "in_place", "inference", "detached", "stale", "_retains"), False),
+    **dict.fromkeys(("_edges", "_python", "_hooks", "_packed", "_step_hooks", "_mutation")),
     **dict.fromkeys(("holder", "passed", "input_avals", "versions", "leaf", "original")),
     "retaken": 0,
     "version": 0,
@@ -406,9 +419,16 @@ def recorded(
     node.requires_grad = tracked
     node.serial = next_serial()
     node.where = where
-    if grad_mode().inference:
-        node.inference = True
+    mode = grad_mode()
+    if mode.inference or mode.mutation is not None:
+        _note_mode(node, mode)
     return node
+
+
+def _note_mode(node: Node, mode: GradMode) -> None:
+    node.inference = mode.inference
+    if mode.mutation is not None:
+        node.mutation = mode.mutation
 
 
 def hook_of_level(node: Node, hook: Callable[..., Any]) -> Callable[..., Any]:

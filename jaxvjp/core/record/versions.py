@@ -27,6 +27,8 @@ class Versions:
     __slots__ = ("count", "left", "where")
     last_write = -1
     """The number, by `next_serial`, of the last write to any memory. A graph recorded after it needs no check."""
+    last_detach = -1
+    """Likewise that of the last `detach_()`."""
 
     def __init__(self) -> None:
         self.count = 0
