@@ -211,9 +211,11 @@ class Tensor(Methods):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
             )
-        if bool(value) != self.requires_grad:
+        if bool(value) != self.requires_grad or (value and self._lost):
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
+            if self._lost:
+                self._leaf = self._node.leaf.found_again()
             self._leaf = self._leaf or (None if value else leaf_of(self._node))  # set again later, it is the same leaf
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
             self._update_views()

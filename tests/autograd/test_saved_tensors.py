@@ -235,6 +235,25 @@ def filled_after_it_was_saved(torch):
     y.sum().backward()
 
 
+@raises(RuntimeError)
+def a_view_written_after_it_was_saved(torch):
+    b, c = torch.ones(3, 2).t(), torch.ones(2, 3, requires_grad=True)
+    y = b * c
+    b.mul_(y)
+    y.sum().backward()
+
+
+def a_view_taken_without_gradients_that_gets_its_own(torch):
+    a = torch.ones(2, 3, requires_grad=True)
+    with torch.no_grad():
+        view = a.t()
+    seen = []
+    view.register_hook(lambda g: seen.append(g))
+    view.requires_grad = True
+    (view * 2).sum().backward()
+    return view.is_leaf, view.grad, a.grad, seen
+
+
 def a_step_of_a_recurrence_detached_in_place(torch):
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
     for _ in range(3):

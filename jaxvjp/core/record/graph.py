@@ -86,6 +86,12 @@ class Leaf:
         self.step_hooks: StepHooks | None = None
         self.lost = lost
 
+    def found_again(self) -> Leaf:
+        """One with the same hooks, for the view that is asked to require a gradient of its own."""
+        found = Leaf()
+        found.hooks, found.step_hooks = self.hooks, self.step_hooks
+        return found
+
 
 def leaf_of(node: Node) -> Leaf:
     """The `Leaf` of a leaf's node, made when it is first needed."""
