@@ -214,8 +214,9 @@ class Tensor(Methods):
         if bool(value) != self.requires_grad or (value and self._lost):
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
-            if self._lost:
-                self._leaf = self._node.leaf.found_again()
+            shared = self._node.leaf
+            if shared is not None and shared.lost:
+                self._leaf = shared.found_again()
             self._leaf = self._leaf or (None if value else leaf_of(self._node))  # set again later, it is the same leaf
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
             self._update_views()
