@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from collections.abc import Sequence
 from jaxvjp import accelerator as accelerator
+from jaxvjp import amp as amp
 from jaxvjp import autograd as autograd
 from jaxvjp import backends as backends
 from jaxvjp import cuda as cuda
@@ -25,6 +26,13 @@ from jaxvjp import special as special
 from jaxvjp import testing as testing
 from jaxvjp import utils as utils
 from jaxvjp import version as version
+from jaxvjp.amp import GradScaler as GradScaler
+from jaxvjp.amp import autocast as autocast
+from jaxvjp.amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
+from jaxvjp.amp import get_autocast_dtype as get_autocast_dtype
+from jaxvjp.amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
+from jaxvjp.amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
+from jaxvjp.amp import is_autocast_enabled as is_autocast_enabled
 from jaxvjp.autograd import enable_grad as enable_grad
 from jaxvjp.autograd import inference_mode as inference_mode
 from jaxvjp.autograd import no_grad as no_grad

@@ -446,9 +446,9 @@ class Model:
         return statement
 
     def statements(self, kinds: list[Kind], number: int) -> Iterator[Statement]:
-        while number:
-            (kind,) = self.random.choices(kinds, [each.weight for each in kinds])
-            if statement := self.statement(kind):
+        """So many statements, or fewer where hardly any kind applies: then the program is short."""
+        for kind in self.random.choices(kinds, [each.weight for each in kinds], k=100 * number):
+            if number and (statement := self.statement(kind)):
                 yield statement
                 number -= 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from jaxvjp.library.constructors import CUDA_TYPES
@@ -11,6 +12,7 @@ from jaxvjp.types import devices
 
 __all__ = [
     "Event",
+    "amp",
     "current_device",
     "device",
     "device_count",
@@ -43,6 +45,12 @@ __all__ += [*CUDA_TYPES]
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":  # imported when it is first used
+        return import_module("jaxvjp.cuda.amp")
+    raise AttributeError(f"module 'jaxvjp.cuda' has no attribute {name!r}")
 
 
 def is_available() -> bool:

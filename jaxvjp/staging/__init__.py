@@ -105,7 +105,8 @@ class Staged:
             (type(each), first.setdefault(id(each), at)) if isinstance(each, Tensor) else _signature(each)
             for at, each in enumerate(arguments)
         ]
-        modes = (grad_mode().enabled, grad_mode().inference, get_default_dtype(), get_float32_matmul_precision())
+        mode = grad_mode()
+        modes = (mode.enabled, mode.inference, mode.autocast, get_default_dtype(), get_float32_matmul_precision())
         key = (structure, *modes, *kinds)
         known = self._variants.get(key, ())
         if known is None:

@@ -81,7 +81,8 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     dispatches = variant.plan.dispatches
     if variant.calls < HOT or not 1 <= len(dispatches) <= MOST_DISPATCHES or variant.replaced or variant.required:
         return None
-    if grad_mode().inference or any(each.hooks or each.aval.device is not None for each in variant.outside):
+    mode = grad_mode()
+    if mode.inference or mode.autocast or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
     if not all(each.executable.settled for each in dispatches):
         return None
@@ -118,6 +119,7 @@ def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
         or observers.listening
         or mode.enabled is not enabled
         or mode.inference
+        or mode.autocast
         or mode.saving is not None
         or get_default_dtype() is not default
         or get_float32_matmul_precision() is not precision

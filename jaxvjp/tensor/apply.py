@@ -20,6 +20,7 @@ from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
+from jaxvjp.tensor.autocasting import Autocasting, autocasted
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
@@ -75,6 +76,8 @@ def apply(operation: Op, operands: tuple[Any, ...], static: tuple[Any, ...] = ()
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
                 "two contiguous subspaces). Use .reshape(...) instead."
             ) from None
+    if Autocasting.used:
+        operands = autocasted(operation, operands, static)
     node = recorded(operation, operands, static)
     result = wrap(node) if type(node.aval) is Aval else tuple_of(operation, node)
     if not node.requires_grad:

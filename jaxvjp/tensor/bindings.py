@@ -15,6 +15,7 @@ from jaxvjp.ops.arguments import SCALAR
 from jaxvjp.ops.op import COMPARE, REGISTRY, REQUIRED, Op
 from jaxvjp.ops.pointwise import fill
 from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writable, recorded_in_place, written
+from jaxvjp.tensor.autocasting import suspended
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
 from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
@@ -219,7 +220,8 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
         raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 
     def compute() -> Any:
-        result = apply(row, operands, static)
+        with suspended():
+            result = apply(row, operands, static)
         if row.refuse_out is not None:
             row.refuse_out(result.dtype, out.dtype)
         return result

@@ -22,6 +22,7 @@ from jaxvjp.core.record.user_lines import Where, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.tensor.apply import check_writable, limit_untracked_graph, written
+from jaxvjp.tensor.autocasting import looks_for_a_block
 from jaxvjp.tensor.storage import Stored, holding, shown, view_by
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import Step
@@ -245,11 +246,16 @@ def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
     memory[key] = value
 
 
+def _looks_again(operation: Op) -> bool:
+    """Whether an op has more to look at, at each call, than the avals: values of operands, or an `autocast` block."""
+    return operation.check_values is not None or looks_for_a_block(operation)
+
+
 def call_of(read: Sequence[Any], node: Node | None) -> Call:
     """The `Call` by which a call with the arguments `read` (nodes for tensors) recorded `node`. Raises `Unlike`."""
     if node is None or node.operation is None or node.special or any(each is node for each in read):
         raise Unlike(always=True)
-    if node.operation.check_values is not None:  # such an op checks the values of its operands at each call
+    if _looks_again(node.operation):
         raise Unlike(always=True)
     inputs: list[tuple[int, dtype | None]] = []
     for each in node.inputs:
@@ -288,8 +294,8 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             if call is not None:
                 return call.record((left, right), user_line(sys._getframe()))
             result = slow(self, other)
-            inspects = result.node.operation.check_values is not None
-            if result.node.inputs == (left, right) and not result.node.special and not inspects:
+            plain = not (result.node.special or _looks_again(result.node.operation))
+            if result.node.inputs == (left, right) and plain:
                 _remember(calls, key, Call(result.node, ()))
             return result
         if kind not in NUMBERS:

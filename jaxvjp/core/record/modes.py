@@ -62,6 +62,7 @@ class GradMode(Counted):
         mutation: inside `allow_mutation_on_saved_tensors`, the `serial` above which a node's saved tensors may be
             written in place; None outside of it.
         saving: the innermost `saved_tensors_hooks` (`steps.SavingHooks`), or None.
+        autocast: for each type of device with an `autocast` block, its name and the dtype that is cast to.
     """
 
     def __init__(self) -> None:
@@ -69,6 +70,7 @@ class GradMode(Counted):
         self.inference = False
         self.mutation: int | None = None
         self.saving: Any = None
+        self.autocast: tuple[tuple[str, Any], ...] = ()
 
 
 class Transforming(Counted):

@@ -1,0 +1,39 @@
+"""torch's `amp`: `autocast` casts operands of some operations to 16 bits, `GradScaler` scales losses for float16."""
+
+from __future__ import annotations
+
+from jaxvjp.amp.autocast_mode import (
+    autocast,
+    custom_bwd,
+    custom_fwd,
+    is_autocast_available,
+)
+from jaxvjp.amp.autocast_mode import (
+    get_autocast_cpu_dtype as get_autocast_cpu_dtype,
+)
+from jaxvjp.amp.autocast_mode import (
+    get_autocast_dtype as get_autocast_dtype,
+)
+from jaxvjp.amp.autocast_mode import (
+    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+)
+from jaxvjp.amp.autocast_mode import (
+    is_autocast_cpu_enabled as is_autocast_cpu_enabled,
+)
+from jaxvjp.amp.autocast_mode import (
+    is_autocast_enabled as is_autocast_enabled,
+)
+from jaxvjp.amp.grad_scaler import GradScaler
+from jaxvjp.tensor.docstrings import complete_all
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+
+complete_all(globals(), __all__, "amp", "casts, recorded like the user's own")
+ANSWERS = """
+    get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled is_autocast_enabled
+"""
+complete_all(globals(), ANSWERS.split(), "function", "no JAX: a mode of this thread")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,235 @@
+"""`GradScaler`: losses are scaled, so that gradients of float16 do not vanish, and infinite gradients skip a step."""
+
+from __future__ import annotations
+
+import warnings
+from collections import defaultdict
+from enum import Enum
+from typing import Any
+
+from jaxvjp.autograd.modes import no_grad
+from jaxvjp.library.creation import full
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types import devices
+from jaxvjp.types.dtypes import float16, float32
+
+
+class OptState(Enum):
+    """What was done to an optimizer since the last `update`."""
+
+    READY = 0
+    UNSCALED = 1
+    STEPPED = 2
+
+
+def _fresh() -> dict[str, Any]:
+    return {"stage": OptState.READY, "found_inf": None}
+
+
+class GradScaler:
+    """Multiplies losses by a scale, and divides gradients by it before an optimizer's step.
+
+    A step is skipped if a gradient is infinite or NaN, and `update` then makes the scale smaller; after
+    `growth_interval` steps without one it makes it larger.
+
+    Args:
+        device: "cuda" or "cpu"; for "cuda" without a GPU it is switched off, with a warning.
+        init_scale: the first scale.
+        growth_factor, backoff_factor: what the scale is multiplied by: more than 1, less than 1.
+        growth_interval: how many steps without an infinite gradient make it larger.
+        enabled: False has every method do as if there were no scale.
+
+    Counterpart of `torch.amp.GradScaler`. Underneath: the scale is a tensor, so another one compiles nothing.
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        self._device = device
+        self._enabled = enabled
+        if enabled and device == "cuda" and not devices.count_of("cuda"):
+            warnings.warn(
+                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.",
+                UserWarning,
+                stacklevel=2,
+            )
+            self._enabled = False
+        if self._enabled:
+            if growth_factor <= 1.0:
+                raise AssertionError("The growth factor must be > 1.0.")
+            if backoff_factor >= 1.0:
+                raise AssertionError("The backoff factor must be < 1.0.")
+        self._init_scale = init_scale
+        self._scale: Tensor | None = None
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
+        self._growth_tracker = self._init_growth_tracker = 0
+        self._optimizers: dict[int, dict[str, Any]] = defaultdict(_fresh)
+
+    def scale(self, outputs: Any) -> Any:
+        """A tensor, or each of a list or tuple, times the scale. ValueError for anything else."""
+        if not self._enabled:
+            return outputs
+        if isinstance(outputs, Tensor):
+            if self._scale is None:
+                self._scale = full((), self._init_scale, dtype=float32, device=outputs.device)
+            return outputs * self._scale.to(device=outputs.device)
+        if isinstance(outputs, list | tuple):
+            scaled = [self.scale(each) for each in outputs]
+            return type(outputs)(*scaled) if hasattr(outputs, "_fields") else type(outputs)(scaled)
+        if hasattr(outputs, "__iter__"):
+            return map(self.scale, outputs)
+        raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+
+    def _given(self, asked: str) -> Tensor:
+        if self._scale is None:
+            raise AssertionError(
+                f"Attempted {asked} but _scale is None.  This may indicate your script did not use scaler.scale(loss "
+                "or outputs) earlier in the iteration."
+            )
+        return self._scale
+
+    @no_grad()
+    def unscale_(self, optimizer: Any) -> None:
+        """Divides the gradients of an optimizer's parameters by the scale, in place, and looks for infinite ones.
+
+        RuntimeError after `step` or another `unscale_` of it; ValueError for gradients of float16.
+        """
+        if not self._enabled:
+            return
+        scale, state = self._given("unscale_"), self._optimizers[id(optimizer)]
+        if state["stage"] is OptState.UNSCALED:
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("unscale_() is being called after step().")
+        inverse = scale.double().reciprocal().float()
+        found = None
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is None:
+                    continue
+                if parameter.grad.dtype is float16:
+                    raise ValueError("Attempting to unscale FP16 gradients.")
+                finite = parameter.grad.isfinite().all()
+                found = ~finite if found is None else found | ~finite
+                parameter.grad.mul_(inverse.to(device=parameter.grad.device))
+        state["found_inf"] = found
+        state["stage"] = OptState.UNSCALED
+
+    def step(self, optimizer: Any, *arguments: Any, **named: Any) -> Any:
+        """`optimizer.step(...)`, unless one of its gradients is infinite or NaN; they are unscaled first.
+
+        RuntimeError for a closure, and for a second step before `update`.
+        """
+        if not self._enabled:
+            return optimizer.step(*arguments, **named)
+        if "closure" in named:
+            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+        self._given("step")
+        state = self._optimizers[id(optimizer)]
+        if state["stage"] is OptState.STEPPED:
+            raise RuntimeError("step() has already been called since the last update().")
+        if state["stage"] is OptState.READY:
+            self.unscale_(optimizer)
+        if state["found_inf"] is None:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
+        result = None if state["found_inf"].item() else optimizer.step(*arguments, **named)
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def update(self, new_scale: float | Tensor | None = None) -> None:
+        """Makes the scale smaller if a gradient was infinite, larger after enough that were not; or sets it."""
+        if not self._enabled:
+            return
+        scale = self._given("update")
+        if isinstance(new_scale, float):
+            scale.fill_(new_scale)
+        elif new_scale is not None:
+            wrong = "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+            if new_scale.numel() != 1 or new_scale.requires_grad or new_scale.dtype is not float32:
+                raise AssertionError(f"{wrong}requires_grad=False.")
+            scale.copy_(new_scale)
+        else:
+            found = [each["found_inf"] for each in self._optimizers.values() if each["found_inf"] is not None]
+            if not found:
+                raise AssertionError("No inf checks were recorded prior to update.")
+            if any(each.item() for each in found):
+                scale.mul_(self._backoff_factor)
+                self._growth_tracker = 0
+            else:
+                self._growth_tracker += 1
+                if self._growth_tracker == self._growth_interval:
+                    grown = scale * self._growth_factor
+                    if grown.isfinite().item():
+                        scale.copy_(grown)
+                    self._growth_tracker = 0
+        self._optimizers = defaultdict(_fresh)
+
+    def get_scale(self) -> float:
+        """The scale; 1.0 if this is switched off."""
+        if not self._enabled:
+            return 1.0
+        return float(self._init_scale if self._scale is None else self._scale.item())
+
+    def get_growth_factor(self) -> float:
+        """What the scale grows by."""
+        return self._growth_factor
+
+    def set_growth_factor(self, new_factor: float) -> None:
+        """Sets what the scale grows by."""
+        self._growth_factor = new_factor
+
+    def get_backoff_factor(self) -> float:
+        """What the scale shrinks by."""
+        return self._backoff_factor
+
+    def set_backoff_factor(self, new_factor: float) -> None:
+        """Sets what the scale shrinks by."""
+        self._backoff_factor = new_factor
+
+    def get_growth_interval(self) -> int:
+        """After how many steps the scale grows."""
+        return self._growth_interval
+
+    def set_growth_interval(self, new_interval: int) -> None:
+        """Sets after how many steps the scale grows."""
+        self._growth_interval = new_interval
+
+    def is_enabled(self) -> bool:
+        """Whether it scales."""
+        return self._enabled
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale and how it changes; empty if this is switched off."""
+        if not self._enabled:
+            return {}
+        return {
+            "scale": self.get_scale(),
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
+            "_growth_tracker": self._growth_tracker,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over what `state_dict` gave. RuntimeError for an empty one."""
+        if not self._enabled:
+            return
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler."
+            )
+        self._init_scale = state_dict["scale"]
+        if self._scale is not None:
+            self._scale.fill_(state_dict["scale"])
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
+        self._growth_tracker = self._init_growth_tracker = state_dict["_growth_tracker"]
