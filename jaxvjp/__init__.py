@@ -51,7 +51,8 @@ try:
     )
     from jaxvjp.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
     from jaxvjp.autograd.modes import is_anomaly_enabled, is_grad_enabled, is_inference_mode_enabled
-    from jaxvjp.core.run.compilation import counters, set_choosing
+    from jaxvjp.core.run.choosing import set_choosing
+    from jaxvjp.core.run.compilation import counters
     from jaxvjp.core.run.history import explain_program, recompiles
     from jaxvjp.core.run.tiers import set_compiling
     from jaxvjp.func import vmap

@@ -40,8 +40,8 @@ from jaxvjp.autograd import set_grad_enabled as set_grad_enabled
 from jaxvjp.autograd.modes import is_anomaly_enabled as is_anomaly_enabled
 from jaxvjp.autograd.modes import is_grad_enabled as is_grad_enabled
 from jaxvjp.autograd.modes import is_inference_mode_enabled as is_inference_mode_enabled
+from jaxvjp.core.run.choosing import set_choosing as set_choosing
 from jaxvjp.core.run.compilation import counters as counters
-from jaxvjp.core.run.compilation import set_choosing as set_choosing
 from jaxvjp.core.run.history import explain_program as explain_program
 from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling

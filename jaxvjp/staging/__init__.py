@@ -19,7 +19,7 @@ from typing import Any
 
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.observers import observers
-from jaxvjp.core.run.compilation import HOT
+from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision

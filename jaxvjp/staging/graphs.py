@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from jaxvjp.core.derive.transforms import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.record import leaf
-from jaxvjp.core.run.program import Program, freeze, in_pieces, read_across, replay
+from jaxvjp.core.run.pieces import in_pieces, read_across
+from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.identity import detach, item
 from jaxvjp.ops.op import op
 

@@ -15,8 +15,9 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.run.evaluation import evaluate, operand_of
-from jaxvjp.core.run.plan import Plan, plan_of, survey
+from jaxvjp.core.run.plan import Plan, plan_of
 from jaxvjp.core.run.rolled_loops import rolled
+from jaxvjp.core.run.survey import survey
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
 from jaxvjp.staging.graphs import Graph

@@ -22,7 +22,8 @@ import numpy as np
 from jaxvjp.core.record.modes import changed, changes, doing, grad_mode
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.record import leaf
-from jaxvjp.core.run.compilation import HOT, Apart, counters
+from jaxvjp.core.run.choosing import HOT, Apart
+from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.tiers import pays, threads
 from jaxvjp.ops.products import get_float32_matmul_precision
 from jaxvjp.staging.results import Returned, rewritten
@@ -84,7 +85,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     mode = grad_mode()
     if mode.inference or mode.autocast or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
-    if not all(each.executable.settled for each in dispatches):
+    if not all(each.executable.is_chosen for each in dispatches):
         return None
     if not pays(variant.spent, len(dispatches), sum(each.executable.program.weight for each in dispatches)):
         return None
@@ -200,7 +201,7 @@ class _Writer:
             values = [now[each] for each in dispatch.arrays]
             constants = [np.array([self.variant.table[each] for each in of], own) for own, of in dispatch.packs]
             constants += [] if dispatch.turns is None else [dispatch.turns]
-            run: Any = dispatch.executable.for_always(values, constants)
+            run: Any = dispatch.executable.with_constants(values, constants)
             # Bound methods: looking one up at each call takes a tenth of a microsecond.
             runs.append(run.__call__)
             if len(dispatches) > 1:  # the results are examples for the next one's operands
@@ -213,7 +214,7 @@ class _Writer:
             ]
             # If a check of the results may fail, the arrays of before must survive.
             if large and not isinstance(run, Apart) and not self.variant.inspected_results:
-                over: Any = dispatch.executable.for_always(values, constants, tuple(large))
+                over: Any = dispatch.executable.with_constants(values, constants, tuple(large))
                 donated = [dispatch.arrays[at] for at in large]
                 return runs, over.__call__, [(each, self.operands[each]) for each in donated]
         return runs, None, []

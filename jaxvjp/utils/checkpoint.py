@@ -19,7 +19,8 @@ from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items, leaf
-from jaxvjp.core.run.program import Program, freeze, in_pieces, read_across, replay
+from jaxvjp.core.run.pieces import in_pieces, read_across
+from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.op import Aval, op
 from jaxvjp.tensor.docstrings import complete_all
 from jaxvjp.tensor.tensor import Tensor

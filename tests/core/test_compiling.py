@@ -13,7 +13,7 @@ from oracle import agreement_of, live_nodes, programs_of
 import jaxvjp
 from jaxvjp.core.derive import remembered_walks
 from jaxvjp.core.record.record import constant
-from jaxvjp.core.run import compilation
+from jaxvjp.core.run import choosing, compilation
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.op import Aval
 
@@ -32,8 +32,8 @@ def links(torch, z, depth):
 @pytest.fixture
 def choosy(monkeypatch):
     """Every program is worth measuring."""
-    monkeypatch.setattr(compilation, "WORTHWHILE", 0.0)
-    monkeypatch.setattr(compilation.Choosing, "enabled", True)
+    monkeypatch.setattr(choosing, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(choosing.Choosing, "enabled", True)
 
 
 def choices():
@@ -43,14 +43,14 @@ def choices():
 
 def forced(monkeypatch, way):
     """Makes `way` seem the fastest."""
-    monkeypatch.setitem(compilation.WAYS, "cpu", (way,))
-    monkeypatch.setattr(compilation, "GAIN", float("inf"))
+    monkeypatch.setitem(choosing.WAYS, "cpu", (way,))
+    monkeypatch.setattr(choosing, "GAIN", float("inf"))
 
 
-@pytest.mark.parametrize("way", [compilation.apart, compilation.unfused])
+@pytest.mark.parametrize("way", [choosing.apart, choosing.unfused])
 def test_every_way_gives_the_same(choosy, monkeypatch, way):
     forced(monkeypatch, way)
-    x = leaf(*np.linspace(-1, 1, 7 if way is compilation.apart else 9))
+    x = leaf(*np.linspace(-1, 1, 7 if way is choosing.apart else 9))
     losses, grads = [], []
     for _ in range(14):
         loss = links(jaxvjp, x, 3).sum()
@@ -74,11 +74,11 @@ def grads_of(x, steps=14):
 
 
 def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla_is_passed_over(choosy, monkeypatch):
-    monkeypatch.setitem(compilation.WAYS, "cpu", (compilation.apart,))
-    wide, alone = compilation.SETTINGS["cpu"]
-    unknown = compilation.Setting("unknown", {"xla_cpu_no_such_option": True})
-    monkeypatch.setitem(compilation.SETTINGS, "cpu", (wide, unknown, alone))
-    monkeypatch.setattr(compilation, "_seconds", lambda known, _: {each: 1 / (1 + n) for n, each in enumerate(known)})
+    monkeypatch.setitem(choosing.WAYS, "cpu", (choosing.apart,))
+    wide, alone = choosing.SETTINGS["cpu"]
+    unknown = choosing.Setting("unknown", {"xla_cpu_no_such_option": True})
+    monkeypatch.setitem(choosing.SETTINGS, "cpu", (wide, unknown, alone))
+    monkeypatch.setattr(choosing, "_seconds", lambda known, _: {each: 1 / (1 + n) for n, each in enumerate(known)})
     made = []
 
     def compiler(function, **options):
@@ -86,11 +86,11 @@ def test_settings_that_help_are_kept_on_top_of_each_other_and_one_unknown_to_xla
         return jax.jit(function, **options)
 
     step = alone(wide(compiler))
-    assert compilation.unfused(lambda x: (x + 1,), compilation.NOT_SPLIT, step)(1.0)[0] == 2
+    assert choosing.unfused(lambda x: (x + 1,), choosing.ONE_GROUP, step)(1.0)[0] == 2
     assert made[0]["compiler_options"] == {
         **wide.options,
         **alone.options,
-        compilation.PASSES: f"fusion,{alone.without}",
+        choosing.PASSES: f"fusion,{alone.without}",
     }
     x = leaf(*np.linspace(-1, 1, 13))
     grads = grads_of(x)
@@ -113,20 +113,20 @@ def test_a_setting_is_taken_if_it_gains_by_what_is_staged_too(choosy, monkeypatc
         def __call__(self, compiler):
             return lambda function, **options: compiled.append(function) or compiler(function, **options)
 
-    monkeypatch.setitem(compilation.WAYS, "cpu", ())
-    monkeypatch.setitem(compilation.SETTINGS, "cpu", (Fake(),))
-    monkeypatch.setattr(compilation, "GAIN", gain)
+    monkeypatch.setitem(choosing.WAYS, "cpu", ())
+    monkeypatch.setitem(choosing.SETTINGS, "cpu", (Fake(),))
+    monkeypatch.setattr(choosing, "GAIN", gain)
     x = leaf(*np.linspace(-1, 1, 15 if gain else 16))
     grads_of(x)
     settled = next(each for each in last_walk().plan.dispatches if each.executable.choice.seconds).executable
     assert str(settled.choice) == told
     compiled[:] = compiled[-1:]  # what was pending before may be a program of its own
-    settled.for_always([x.value], [np.ones(len(each), own.numpy) for own, each in settled.packs.items()])
+    settled.with_constants([x.value], [np.ones(len(each), own.numpy) for own, each in settled.packs.items()])
     assert len(compiled) == uses
 
 
 def test_a_loss_that_nobody_reads_is_not_computed(choosy, monkeypatch, counted):
-    forced(monkeypatch, compilation.apart)
+    forced(monkeypatch, choosing.apart)
     x = leaf(*np.linspace(-1, 1, 5))
 
     def step():
@@ -147,7 +147,7 @@ def test_a_loss_that_nobody_reads_is_not_computed(choosy, monkeypatch, counted):
 
 
 def test_losses_that_are_kept_are_those_of_their_time(choosy, monkeypatch):
-    forced(monkeypatch, compilation.apart)
+    forced(monkeypatch, choosing.apart)
     x = leaf(*np.linspace(-1, 1, 6))
     kept, read = [], []
     for losses, look in ((kept, False), (read, True)):
@@ -177,7 +177,7 @@ def test_choosing_can_be_switched_off(choosy):
     for _ in range(12):
         links(jaxvjp, x, 2).sum().backward()
         x.grad = None
-    assert not any(isinstance(each.executable.compiled, compilation._Trial) for each in last_walk().plan.dispatches)
+    assert not any(isinstance(each.executable.compiled, choosing.Trial) for each in last_walk().plan.dispatches)
 
 
 def last_walk():

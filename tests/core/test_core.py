@@ -16,8 +16,9 @@ import jaxvjp
 from jaxvjp.core.derive import pullback, transforms
 from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.record import signature_of
-from jaxvjp.core.run import compilation, program
-from jaxvjp.core.run.program import freeze, in_pieces, replay
+from jaxvjp.core.run import compilation, pieces, program
+from jaxvjp.core.run.pieces import in_pieces
+from jaxvjp.core.run.program import freeze, replay
 from jaxvjp.tensor.apply import UNTRACKED_LIMIT
 
 
@@ -153,7 +154,7 @@ def test_a_hundred_thousand_chained_adds(counted, operand):
 def test_a_long_graph_of_many_live_ends_is_cut_rightly():
     x = leaf(0.5, -0.25)
     y, kept, total = x, [], 0
-    for i in range(3 * program.PIECE):
+    for i in range(3 * pieces.PIECE):
         y = y * 0.99 + x * 0.01
         if i % 100 == 0:
             kept.append(y)
@@ -163,7 +164,7 @@ def test_a_long_graph_of_many_live_ends_is_cut_rightly():
 
     def again(x):
         y, total, first = x, 0, None
-        for i in range(3 * program.PIECE):
+        for i in range(3 * pieces.PIECE):
             y = y * 0.99 + x * 0.01
             if i % 100 == 0:
                 first = y if first is None else first

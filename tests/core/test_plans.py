@@ -14,7 +14,7 @@ from oracle import agreement_of, programs_of
 import jaxvjp
 from jaxvjp.autograd import accumulation
 from jaxvjp.core.derive import remembered_graphs
-from jaxvjp.core.run import plan
+from jaxvjp.core.run.memory import Memory
 from jaxvjp.tensor import remembered_calls
 from jaxvjp.tensor.apply import apply
 from jaxvjp.types import dtypes
@@ -217,7 +217,7 @@ def test_a_walk_is_recorded_once(monkeypatch):
 
 
 def test_a_memory_forgets_what_it_learned_first():
-    memory = plan.Memory(bound=10)
+    memory = Memory(bound=10)
     for number in range(8):
         memory.learn((number, "of", "three"), number)
     assert memory.size <= 10

@@ -11,7 +11,7 @@ from oracle import agree, agreement_of, plain, programs_of, same
 
 import jaxvjp
 from jaxvjp.core.derive import engine, remembered_walks
-from jaxvjp.core.run import compilation, evaluation, program
+from jaxvjp.core.run import choosing, evaluation, pieces
 from jaxvjp.core.run.loops import Loop, looped
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import apply
@@ -22,7 +22,7 @@ PIECE = 12
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(program, "PIECE", PIECE)
+    monkeypatch.setattr(pieces, "PIECE", PIECE)
     monkeypatch.setattr(engine, "PIECE", PIECE)
 
 
@@ -270,10 +270,10 @@ def test_a_staged_loop_is_called_without_any_recording(monkeypatch, counted):
 
 
 def test_a_loop_may_be_compiled_in_other_ways(monkeypatch):
-    monkeypatch.setattr(compilation, "WORTHWHILE", 0.0)
-    monkeypatch.setattr(compilation.Choosing, "enabled", True)
-    monkeypatch.setitem(compilation.WAYS, "cpu", (compilation.apart, compilation.unfused))
-    monkeypatch.setattr(compilation, "GAIN", float("inf"))
+    monkeypatch.setattr(choosing, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(choosing.Choosing, "enabled", True)
+    monkeypatch.setitem(choosing.WAYS, "cpu", (choosing.apart, choosing.unfused))
+    monkeypatch.setattr(choosing, "GAIN", float("inf"))
     looped.cache_clear()
     results = [plain(what_each_round_began_with(jaxvjp, 60)) for _ in range(14)]
     assert all(same(each, results[0], rtol=2e-5, atol=1e-5) for each in results)

@@ -11,7 +11,8 @@ import pytest
 from oracle import agree
 
 import jaxvjp
-from jaxvjp.core.run.compilation import HOT, counters
+from jaxvjp.core.run.choosing import HOT
+from jaxvjp.core.run.compilation import counters
 from jaxvjp.tensor import apply
 from jaxvjp.tools.lessons import lessons
 

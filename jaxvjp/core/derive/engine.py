@@ -9,7 +9,7 @@ A loss of 50 operations is one segment. A segment ends
 * before and after an operation whose backward step is Python code (a custom `Function`) or has hooks,
 * after a node with tensor hooks, and after a node whose gradient is asked for: its cotangent must be a node,
 * with `create_graph`, after a node that the user holds: he may differentiate with respect to it later,
-* where it would have more operations than `program.PIECE`.
+* where it would have more operations than `pieces.PIECE`.
 
 A hook or a `Function` that reads a value has everything computed that was recorded so far.
 """
@@ -42,7 +42,8 @@ from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, obse
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.program import PIECE, freeze, in_pieces
+from jaxvjp.core.run.pieces import PIECE, in_pieces
+from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.pointwise import add
 

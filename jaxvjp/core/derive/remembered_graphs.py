@@ -19,7 +19,7 @@ from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.record.versions import next_serial
-from jaxvjp.core.run.plan import Memory
+from jaxvjp.core.run.memory import Memory
 
 
 class Recipe:

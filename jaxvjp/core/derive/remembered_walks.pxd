@@ -4,7 +4,8 @@ from jaxvjp.core.run.evaluation cimport operands_of
 from jaxvjp.core.record.graph cimport Node, Number
 from jaxvjp.core.record.record cimport leaf
 from jaxvjp.core.record.user_lines cimport user_line
-from jaxvjp.core.run.plan cimport Plan, Survey, survey
+from jaxvjp.core.run.plan cimport Plan
+from jaxvjp.core.run.survey cimport Survey, survey
 
 cdef class WalkPlan:
     cdef public Plan plan

@@ -18,7 +18,9 @@ from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
-from jaxvjp.core.run.plan import Memory, Plan, Survey, runs_in_short_pieces, survey
+from jaxvjp.core.run.memory import Memory
+from jaxvjp.core.run.plan import Plan, choose_short_pieces
+from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.ops.op import Aval
 
 
@@ -108,8 +110,8 @@ class Question:
         self.regular = self.survey.regular and not (anomaly.enabled or apart)
 
     def runs_in_short_pieces(self) -> bool:
-        """Whether the graph is to run in short pieces; counts that it does (`plan.runs_in_short_pieces`)."""
-        return self.regular and runs_in_short_pieces(self.survey)
+        """Whether the graph is to run in short pieces; counts that it does (`plan.choose_short_pieces`)."""
+        return self.regular and choose_short_pieces(self.survey)
 
     def recalled(self) -> Answer | None:
         """The computed gradients, if such a walk is remembered; None if not.

@@ -16,8 +16,10 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
-from jaxvjp.core.run.plan import Dispatch, Memory, Plan, Survey, plan_of, runs_in_short_pieces, survey
+from jaxvjp.core.run.memory import Memory
+from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
 from jaxvjp.core.run.rolled_loops import rolled
+from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.types.devices import Elsewhere, put
 
@@ -184,7 +186,7 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
     found = survey(nodes, nodes)
     plan = plans.get(found.key)
     if plan is None:
-        short_pieces = runs_in_short_pieces(found) if short_pieces is None else short_pieces
+        short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
         plan = plan_of(found, short_pieces)
         if not short_pieces:
             plan = plans.learn(found.key, rolled(plan))

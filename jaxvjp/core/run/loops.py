@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxvjp.core.run.compilation import EXECUTABLES, NOT_SPLIT, Executable, Split
+from jaxvjp.core.run.choosing import ONE_GROUP, OutputGroups
+from jaxvjp.core.run.compilation import EXECUTABLES, Executable
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.ops.op import Aval
@@ -61,9 +62,9 @@ class Loop(Executable):
         if isinstance(self.compiled, Waiting):
             self.compiled.goes_round = True
 
-    def split(self) -> Split:
+    def output_groups(self) -> OutputGroups:
         """No groups: a loop is not compiled `apart`."""
-        return NOT_SPLIT
+        return ONE_GROUP
 
     def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same operands, for at most `SAMPLE` rounds."""

@@ -11,13 +11,13 @@ last first. The forward loop returns those values as a stack.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxvjp.core.run.loops import Body, looped
-from jaxvjp.core.run.plan import Dispatch, Plan
+from jaxvjp.core.run.plan import Dispatch, Plan, with_last_reads
 from jaxvjp.core.run.program import Program, intern
 from jaxvjp.ops.op import Aval
 
@@ -267,7 +267,7 @@ class Search:
             dispatches += self.dispatches[place : found.start]
             dispatches.append(self._dispatch(found, program, kept, read))
             place = found.end
-        return Plan(_freeing([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
+        return Plan(with_last_reads([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
 
     def _dispatch(self, found: Found, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
         """The one dispatch of a loop."""
@@ -301,17 +301,6 @@ class Search:
             (),
             np.array([len(rounds), *[role.start for role in stacked.values()]], np.int32),
         )
-
-
-def _freeing(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> tuple[Dispatch, ...]:
-    """The dispatches, with new `last_reads`."""
-    dying = {place for each in dispatches for place in each.gives}.difference(outputs)
-    result = []
-    for each in reversed(dispatches):
-        last = dying.intersection(each.arrays)
-        dying -= last
-        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.turns))
-    return tuple(reversed(result))
 
 
 def rolled(plan: Plan) -> Plan:

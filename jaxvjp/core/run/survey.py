@@ -1,0 +1,139 @@
+"""Looks over a graph: numbers its nodes, and makes a key that is equal for graphs of equal structure.
+
+Nodes have **places**: a survey numbers the nodes that it meets 0, 1, 2 and so on, and a plan reads and writes a list of
+values in that order. As it names no nodes, the same plan runs on the next graph of the same structure. The second step
+of a training loop costs the survey and a look-up in a `Memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, Number, is_held
+from jaxvjp.ops.identity import variable
+
+KEPT, KEPT_AND_TRACKED, HELD = 2, 3, 4
+"""Marks of an operation in a key. KEPT: its value is kept. KEPT_AND_TRACKED: so it is, and a cotangent may flow to it.
+HELD: the user holds it, in a backward pass with `create_graph`. Others have False or True: whether a cotangent may flow
+to them."""
+
+
+class Survey:
+    """The result of `survey`: a graph, from the nodes that are wanted back to nodes that have values.
+
+    Attributes:
+        nodes: its nodes and numbers, in the order in which they were met. The index here is the place of a node.
+        number: the place of each node.
+        operations: the nodes that have to be computed or differentiated. The others are leaves.
+        kept: the places of the operations whose values are to be kept.
+        key: equal for graphs of equal structure of which the same values are kept.
+        regular: whether graphs with equal keys can be computed by one plan. Not so, if a node has a Python step or
+            hooks (of other nodes than leaves), is freed, or is a leaf that was written since it was read.
+    """
+
+    def __init__(
+        self,
+        nodes: list[Any],
+        number: dict[Node | Number, int],
+        operations: list[Node],
+        kept: list[int],
+        key: tuple[Any, ...],
+        regular: bool,
+    ) -> None:
+        self.nodes = nodes
+        self.number = number
+        self.operations = operations
+        self.kept = kept
+        self.key = key
+        self.regular = regular
+
+
+def survey(
+    start: Iterable[Node],
+    wanted: Iterable[Node],
+    question: Iterable[Any] = (),
+    added_to: Callable[[Node], Node | str] | None = None,
+    differentiated: bool = False,
+    create_graph: bool = False,
+) -> Survey:
+    """Surveys the nodes that `start` is computed from, back to nodes that have values.
+
+    Args:
+        start: the nodes to begin at.
+        wanted: those whose values are to be kept, besides those of nodes that the user holds.
+        question: more to put into the key.
+        added_to: called for each leaf that requires a gradient. It returns the node that its gradient will be added to,
+            which then belongs to the graph, or a word that goes into the key.
+        differentiated: whether to walk on, also behind nodes that have values, as far as a gradient flows.
+        create_graph: whether the key also tells which nodes the user holds: a pullback is cut there (`engine`).
+    """
+    sought = set(wanted)
+    nodes: list[Any] = list(dict.fromkeys(start))
+    number: dict[Any, int] = {node: place for place, node in enumerate(nodes)}
+    operations: list[Node] = []
+    kept: list[int] = []
+    key: list[Any] = [*question]
+    regular = True
+    stale: set[Node] = set()
+    for place, found in enumerate(nodes):  # `nodes` grows while the loop runs
+        if type(found) is Number:
+            key.append(found.aval)
+            continue
+        node: Node = found
+        operation = node.operation
+        tracked = differentiated and node.requires_grad
+        if operation is not None and (node.value is None or (tracked and operation is not variable)):
+            operations.append(node)
+            key.append(operation)
+            key.append(node.static)
+            for each in node.inputs:
+                read = number.get(each)
+                if read is None:
+                    read = number[each] = len(nodes)
+                    nodes.append(each)
+                key.append(read)
+            if node.special:
+                regular = regular and (operation is variable or not node.hooks) and _tells_all(node)
+                key.append(None if node.edges is None else tuple([number.get(each) for each in node.edges]))
+            if node.value is None and (is_held(node) or node in sought):
+                kept.append(place)
+                key.append(KEPT_AND_TRACKED if tracked else KEPT)
+            elif create_graph and tracked and is_held(node):
+                key.append(HELD)  # the pullback is cut there
+            else:
+                key.append(tracked)
+            if operation is not variable:
+                continue
+        else:
+            key.append(node.aval)
+        if tracked:
+            hooked = node.special and node.hooks
+            if node.special:
+                regular = regular and _tells_all(node) and not (hooked and added_to is None)
+                key.append(bool(hooked))
+            if node.stale:
+                stale.add(node)
+            into = "" if added_to is None or hooked else added_to(node)
+            if type(into) is Node:
+                if into not in number:
+                    number[into] = len(nodes)
+                    nodes.append(into)
+                key.append(number[into])
+            else:
+                key.append(into)
+    if stale and regular:  # `w -= 0.1 * g` reads the old w as well, and passes no gradient to it
+        regular = not _read_for_a_gradient(operations, stale)
+    return Survey(nodes, number, operations, kept, tuple(key), regular)
+
+
+def _tells_all(node: Node) -> bool:
+    """Whether a key says all that matters of a special node: it only has `edges`, or is a leaf with hooks."""
+    if node.python or node.packed or node.step_hooks or node.retains or node.freed or node.original or node.mutation:
+        return False
+    return all(each in node.inputs for each in node.edges or ())
+
+
+def _read_for_a_gradient(operations: list[Node], stale: set[Node]) -> bool:
+    """Whether one of `operations` passes a gradient to one of `stale`."""
+    return any(each in stale for node in operations if node.requires_grad for each in node.inputs)
