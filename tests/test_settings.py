@@ -50,7 +50,7 @@ def types_are_told_apart(torch):
 def accelerator_without_one(torch):
     accelerator = torch.accelerator
     accelerator.device_index(0)  # it is asked for in a block only
-    return accelerator.is_available(), accelerator.current_accelerator(), accelerator.device_count()
+    return accelerator.is_available(), accelerator.current_accelerator(True), accelerator.device_count()
 
 
 @raises(RuntimeError)
@@ -81,8 +81,6 @@ def settings_of_cudnn(torch):
         cudnn.benchmark,
         cudnn.deterministic,
         cudnn.allow_tf32,
-        cudnn.version(),
-        cudnn.is_available(),
     )
     with cudnn.flags(enabled=True, benchmark=True, deterministic=True):  # torch's tests, once imported, allow only this
         outer = cudnn.enabled, cudnn.benchmark, cudnn.deterministic
@@ -108,11 +106,7 @@ def settings_of_attention(torch):
     cuda.enable_flash_sdp(False)
     found = [cuda.flash_sdp_enabled(), cuda.math_sdp_enabled()]
     cuda.enable_flash_sdp(True)
-    return [*found, cuda.flash_sdp_enabled(), cuda.is_built()]
-
-
-def the_build(torch):
-    return torch.version.cuda, torch.version.hip, torch.version.debug
+    return [*found, cuda.flash_sdp_enabled()]
 
 
 def one_sample_with_replacement(torch):
@@ -127,6 +121,16 @@ def one_sample_of_a_negative_weight(torch):
 
 
 test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+def test_answers_of_a_torch_that_was_built_for_the_cpu():
+    """No record: a torch that was built for CUDA answers otherwise, also where there is no GPU."""
+    if jaxvjp.cuda.is_available():
+        pytest.skip("JAX has a GPU here")
+    cudnn, version = jaxvjp.backends.cudnn, jaxvjp.version
+    assert (cudnn.version(), cudnn.is_available(), jaxvjp.backends.cuda.is_built()) == (None, False, False)
+    assert (version.cuda, version.hip, version.debug) == (None, None, False)
+    assert jaxvjp.accelerator.current_accelerator() is None
 
 
 def test_a_setting_is_kept_where_jaxvjp_is_torch():
