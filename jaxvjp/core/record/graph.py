@@ -3,6 +3,18 @@
 `y = x * 2` is a node with the op `mul` and the inputs (node of x, `Number` 2). It has an aval (shape and dtype) at
 once, and a value only after `evaluation` has computed it. `record` makes nodes, `reachable` walks over them.
 
+The life of a node:
+
+* `record` makes it, with inputs and without a value.
+* `evaluation`, or a walk that is remembered, sets `value` and calls `forget`: if no gradient can flow through the node,
+  it drops its inputs, and with them what only they held.
+* A `backward` without `retain_graph` calls `saved.release`. A node whose op saves tensors is `freed`, as in torch: a
+  second backward raises an error. Once it has a value it drops its inputs; `passed` tells which tensors they may have
+  come from.
+* A node whose op saves nothing, such as a sum, stays usable. If the user holds it, its inputs become copies without
+  values (`stripped_of`), which lead to the originals (`original`) while those exist.
+* In forward mode nothing is dropped: a tangent may be pushed through a node later.
+
 A walk visits thousands of nodes, and each test of a node counts. So what few nodes have, such as hooks, is marked by
 one flag, `Node.special`, which a walk tests first.
 """
@@ -148,7 +160,7 @@ class Node:
     """One recorded operation, or a leaf.
 
     Attributes:
-        operation, static, inputs: the op, its static arguments such as `dim`, its operands. A leaf has no op.
+        operation, static, inputs: the op, its static arguments such as `dim`, its operands. Given data has no op.
         aval: the abstract value: shape, dtype, device. A tuple of them where the op returns several arrays.
         value: the value (see `Value`) once it has been computed or given; None before.
         requires_grad: whether a cotangent may flow to it.
@@ -157,11 +169,11 @@ class Node:
         holder: a weak reference to the Tensor that shows this node to the user.
         in_place: whether it was recorded by an in-place operation, whose first input is the value before.
         inference: whether it was recorded in inference mode, and so must not be saved for a gradient.
-        detached: whether its tensor showed it until `detach_()`: a gradient may not use it where it was saved.
+        detached: whether its tensor left it by `detach_()`: a backward step that has saved it raises an error.
         freed: whether a backward pass without `retain_graph` has been through it.
 
-        special: whether any attribute of this group was ever set, or the node is freed. What is remembered of graphs
-            of equal structure does not apply then, and has to look.
+        special: whether any attribute of this group was ever set, or the node is freed. `survey` then looks whether its
+            key tells all about the node; if it does not, no plan is remembered for the graph.
         edges: the nodes to which it passes cotangents, where those are not all of `inputs`.
         python: the Python code that is its backward step, instead of `jax.vjp` of the op.
         hooks: those of `Tensor.register_hook`, by a number that is in the handle.
@@ -175,7 +187,7 @@ class Node:
             show it. None, until somebody needs the count.
         leaf: the `Leaf` of a leaf that requires a gradient and was written or has hooks.
         stale: whether it is a leaf that was written since: its tensor shows another node.
-        retaken: of a view that was computed again after its base was written, the number of its steps; else 0.
+        retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
 
         input_avals: the avals of the inputs, after `forget` has dropped the inputs.
         passed: of a freed node that has dropped its inputs, which tensors it may have been computed from.
@@ -230,7 +242,11 @@ class Node:
 
     @property
     def is_leaf(self) -> bool:
-        """Whether gradients stop here: `Tensor.is_leaf`."""
+        """Whether gradients stop here: `Tensor.is_leaf`.
+
+        It requires none, or was given (it has no op), or is a leaf that was written: then its op is `variable`, which
+        passes on a value that earlier operations compute, and no gradient.
+        """
         return ends_here(self)
 
     @property
@@ -379,13 +395,16 @@ def hold(node: Node, holder: Holder) -> None:
         node.holder = ref(holder)
 
 
+# Where it is compiled by Cython, these two are calls in C, and the properties of `Node` are not.
+
+
 def ends_here(node: Node) -> bool:
-    """`node.is_leaf`, faster."""
+    """`node.is_leaf`."""
     return not node.requires_grad or node.operation is None or node.operation is variable
 
 
 def is_held(node: Node) -> bool:
-    """`node.held`, faster."""
+    """`node.held`."""
     if node.holder is None:
         return False
     holder: Holder | None = node.holder()
@@ -414,7 +433,7 @@ def recorded(
     tracked: bool,
     where: Where,
 ) -> Node:
-    """`Node(...)` without a value, faster."""
+    """`Node(...)` without a value: in C where it is compiled by Cython."""
     if not COMPILED:
         return Node(operation, static, inputs, aval, tracked, None, where)
     node: Node = Node.__new__(Node)

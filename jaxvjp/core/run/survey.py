@@ -28,8 +28,9 @@ class Survey:
         operations: the nodes that have to be computed or differentiated. The others are leaves.
         kept: the places of the operations whose values are to be kept.
         key: equal for graphs of equal structure of which the same values are kept.
-        regular: whether graphs with equal keys can be computed by one plan. Not so, if a node has a Python step or
-            hooks (of other nodes than leaves), is freed, or is a leaf that was written since it was read.
+        regular: whether the key tells all that matters, so that one plan computes all graphs of that key. Not so, if a
+            node has a Python step or hooks (of other nodes than leaves), is freed, or passes a gradient to the old node
+            of a leaf that was written since (`stale`): that gradient belongs to the node which its tensor shows now.
     """
 
     def __init__(
