@@ -16,7 +16,7 @@ from jaxvjp.core.record.record import leaf
 from jaxvjp.core.record.user_lines import Where
 from jaxvjp.core.run.evaluation import evaluate, operand_of
 from jaxvjp.core.run.plan import Plan, plan_of
-from jaxvjp.core.run.rolled_loops import rolled
+from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import survey
 from jaxvjp.ops.identity import detach, variable
 from jaxvjp.ops.op import Aval
@@ -125,7 +125,7 @@ class Variant:
             if not journal.older(node) and node.operation is not None and node.inputs:
                 node.value = None  # a value here is that of a tensor outside, which another call replaces
         self.recorded = found = survey(outputs, outputs)
-        self.plan = Plan((), tuple(found.kept)) if live else rolled(plan_of(found))
+        self.plan = Plan((), tuple(found.kept)) if live else roll_loops(plan_of(found))
         for argument, each in enumerate(arguments):
             if isinstance(each, Tensor) and each not in self._places:
                 self._add(each, argument=argument)

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import leaf
-from jaxvjp.core.run.evaluation import evaluate, numbers_of
+from jaxvjp.core.run.evaluation import evaluate, readonly_array_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.view_steps import memory_of
 
@@ -69,7 +69,7 @@ class SharedMemory:
         if memory is not None:
             if contents.value is None:
                 evaluate((contents,))
-            _as_contents(memory, contents)[...] = numbers_of(contents)
+            _as_contents(memory, contents)[...] = readonly_array_of(contents)
             self.known, self.contents = memory.copy(), contents
 
     def array(self, owner: Array, layout: Layout, dtype: Any) -> Array:
@@ -85,7 +85,7 @@ def new_memory(contents: Node) -> tuple[SharedMemory, Array]:
     owner = np.empty(contents.aval.nbytes, np.uint8)
     if contents.value is None:
         evaluate((contents,))
-    _as_contents(owner, contents)[...] = numbers_of(contents)
+    _as_contents(owner, contents)[...] = readonly_array_of(contents)
     return SharedMemory(contents, owner), owner
 
 

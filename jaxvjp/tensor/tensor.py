@@ -19,7 +19,7 @@ from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
 from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
 from jaxvjp.core.record.record import detached, leaf, record
 from jaxvjp.core.record.versions import Versions, next_serial
-from jaxvjp.core.run.evaluation import array_of, evaluate, numbers_of
+from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.complex import conjugate, real_part
@@ -435,7 +435,7 @@ class Tensor(Methods):
 
     def _numbers(self) -> np.ndarray[Any, Any]:
         """The value as a read-only NumPy array, without a round trip to the device if NumPy computed it."""
-        return numbers_of(self._known())
+        return readonly_array_of(self._known())
 
     def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]:
         """The value as a NumPy array; RuntimeError where a gradient would be lost unnoticed.

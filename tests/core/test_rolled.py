@@ -119,7 +119,7 @@ def test_a_loop_is_few_dispatches_and_what_it_was(loop, monkeypatch, counted):
     compiles, few = counted()
     assert compiles == 0
     assert few <= 12
-    monkeypatch.setattr(evaluation, "rolled", lambda plan: plan)
+    monkeypatch.setattr(evaluation, "roll_loops", lambda plan: plan)
     evaluation.plans.known.clear()
     remembered_walks.memory.known.clear()
     for _ in range(2):
@@ -289,7 +289,7 @@ def test_a_stack_is_let_go_of_with_its_last_reader():
     freed = [place for each in plan.dispatches for place in each.last_reads]
     assert len(freed) == len(set(freed))
     assert given == {*freed, *plan.outputs}
-    assert sum(each.turns is not None for each in plan.dispatches) == 2
+    assert sum(each.loop_counts is not None for each in plan.dispatches) == 2
 
 
 def last_plan():

@@ -40,14 +40,17 @@ def check_unchanged(operations: Sequence[Node]) -> None:
     if not operations:
         return
     first = min([node.serial for node in operations])
-    for node in operations if Versions.last_detach > first else ():
-        for place in node.saved():  # no generator: Cython has none in such a function
-            if place is not None and node.inputs[place].detached:
-                raise RuntimeError(
-                    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
-                    "not supported, please use out-of-place `.detach()` instead"
-                )
-    for node in reversed(operations) if Versions.last_write > first else ():
+    if Versions.last_detach > first:
+        for node in operations:
+            for place in node.saved():  # no generator: Cython has none in such a function
+                if place is not None and node.inputs[place].detached:
+                    raise RuntimeError(
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+                        "not supported, please use out-of-place `.detach()` instead"
+                    )
+    if Versions.last_write <= first:
+        return
+    for node in reversed(operations):
         if block is not None and node.mutation == block:
             continue
         changed = node.changed_in_place()

@@ -18,7 +18,7 @@ from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.run.memory import Memory
 from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
-from jaxvjp.core.run.rolled_loops import rolled
+from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.types.devices import Elsewhere, put
@@ -137,8 +137,8 @@ def array_of(node: Node) -> Any:
     return value
 
 
-def numbers_of(node: Node) -> np.ndarray[Any, Any]:
-    """What is known of a node, as an array of NumPy's that cannot be written."""
+def readonly_array_of(node: Node) -> np.ndarray[Any, Any]:
+    """The value of a node that has one, as an array of NumPy's that cannot be written."""
     array: np.ndarray[Any, Any] = np.asarray(node.value)
     if array.flags.writeable:
         array = array.view()
@@ -147,7 +147,11 @@ def numbers_of(node: Node) -> np.ndarray[Any, Any]:
 
 
 def operands_of(nodes: list[Any], plan: Plan) -> list[Any]:
-    """What is known of each node or number, as an operand of a plan: as it is while NumPy runs its programs."""
+    """The value of each node or number, to run `plan` with.
+
+    While one of its programs still runs in NumPy, values are passed as they are: none is moved to the device for
+    nothing.
+    """
     dispatch: Dispatch
     for dispatch in plan.dispatches:
         if type(dispatch.executable.compiled) is Waiting:
@@ -189,12 +193,13 @@ def _evaluate(nodes: list[Node], short_pieces: bool | None) -> None:
         short_pieces = choose_short_pieces(found) if short_pieces is None else short_pieces
         plan = plan_of(found, short_pieces)
         if not short_pieces:
-            plan = plans.learn(found.key, rolled(plan))
+            plan = plans.learn(found.key, roll_loops(plan))
     values = operands_of(found.nodes, plan)
     plan.run(values)
     for number in plan.outputs:
         node = found.nodes[number]
         node.value = values[number]
         node.forget()
-    for each in () if short_pieces else _watching.lists:
-        each.append(Computed(found, plan))
+    if not short_pieces:
+        for each in _watching.lists:
+            each.append(Computed(found, plan))

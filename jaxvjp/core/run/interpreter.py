@@ -26,6 +26,8 @@ LARGE = 1 << 12
 ELEMENT, EQUATION, MULTIPLY, PRIMITIVE = 1e-9, 2e-6, 2e-10, 20e-3
 """Seconds that one element of a result takes, one equation, one multiplication in a product, and to compile one
 primitive: about, to tell whether to begin."""
+GUESSED_ROUNDS = 16
+"""How many rounds a `while` loop is taken to have, where its time is estimated."""
 
 
 class Interpreter:
@@ -46,7 +48,7 @@ class Interpreter:
         self._inputs = [self._slot(None) for _ in closed.jaxpr.invars]
         self._large: set[int] = set()
         with np.errstate(all="ignore"):
-            self._outputs = self._opened(closed.jaxpr, closed.consts, self._inputs)
+            self._outputs = self._inline(closed.jaxpr, closed.consts, self._inputs)
         read = {*self._outputs}
         self._last: dict[int, tuple[int, ...]] = {}
         for number in range(len(self._calls) - 1, -1, -1):
@@ -77,7 +79,7 @@ class Interpreter:
         self._constant.append(constant)
         return len(self._table) - 1
 
-    def _opened(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[int]) -> list[int]:
+    def _inline(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[int]) -> list[int]:
         """Adds the calls of a jaxpr whose arguments are in the slots `inputs`; the slots of its outputs."""
         slots = dict(zip(jaxpr.invars, inputs, strict=True))
         for variable, value in zip(jaxpr.constvars, constants, strict=True):
@@ -98,30 +100,22 @@ class Interpreter:
                 index = min(max(int(self._table[reads.pop(0)]), 0), len(branches) - 1)
                 inner = branches[index]
             if inner is not None:
-                outputs = self._opened(*_parts(inner), reads)
+                outputs = self._inline(*_jaxpr_and_constants(inner), reads)
                 slots.update(zip(equation.outvars, outputs, strict=True))
             else:
-                slots.update(zip(equation.outvars, self._added(equation, name, reads), strict=True))
+                slots.update(zip(equation.outvars, self._add_call(equation, name, reads), strict=True))
         return [slot_of(each) for each in jaxpr.outvars]
 
-    def _added(self, equation: Any, name: str, reads: list[int]) -> list[int]:
+    def _add_call(self, equation: Any, name: str, reads: list[int]) -> list[int]:
         """Adds the call for one equation; the slots of its results."""
         several = equation.primitive.multiple_results
         call = known = self._control(equation, name) or numpys_function(equation)
         self.equations += 1
-        self.seconds += EQUATION
         if call is None:
-            call = _bound(equation)
+            call = _jax_call(equation)
             self.compiled += 1
         sizes = [math.prod(each.aval.shape) for each in equation.outvars]
-        self.seconds += ELEMENT * sum(sizes)
-        if name == "dot_general":
-            (contracted, _), _ = equation.params["dimension_numbers"]
-            self.seconds += MULTIPLY * sizes[0] * math.prod(equation.invars[0].aval.shape[each] for each in contracted)
-        elif name == "conv_general_dilated":
-            kernel = equation.invars[1].aval.shape
-            features = equation.params["dimension_numbers"].rhs_spec[0]
-            self.seconds += MULTIPLY * sizes[0] * math.prod(kernel) / max(1, kernel[features])
+        self.seconds += _seconds_of(equation, name, sizes)
         if all(self._constant[each] for each in reads) and sum(sizes) <= FOLDED and known:
             results = call(*[self._table[each] for each in reads])
             return [self._slot(each, constant=True) for each in (results if several else [results])]
@@ -134,25 +128,38 @@ class Interpreter:
         """The function for a loop or a branch, whose bodies are interpreted."""
         params = equation.params
         if name == "cond":
-            branches = [self._inside(each) for each in params["branches"]]
+            branches = [self._nested(each) for each in params["branches"]]
             return lambda index, *operands: branches[min(max(int(index), 0), len(branches) - 1)](*operands)
         if name == "while":
             return _while(
-                self._inside(params["cond_jaxpr"], 16),
-                self._inside(params["body_jaxpr"], 16),
+                self._nested(params["cond_jaxpr"], GUESSED_ROUNDS),
+                self._nested(params["body_jaxpr"], GUESSED_ROUNDS),
                 params["cond_nconsts"],
                 params["body_nconsts"],
             )
         if name == "scan":
-            return _scan(self._inside(params["jaxpr"], params["length"]), equation)
+            return _scan(self._nested(params["jaxpr"], params["length"]), equation)
         return None
 
-    def _inside(self, closed: Any, rounds: int = 1) -> Interpreter:
+    def _nested(self, closed: Any, rounds: int = 1) -> Interpreter:
         inner = Interpreter(closed)
         self.equations += inner.equations
         self.compiled += inner.compiled
         self.seconds += rounds * inner.seconds
         return inner
+
+
+def _seconds_of(equation: Any, name: str, sizes: list[int]) -> float:
+    """What NumPy takes for one equation, about, by the number of elements of its results."""
+    seconds = EQUATION + ELEMENT * sum(sizes)
+    if name == "dot_general":
+        (contracted, _), _ = equation.params["dimension_numbers"]
+        seconds += MULTIPLY * sizes[0] * math.prod(equation.invars[0].aval.shape[each] for each in contracted)
+    elif name == "conv_general_dilated":
+        kernel = equation.invars[1].aval.shape
+        features = equation.params["dimension_numbers"].rhs_spec[0]
+        seconds += MULTIPLY * sizes[0] * math.prod(kernel) / max(1, kernel[features])
+    return seconds
 
 
 def _owned(value: Array) -> np.ndarray[Any, Any]:
@@ -176,11 +183,11 @@ CALLED = {
 """Primitives that call a function, and the parameters that may hold it."""
 
 
-def _parts(inner: Any) -> tuple[Any, Sequence[Any]]:
+def _jaxpr_and_constants(inner: Any) -> tuple[Any, Sequence[Any]]:
     return (inner.jaxpr, inner.consts) if hasattr(inner, "consts") else (inner, ())
 
 
-def _bound(equation: Any) -> Call:
+def _jax_call(equation: Any) -> Call:
     """JAX's own primitive, compiled for this equation alone."""
     primitive, params = equation.primitive, equation.params
     if primitive.multiple_results:

@@ -49,7 +49,7 @@ class Body(NamedTuple):
 
 
 class Loop(Executable):
-    """A compiled loop. Its operands are those of its program, then an array of integers (`Dispatch.turns`).
+    """A compiled loop. Its operands are those of its program, then an array of integers (`Dispatch.loop_counts`).
 
     The operand for a carried leaf is its value in the first round, that for a stacked leaf is the stack. A pack has the
     Python numbers of all rounds, one round after the other. The integers are the number of rounds and, for each stacked
@@ -60,7 +60,7 @@ class Loop(Executable):
         self.body = body
         super().__init__(body.program)
         if isinstance(self.compiled, Waiting):
-            self.compiled.goes_round = True
+            self.compiled.is_loop = True
 
     def output_groups(self) -> OutputGroups:
         """No groups: a loop is not compiled `apart`."""
@@ -68,17 +68,17 @@ class Loop(Executable):
 
     def sample(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         """The same operands, for at most `SAMPLE` rounds."""
-        *others, turns = operands
-        return (*others, np.array([min(turns[0], SAMPLE), *turns[1:]], turns.dtype))
+        *others, loop_counts = operands
+        return (*others, np.array([min(loop_counts[0], SAMPLE), *loop_counts[1:]], loop_counts.dtype))
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs after the last round, then the stacks."""
         body = self.body
         carried = dict(body.carried)
-        *given, turns = operands
+        *given, loop_counts = operands
         arrays = dict(zip(self.arrays, given, strict=False))
         packs = [_rows(each, body.capacity) for each in given[len(self.arrays) :]]
-        start = {leaf: (turns[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
+        start = {leaf: (loop_counts[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
         state = {output: arrays[leaf] for output, leaf in body.carried}
         if not carried.keys() >= set(body.last):  # `fori_loop` needs a value before the first round, of the right type
             leaves = [array[0] if leaf in start else array for leaf, array in arrays.items()]
@@ -94,9 +94,9 @@ class Loop(Executable):
             return {each: results[each] for each in state}, _with(stacks, entries, number)
 
         stacks = [jnp.zeros((body.capacity, *aval.shape), aval.dtype.numpy) for _, aval in body.kept]
-        state, stacks = lax.fori_loop(np.int32(0), turns[0], turn, (state, stacks))
+        state, stacks = lax.fori_loop(np.int32(0), loop_counts[0], turn, (state, stacks))
         entries = [state[each] if each in carried else None for each, _ in body.kept]
-        return (*[state[each] for each in body.last], *_with(stacks, entries, turns[0]))
+        return (*[state[each] for each in body.last], *_with(stacks, entries, loop_counts[0]))
 
 
 looped: Callable[[Body], Loop] = lru_cache(maxsize=EXECUTABLES)(Loop)

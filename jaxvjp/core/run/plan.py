@@ -57,8 +57,8 @@ class Dispatch:
         packs: for each pack of Python numbers, its dtype and the places of the numbers.
         gives: the places of its results.
         last_reads: the places that no later dispatch reads: their values are dropped after the call.
-        turns: of a loop (`loops.Loop`), its last operand: how many rounds, and at which entry it begins to read each
-            stack. Else None.
+        loop_counts: of a loop (`loops.Loop`), its last operand: how many rounds, and at which entry it begins to read
+            each stack. Else None.
     """
 
     def __init__(
@@ -68,14 +68,14 @@ class Dispatch:
         packs: tuple[tuple[Any, tuple[int, ...]], ...],
         gives: tuple[int, ...],
         last_reads: tuple[int, ...],
-        turns: Any = None,
+        loop_counts: Any = None,
     ) -> None:
         self.executable = executable
         self.arrays = arrays
         self.packs = packs
         self.gives = gives
         self.last_reads = last_reads
-        self.turns = turns
+        self.loop_counts = loop_counts
 
     def renumbered(self, to: Callable[[int], int]) -> Dispatch:
         """The same with other places: `to(place)` instead of each place."""
@@ -85,7 +85,7 @@ class Dispatch:
 
         packs = tuple([(dtype, all_of(places)) for dtype, places in self.packs])
         arrays, gives, last_reads = all_of(self.arrays), all_of(self.gives), all_of(self.last_reads)
-        return Dispatch(self.executable, arrays, packs, gives, last_reads, self.turns)
+        return Dispatch(self.executable, arrays, packs, gives, last_reads, self.loop_counts)
 
 
 class Plan:
@@ -118,8 +118,8 @@ class Plan:
             operands = [values[each] for each in dispatch.arrays]
             for pack, (dtype, places) in enumerate(dispatch.packs):
                 operands.append(executable.packed(pack, [values[each] for each in places], dtype))
-            if dispatch.turns is not None:
-                operands.append(dispatch.turns)
+            if dispatch.loop_counts is not None:
+                operands.append(dispatch.loop_counts)
             counters.dispatches += 1
             with jax.enable_x64(True):
                 results = ((deferring and executable.deferring) or executable.compiled)(*operands)
@@ -136,7 +136,7 @@ def with_last_reads(dispatches: Sequence[Dispatch], outputs: Iterable[int]) -> t
     for each in reversed(dispatches):
         last = dying.intersection(each.arrays)
         dying -= last
-        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.turns))
+        result.append(Dispatch(each.executable, each.arrays, each.packs, each.gives, tuple(last), each.loop_counts))
     return tuple(reversed(result))
 
 

@@ -1,7 +1,7 @@
-"""Finds loops among the dispatches of a plan, and makes each loop one dispatch: `rolled(plan)`.
+"""Finds loops among the dispatches of a plan, and makes each loop one dispatch: `roll_loops(plan)`.
 
 `for _ in range(1000): x = x * w + 1` records 1000 rounds. The plan has a dispatch for every few of them, all of the
-same program. `rolled` replaces those by one dispatch of a `jax.lax.fori_loop` (`loops.Loop`).
+same program. `roll_loops` replaces those by one dispatch of a `jax.lax.fori_loop` (`loops.Loop`).
 
 To be a loop, equal dispatches must read alike from round to round. A leaf is **carried**, if it is an output of the
 round before (x); the same array in each round (w); a Python number of the round's own (1); or **stacked**, if round k
@@ -28,7 +28,7 @@ PERIOD = 6
 BODY = 288
 """The most operations of a round, which is compiled as a whole."""
 ATTEMPTS = 8
-"""How often `rolled` searches again, with loops ended where a value from inside of them is read outside."""
+"""How often `roll_loops` searches again, with loops ended where a value from inside of them is read outside."""
 SPARE = 1 << 20
 """Bytes. A stack up to this size gets up to twice the entries it needs, so that a longer loop is the same program."""
 
@@ -129,7 +129,7 @@ Role = Carried | Stacked | str
 """What a leaf of a round is. SAME: the same array in each round. NUMBER: a Python number of the round's own."""
 
 
-class Found(NamedTuple):
+class FoundLoop(NamedTuple):
     """A loop among the dispatches of a plan.
 
     Attributes:
@@ -158,26 +158,26 @@ class Found(NamedTuple):
         first = [self.rounds[0].reads[leaf] for each, leaf in self.carried().items() if each == output]
         return first + [each.gives[output] for each in self.rounds]
 
-    def reads(self) -> list[int]:
+    def array_places(self) -> list[int]:
         """The places of the arrays that it reads, except stacks."""
         of_first = zip(self.rounds[0].reads, self.roles, strict=True)
         return [place for place, role in of_first if role == SAME or type(role) is Carried]
 
-    def inside(self) -> Iterator[tuple[int, int]]:
+    def writes_of_inner_rounds(self) -> Iterator[tuple[int, int]]:
         """Pairs of a place that a round other than the last writes, and the number of the dispatch after that round."""
         for number, each in enumerate(self.rounds[:-1]):
             for place in each.gives:
                 yield place, self.start + self.period * (number + 1)
 
 
-class Search:
+class LoopSearch:
     """The loops among the dispatches of a plan. A loop ends before each dispatch whose number is in `cuts`."""
 
     def __init__(self, plan: Plan, cuts: set[int]) -> None:
         self.dispatches = plan.dispatches
         self.outputs = plan.outputs
         self.cuts = cuts
-        self.loops: list[Found] = []
+        self.loops: list[FoundLoop] = []
         self.single: list[Dispatch] = []
         self.entries: dict[int, dict[Stack, int]] = {}
         place = 0
@@ -193,7 +193,7 @@ class Search:
             self.loops.append(found)
             place = found.end
 
-    def _loop(self, start: int, period: int) -> Found | None:
+    def _loop(self, start: int, period: int) -> FoundLoop | None:
         """The loop that begins at dispatch `start` and has `period` dispatches in a round; None if there is none."""
         first = self.dispatches[start : start + ROUNDS * period]
         called = [each.executable for each in first]
@@ -202,7 +202,7 @@ class Search:
         if sum(each.program.weight for each in called[:period]) > BODY:
             return None
         numbers = {place for each in first[:period] for _, of in each.packs for place in of}
-        found = Found(start, period, [round_of(first[:period])], [])
+        found = FoundLoop(start, period, [round_of(first[:period])], [])
         while found.end + period <= len(self.dispatches) and self.cuts.isdisjoint(range(found.end, found.end + period)):
             another = round_of(self.dispatches[found.end : found.end + period])
             if another.shape != found.rounds[0].shape:
@@ -229,7 +229,7 @@ class Search:
                 roles.append(next((Stacked(*each) for each in steps if each[2]), SAME))
         return roles
 
-    def _goes_on(self, found: Found, another: Round) -> bool:
+    def _goes_on(self, found: FoundLoop, another: Round) -> bool:
         """Whether in one more round each leaf is what its role says."""
         for place, first, role in zip(another.reads, found.rounds[0].reads, found.roles, strict=True):
             if type(role) is Carried:
@@ -242,15 +242,15 @@ class Search:
                 return False
         return True
 
-    def read(self) -> set[int]:
+    def places_read_outside(self) -> set[int]:
         """The places that are read, by outputs, loops or other dispatches, except those read from a stack."""
         places = {place for each in self.single for place in _reads(each)}
-        return places.union(self.outputs, *[each.reads() for each in self.loops])
+        return places.union(self.outputs, *[each.array_places() for each in self.loops])
 
     def too_long(self) -> set[int]:
         """The dispatches before which a loop has to end, as something else reads what the round before them writes."""
-        read = self.read()
-        return {end for each in self.loops for place, end in each.inside() if place in read}
+        read = self.places_read_outside()
+        return {end for each in self.loops for place, end in each.writes_of_inner_rounds() if place in read}
 
     def plan(self) -> Plan:
         """The plan with one dispatch for each loop."""
@@ -260,7 +260,7 @@ class Search:
             for role, aval in zip(found.roles, program.leaves, strict=True):
                 if type(role) is Stacked:
                     stacks[role.stack.loop][role.stack.output] = aval
-        read = self.read()
+        read = self.places_read_outside()
         dispatches: list[Dispatch] = []
         place = 0
         for found, program, kept in zip(self.loops, programs, stacks, strict=True):
@@ -269,7 +269,7 @@ class Search:
             place = found.end
         return Plan(with_last_reads([*dispatches, *self.dispatches[place:]], self.outputs), self.outputs)
 
-    def _dispatch(self, found: Found, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
+    def _dispatch(self, found: FoundLoop, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
         """The one dispatch of a loop."""
         rounds, roles = found.rounds, found.roles
         stacked = {leaf: role for leaf, role in enumerate(roles) if type(role) is Stacked}
@@ -303,11 +303,11 @@ class Search:
         )
 
 
-def rolled(plan: Plan) -> Plan:
+def roll_loops(plan: Plan) -> Plan:
     """`plan` with one dispatch for each loop, which gives the same results."""
     cuts: set[int] = set()
     for _ in range(ATTEMPTS):
-        search = Search(plan, cuts)
+        search = LoopSearch(plan, cuts)
         too_long = search.too_long()
         if not too_long:
             plan = search.plan() if search.loops else plan

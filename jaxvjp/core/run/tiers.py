@@ -92,7 +92,7 @@ class Waiting:
 
     Attributes:
         spent: the seconds that it has run in NumPy.
-        goes_round: whether it is a compiled loop, which goes round often.
+        is_loop: whether it is a compiled loop, which goes round often.
         eagerly: whether the first call runs operation by operation in JAX, uncompiled, as it may be the only one. Used
             where programs do not wait in NumPy.
     """
@@ -103,7 +103,7 @@ class Waiting:
         self.settle = settle
         self.calls = 0
         self.spent = 0.0
-        self.goes_round = False
+        self.is_loop = False
         self.eagerly = False
         self.interpreter: Interpreter | None = None
         self.thread: threading.Thread | None = None
@@ -140,7 +140,7 @@ class Waiting:
     def is_large(self, interpreter: Interpreter) -> bool:
         """Whether a single run in NumPy would take as long as the compile."""
         run = max(interpreter.seconds, interpreter.compiled * PRIMITIVE)
-        return self.goes_round or run >= expected.seconds(interpreter.equations)
+        return self.is_loop or run >= expected.seconds(interpreter.equations)
 
     def over(self, operands: tuple[Any, ...]) -> Sequence[Any]:
         """Has it compiled, here and now unless a thread did, and runs it."""
