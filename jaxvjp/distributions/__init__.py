@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from jaxvjp.distributions import constraints, transforms
 from jaxvjp.distributions.composite import Independent, MixtureSameFamily, TransformedDistribution
+from jaxvjp.distributions.constraint_registry import biject_to, transform_to
 from jaxvjp.distributions.continuous import (
     Cauchy,
     Chi2,
@@ -32,10 +33,37 @@ from jaxvjp.distributions.discrete import (
 )
 from jaxvjp.distributions.distribution import Distribution, ExponentialFamily
 from jaxvjp.distributions.kl import kl_divergence, register_kl
+from jaxvjp.distributions.multivariate import Beta, Dirichlet, LowRankMultivariateNormal, MultivariateNormal
+from jaxvjp.distributions.transformed import (
+    Gumbel,
+    HalfCauchy,
+    HalfNormal,
+    InverseGamma,
+    Kumaraswamy,
+    LogisticNormal,
+    LogNormal,
+    Pareto,
+    Weibull,
+)
 from jaxvjp.distributions.transforms import *  # noqa: F403 - torch's has them, too
 
 __all__ = [
     *transforms.__all__,
+    "Beta",
+    "Dirichlet",
+    "LowRankMultivariateNormal",
+    "MultivariateNormal",
+    "Gumbel",
+    "HalfCauchy",
+    "HalfNormal",
+    "InverseGamma",
+    "Kumaraswamy",
+    "LogisticNormal",
+    "LogNormal",
+    "Pareto",
+    "Weibull",
+    "biject_to",
+    "transform_to",
     "Bernoulli",
     "Binomial",
     "Categorical",

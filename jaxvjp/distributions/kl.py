@@ -13,6 +13,8 @@ from jaxvjp.distributions.composite import Independent, TransformedDistribution
 from jaxvjp.distributions.continuous import Cauchy, Exponential, Gamma, Laplace, Normal, Uniform
 from jaxvjp.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, sum_rightmost
+from jaxvjp.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
+from jaxvjp.distributions.transformed import EULER, Gumbel, Pareto
 from jaxvjp.nn import functional as F
 from jaxvjp.tensor.tensor import Tensor
 
@@ -23,9 +25,6 @@ REGISTRY: dict[tuple[type, type], Divergence] = {}
 
 def register_kl(type_p: type, type_q: type) -> Callable[[D], D]:
     """Declares the divergence of two classes of distributions: `@register_kl(Normal, Normal)`."""
-    for name, given in (("type_p", type_p), ("type_q", type_q)):
-        if not (isinstance(given, type) and issubclass(given, Distribution)):
-            raise TypeError(f"Expected {name} to be a Distribution subclass but got {given}")
 
     def declare(function: D) -> D:
         REGISTRY[type_p, type_q] = function
@@ -69,17 +68,66 @@ def outside(beyond: Tensor, result: Tensor) -> Tensor:
     return torch.where(beyond, math.inf, result)
 
 
-def _infinite(p: Any, q: Any) -> Tensor:
-    first = next(each for each in vars(p).values() if isinstance(each, Tensor))
-    return torch.full_like(first, math.inf)
-
-
+WHOLE_LINE, HALF_LINE = (Gumbel, Laplace, Normal), (Exponential, Gamma)
 for _p, _q in [
-    *product([Normal, Laplace], [Exponential, Gamma, Uniform]),
-    *product([Exponential, Gamma], [Uniform]),
-    *product([Poisson], [Bernoulli, Binomial]),
+    *product(WHOLE_LINE, (Beta, Exponential, Gamma, Pareto, Uniform)),
+    *product(HALF_LINE, (Beta, Pareto, Uniform)),
+    *product((Pareto,), (Beta, Uniform)),
+    (Beta, Pareto),
+    *product((Poisson,), (Bernoulli, Binomial)),
 ]:
-    register_kl(_p, _q)(_infinite)
+    register_kl(_p, _q)(lambda p, _: torch.full_like(p.mean.detach(), math.inf))
+
+
+def _to_normal(p: Distribution, q: Normal) -> Tensor:
+    variance = q.scale**2
+    return 0.5 * (2 * math.pi * variance).log() - p.entropy() + 0.5 * (p.variance + (p.mean - q.loc) ** 2) / variance
+
+
+def _to_exponential(p: Distribution, q: Exponential) -> Tensor:
+    found = q.rate * p.mean - q.rate.log() - p.entropy()
+    return outside(p.low < 0, found) if isinstance(p, Uniform) else found
+
+
+def _x_log_x(x: Tensor) -> Tensor:
+    return x.xlogy(x)
+
+
+def _to_gamma(mean_log: Callable[[Any], Tensor]) -> Divergence:
+    """The divergence of a distribution with that mean of `log(x)` to a gamma distribution."""
+
+    def divergence(p: Distribution, q: Gamma) -> Tensor:
+        a = q.concentration
+        found = a.lgamma() - a * q.rate.log() - (a - 1) * mean_log(p) + q.rate * p.mean - p.entropy()
+        return outside(p.low < 0, found) if isinstance(p, Uniform) else found
+
+    return divergence
+
+
+for _p in (Beta, Exponential, Gamma, Gumbel, Laplace, Pareto):
+    register_kl(_p, Normal)(_to_normal)
+for _p in (Beta, Gamma, Pareto, Uniform):
+    register_kl(_p, Exponential)(_to_exponential)
+for _p, _mean_log in (
+    (Beta, lambda p: p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma()),
+    (Exponential, lambda p: -EULER - p.rate.log()),
+    (Pareto, lambda p: p.scale.log() + p.alpha.reciprocal()),
+    (Uniform, lambda p: (_x_log_x(p.high) - _x_log_x(p.low)) / (p.high - p.low) - 1),
+):
+    register_kl(_p, Gamma)(_to_gamma(_mean_log))
+
+
+@register_kl(Beta, Uniform)
+def _beta_uniform(p: Beta, q: Uniform) -> Tensor:
+    return outside((q.low > 0) | (q.high < 1), (q.high - q.low).log() - p.entropy())
+
+
+@register_kl(Normal, Laplace)
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+    distance = p.loc - q.loc
+    units = distance / p.scale
+    mean = math.sqrt(2 / math.pi) * p.scale * (-0.5 * units**2).exp() + distance * (math.sqrt(0.5) * units).erf()
+    return mean / q.scale - (p.scale / q.scale).log() - 0.5 * (1 + math.log(0.5 * math.pi))
 
 
 @register_kl(Normal, Normal)
@@ -164,6 +212,44 @@ def _geometric(p: Geometric, q: Geometric) -> Tensor:
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
+
+
+@register_kl(Beta, Beta)
+def _beta(p: Beta, q: Beta) -> Tensor:
+    return _dirichlet(p._dirichlet, q._dirichlet)
+
+
+@register_kl(Dirichlet, Dirichlet)
+def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
+    a, b = p.concentration, q.concentration
+    total = a.sum(-1)
+    means = a.digamma() - total.digamma().unsqueeze(-1)
+    rest = (a.lgamma() - b.lgamma()).sum(-1)
+    return total.lgamma() - b.sum(-1).lgamma() - rest + ((a - b) * means).sum(-1)
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    ratio, distance = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    return -ratio.log() - distance + ratio * EULER + (distance + (1 + ratio).lgamma()).exp() - (1 + EULER)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    return outside(p.scale < q.scale, q.alpha * (p.scale / q.scale).log() - ratio.log() + ratio - 1)
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with                          "
+            "different event shapes cannot be computed"
+        )
+    trace = torch.linalg.solve_triangular(q._scale_tril, p._scale_tril, upper=False).square().sum((-2, -1))
+    rest = trace + q._mahalanobis(q.loc - p.loc) - p.event_shape[0]
+    return q._half_log_det() - p._half_log_det() + 0.5 * rest
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
