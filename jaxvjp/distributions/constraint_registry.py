@@ -27,6 +27,9 @@ class ConstraintRegistry:
         self._registry[kind] = factory
         return factory
 
+    def _independent(self, constraint: Any) -> Transform:
+        return transforms.IndependentTransform(self(constraint.base_constraint), constraint.reinterpreted_batch_ndims)
+
     def __call__(self, constraint: Any) -> Transform:
         """The transform to where a constraint holds; NotImplementedError where none is known."""
         factory = self._registry.get(type(constraint))
@@ -76,9 +79,4 @@ for _registry, _rows in (
 ):
     for _constraint, _factory in _rows:
         _registry.register(_constraint, _factory)
-    _registry.register(
-        constraints.independent,
-        lambda each, registry=_registry: transforms.IndependentTransform(
-            registry(each.base_constraint), each.reinterpreted_batch_ndims
-        ),
-    )
+    _registry.register(constraints.independent, _registry._independent)

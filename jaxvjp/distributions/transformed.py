@@ -113,10 +113,10 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         limits = torch.finfo(self.loc.dtype)
-        ends = [torch.full_like(self.loc.detach(), each) for each in (limits.tiny, 1 - limits.eps)]
+        low, high = [torch.full_like(self.loc.detach(), each) for each in (limits.tiny, 1 - limits.eps)]
         log, turned = ExpTransform().inv, AffineTransform(0, -torch.ones_like(self.scale))
         steps = [log, turned, log, AffineTransform(self.loc, -self.scale)]
-        super().__init__(Uniform(*ends, validate_args=validate_args), steps, validate_args)
+        super().__init__(Uniform(low, high, validate_args), steps, validate_args)
 
     @checked
     def log_prob(self, value: Tensor) -> Tensor:
@@ -233,9 +233,9 @@ class Kumaraswamy(TransformedDistribution):
 
     def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = a, b = broadcast_all(concentration1, concentration0)
-        ends = [torch.full_like(b.detach(), each) for each in (0, 1)]
+        low, high = [torch.full_like(b.detach(), each) for each in (0, 1)]
         steps = [PowerTransform(b.reciprocal()), AffineTransform(1.0, -1.0), PowerTransform(a.reciprocal())]
-        super().__init__(Uniform(*ends, validate_args=validate_args), steps, validate_args)
+        super().__init__(Uniform(low, high, validate_args), steps, validate_args)
 
     def _moment(self, n: int) -> Tensor:
         a, b = 1 + n / self.concentration1, self.concentration0

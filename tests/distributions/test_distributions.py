@@ -174,7 +174,7 @@ def test_samples_without_parameters_require_no_gradient():
 
 
 def test_gradients_of_points_of_a_simplex():
-    """They are not torch's for each sample, but as its are on average the derivatives of what samples are on average."""
+    """For each sample they are not torch's; on average they are the derivatives of what samples are on average."""
     jaxvjp.manual_seed(0)
     a = jaxvjp.tensor([0.7, 2.0], dtype=jaxvjp.float64, requires_grad=True)
     drawn = jaxvjp.distributions.Dirichlet(a).rsample((4000,))
@@ -185,21 +185,36 @@ def test_gradients_of_points_of_a_simplex():
     assert jaxvjp.allclose(found, mean, rtol=0.05)
 
 
-def test_a_staged_step_checks_nothing_and_draws_anew():
-    mean, scale = (jaxvjp.tensor([each, 1.0], requires_grad=True) for each in (0.0, 2.0))
+def drawn_in_steps(jit):
+    """What steps that draw and follow a divergence give, and how many programs the later ones dispatch."""
+    jaxvjp.manual_seed(0)
+    mean = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
+    scale = jaxvjp.tensor([2.0, 1.0], requires_grad=True)
+    optimizer = jaxvjp.optim.SGD([mean, scale], lr=0.1)
 
-    @jaxvjp.jit
+    @jit
     def step():
+        optimizer.zero_grad()
         own = jaxvjp.distributions.Normal(mean, scale)
         drawn = own.rsample()
-        loss = jaxvjp.distributions.kl_divergence(own, jaxvjp.distributions.Normal(0.0, 1.0)).sum() + drawn.sum()
-        loss.backward()
-        scale.grad = mean.grad = None
+        divergence = jaxvjp.distributions.kl_divergence(own, jaxvjp.distributions.Normal(0.0, 1.0))
+        (divergence.sum() + (drawn**2).sum() - own.log_prob(drawn).sum()).backward()
+        optimizer.step()
         return drawn.detach()
 
-    first, before = step(), dict(vars(jaxvjp.counters))
-    assert not jaxvjp.equal(first, step())
-    assert before is not None
+    found, dispatched = [], []
+    for _ in range(6):
+        before = jaxvjp.counters.dispatches
+        found.append(step().tolist())
+        dispatched.append(jaxvjp.counters.dispatches - before)
+    return found, dispatched[2:]
+
+
+def test_a_staged_step_draws_anew_and_is_one_dispatch(counted):
+    expected, _ = drawn_in_steps(lambda step: step)
+    given, dispatched = drawn_in_steps(jaxvjp.jit)
+    jaxvjp.testing.assert_close(jaxvjp.tensor(given), jaxvjp.tensor(expected))
+    assert dispatched == [1] * 4
 
 
 WRONG = [
