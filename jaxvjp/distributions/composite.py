@@ -8,7 +8,7 @@ import jaxvjp as torch
 from jaxvjp.distributions import constraints
 from jaxvjp.distributions.discrete import Categorical
 from jaxvjp.distributions.distribution import Distribution, Shape, checked, sum_rightmost
-from jaxvjp.distributions.transforms import ComposeTransform, Transform
+from jaxvjp.distributions.transform import ComposeTransform, Transform
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.size import Size
 

@@ -19,20 +19,26 @@ def filled(self: Distribution, value: float, like: Tensor) -> Tensor:
     return torch.full(self._extended_shape(), value, dtype=like.dtype)
 
 
-class Normal(ExponentialFamily):
-    """The normal distribution. Counterpart of `torch.distributions.Normal`."""
+class _LocScale(Distribution):
+    """Numbers times `scale` plus `loc`."""
 
     arg_constraints = POSITIVE_SCALE
     support = constraints.real
     has_rsample = True
-    _mean_carrier_measure = 0
     loc: Tensor
     scale: Tensor
 
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self._set(validate_args, loc=loc, scale=scale)
 
-    mean = mode = property(lambda self: self.loc)
+    mode = property(lambda self: self.loc)
+
+
+class Normal(_LocScale, ExponentialFamily):
+    """The normal distribution. Counterpart of `torch.distributions.Normal`."""
+
+    _mean_carrier_measure = 0
+    mean = property(lambda self: self.loc)
     stddev = property(lambda self: self.scale)
     variance = property(lambda self: self.scale**2)
 
@@ -152,19 +158,10 @@ class Exponential(ExponentialFamily):
         return -(-natural_params[0]).log()
 
 
-class Laplace(Distribution):
+class Laplace(_LocScale):
     """Two exponential distributions, back to back. Counterpart of `torch.distributions.Laplace`."""
 
-    arg_constraints = POSITIVE_SCALE
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, loc=loc, scale=scale)
-
-    mean = mode = property(lambda self: self.loc)
+    mean = property(lambda self: self.loc)
     variance = property(lambda self: 2 * self.scale**2)
     stddev = property(lambda self: 2**0.5 * self.scale)
 
@@ -190,20 +187,10 @@ class Laplace(Distribution):
         return 1 + (2 * self.scale).log()
 
 
-class Cauchy(Distribution):
+class Cauchy(_LocScale):
     """The Cauchy distribution, which has no mean. Counterpart of `torch.distributions.Cauchy`."""
 
-    arg_constraints = POSITIVE_SCALE
-    support = constraints.real
-    has_rsample = True
-    loc: Tensor
-    scale: Tensor
-
-    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        self._set(validate_args, loc=loc, scale=scale)
-
     mean = property(lambda self: filled(self, math.nan, self.loc))
-    mode = property(lambda self: self.loc)
     variance = property(lambda self: filled(self, math.inf, self.loc))
 
     def rsample(self, sample_shape: Shape = ()) -> Tensor:

@@ -18,8 +18,9 @@ from jaxvjp.distributions.distribution import (
     Value,
     broadcast_all,
     checked,
-    clamp_probs,
     lazy_property,
+    logits_to_probs,
+    probs_to_logits,
 )
 from jaxvjp.library.random_gamma import binomial
 from jaxvjp.nn import functional as F
@@ -106,13 +107,12 @@ class Categorical(Distribution):
     @lazy_property
     def logits(self) -> Tensor:
         """The logarithms of the probabilities."""
-        return clamp_probs(self.probs).log()
+        return probs_to_logits(self.probs)
 
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
-        found: Tensor = self.logits.softmax(-1)
-        return found
+        return logits_to_probs(self.logits)
 
     mean = variance = property(lambda self: filled(self, math.nan, self.probs))
     mode = property(lambda self: self.probs.argmax(-1))

@@ -66,6 +66,17 @@ def clamp_probs(probs: Tensor) -> Tensor:
     return probs.clamp(min=eps, max=1 - eps)
 
 
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Logarithms of probabilities; with `is_binary` those of their odds."""
+    kept = clamp_probs(probs)
+    return kept.log() - (-kept).log1p() if is_binary else kept.log()
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from logarithms of them; with `is_binary` from those of their odds."""
+    return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
 class Distribution:
     """A probability distribution, of samples of the shape `batch_shape + event_shape`.
 
@@ -306,11 +317,9 @@ class Binary(Distribution):
     @lazy_property
     def logits(self) -> Tensor:
         """The logarithms of the odds."""
-        kept = clamp_probs(self.probs)
-        return kept.log() - (-kept).log1p()
+        return probs_to_logits(self.probs, True)
 
     @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
-        found: Tensor = self.logits.sigmoid()
-        return found
+        return logits_to_probs(self.logits, True)
