@@ -9,7 +9,7 @@ The packages, from the lowest up (each imports only from those before it, which 
 * `core`: records operations (`record`), compiles and runs programs (`run`), differentiates them (`derive`).
 * `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
 * torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `optim`, `linalg`, `fft`, `special` and others.
-* `staging`: whole steps as one compiled function. `explain`: shows the functional program.
+* `staging`: whole steps as one compiled function. `explain`: shows the functional program. `distributions`: torch's.
 * `tools`: the commands of the command line.
 """
 
@@ -127,6 +127,7 @@ __all__ = [
     "counters",
     "cuda",
     "device",
+    "distributions",
     "dtype",
     "e",
     "empty",
@@ -211,6 +212,7 @@ LATER = {
     "autocast": "jaxvjp.amp",
     "backends": "jaxvjp",
     "compare": "jaxvjp.tools.comparison",
+    "distributions": "jaxvjp",
     "get_autocast_cpu_dtype": "jaxvjp.amp",
     "get_autocast_dtype": "jaxvjp.amp",
     "get_autocast_gpu_dtype": "jaxvjp.amp",

@@ -9,6 +9,7 @@ from jaxvjp import amp as amp
 from jaxvjp import autograd as autograd
 from jaxvjp import backends as backends
 from jaxvjp import cuda as cuda
+from jaxvjp import distributions as distributions
 from jaxvjp import explain as explain
 from jaxvjp import fft as fft
 from jaxvjp import func as func
@@ -294,6 +295,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """The cross entropy of the logits of one of two classes."""
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: builtins.int = 0) -> Tensor:
     """How often each number occurs among non-negative integers, or the sums of their weights. As `torch.bincount`."""
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` tries succeed, each with the probability `prob`, elementwise."""
 def bitwise_and(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """The bits that both have."""
 def bitwise_left_shift(input: Tensor | builtins.complex, other: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:

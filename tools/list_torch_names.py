@@ -83,7 +83,7 @@ LISTED = [
     "torch.version",
 ]
 """The modules whose names are listed; of the others only that they are there."""
-INNER = re.compile(r"torch\.nn\.(modules|utils)\.")
+INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions)\.")
 """Modules whose names are listed, too, with the private ones that are theirs: `torch.nn.modules.loss._Loss`."""
 
 

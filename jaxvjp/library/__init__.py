@@ -19,6 +19,7 @@ from jaxvjp.library import (  # noqa: F401 - importing a module publishes its fu
     memory,
     properties,
     python_functions,
+    random_gamma,
     random_in_place,
     random_tensors,
     ranges,

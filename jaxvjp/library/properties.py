@@ -164,6 +164,13 @@ class _Limits:
 class finfo(_Limits):  # noqa: N801 - torch's own spelling
     """The limits of a floating dtype: `min`, `max`, `eps`, `tiny`, `resolution`; counterpart of `torch.finfo`."""
 
+    min: float
+    max: float
+    eps: float
+    tiny: float
+    smallest_normal: float
+    resolution: float
+
     def __init__(self, type: Dtype | None = None) -> None:
         own = taken("finfo", type, "type", 1) or get_default_dtype()
         if own.category < FLOATING:
@@ -183,6 +190,9 @@ class finfo(_Limits):  # noqa: N801 - torch's own spelling
 
 class iinfo(_Limits):  # noqa: N801 - torch's own spelling
     """The limits of an integer dtype: `min` and `max`; counterpart of `torch.iinfo`."""
+
+    min: int
+    max: int
 
     def __init__(self, type: Dtype) -> None:
         own = taken("iinfo", type, "type", 1)

@@ -230,11 +230,11 @@ def normal(
         shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
     own = tensors[0].dtype
     drawn = drawn_leaf(lambda source, n: source.normal(n, own), shape, own, generator)
-    result: Tensor = _constant((drawn * std + mean).detach(), tensors, "normal")
+    result: Tensor = constant((drawn * std + mean).detach(), tensors, "normal")
     return result if out is None else write_out(out, result)
 
 
-def _constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
+def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
     """Drawn numbers as a function of `parameters`, with gradients of zeros."""
     nodes = tuple([each.node for each in parameters])
     return wrap(record(unaffected, (drawn.node, *nodes), (name, 0)))
@@ -262,7 +262,7 @@ def bernoulli(
         return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
 
     drawn = drawn_leaf(draw, tuple(input.shape), own, generator)
-    return _constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
+    return constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
 
 
 @public("method", "bernoulli")
@@ -283,7 +283,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     def draw(source: Generator, count: int) -> Array:
         return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
 
-    return _constant(drawn_leaf(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
+    return constant(drawn_leaf(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
 
 
 def coins(p: float) -> Callable[[Generator, int], Array]:

@@ -197,9 +197,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
             if shape[dim] in (1, common[dim]):
                 continue
             if common[dim] != 1:
+                given = shape if isinstance(shapes[number], int) else shapes[number]
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {shape[dim]} at {dim}! Mismatching argument at "
-                    f"index {number} had {shape}; but expected shape should be broadcastable to {common}"
+                    f"index {number} had {given}; but expected shape should be broadcastable to {common}"
                 )
             common[dim] = shape[dim]
     return Size(common)

@@ -21,6 +21,7 @@ from jaxvjp.ops import (  # noqa: F401
     pointwise,
     polynomials,
     products,
+    random,
     rearrangement,
     reduction,
     scattering,

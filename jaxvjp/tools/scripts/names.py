@@ -21,9 +21,12 @@ ANOTHER_THING = {"torch.storage", "torch.Tensor.storage"}
 ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",
     "torch.autograd.variable": "jaxvjp.library.creation",
+    "torch.distributions.utils": "jaxvjp.distributions.distribution",
     "torch.utils.dlpack": "jaxvjp.library.crossing",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
+FLAT = {"torch.distributions"}
+"""torch's packages with a module for each class, `torch.distributions.normal`, for all of which ours stands."""
 
 
 class TorchNames(NamedTuple):
@@ -53,9 +56,12 @@ def counterpart(module: str) -> ModuleType | None:
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
     try:
-        return importlib.import_module(ours) if importlib.util.find_spec(ours) else None
+        if importlib.util.find_spec(ours):
+            return importlib.import_module(ours)
     except ModuleNotFoundError:  # its package is missing
         return None
+    package = module.rpartition(".")[0]
+    return counterpart(package) if package in FLAT else None
 
 
 def owner_of(place: str) -> Any:

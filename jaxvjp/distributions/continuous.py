@@ -1,0 +1,390 @@
+"""Distributions of real numbers, elementwise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jaxvjp as torch
+from jaxvjp.distributions import constraints
+from jaxvjp.distributions.distribution import Distribution, ExponentialFamily, Shape, Value, checked
+from jaxvjp.library.random_gamma import standard_gamma
+from jaxvjp.tensor.tensor import Tensor
+
+POSITIVE_SCALE: dict[str, Any] = {"loc": constraints.real, "scale": constraints.positive}
+
+
+def filled(self: Distribution, value: float, like: Tensor) -> Tensor:
+    """A tensor of one value, of the shape of a sample."""
+    return torch.full(self._extended_shape(), value, dtype=like.dtype)
+
+
+class _LocScale(Distribution):
+    """Numbers times `scale` plus `loc`."""
+
+    arg_constraints = POSITIVE_SCALE
+    support = constraints.real
+    has_rsample = True
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, loc=loc, scale=scale)
+
+    mode = property(lambda self: self.loc)
+
+
+class Normal(_LocScale, ExponentialFamily):
+    """The normal distribution. Counterpart of `torch.distributions.Normal`."""
+
+    _mean_carrier_measure = 0
+    mean = property(lambda self: self.loc)
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale**2)
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with torch.no_grad():
+            return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        return self.loc + torch.randn(self._extended_shape(sample_shape), dtype=self.loc.dtype) * self.scale
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        distance = (value - self.loc) ** 2 / (2 * self.scale**2)
+        return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        return 0.5 * (1 + ((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)).erf())
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc + self.scale * (2 * value - 1).erfinv() * math.sqrt(2)
+
+    def entropy(self) -> Tensor:
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.loc / self.scale**2, -0.5 * (self.scale**2).reciprocal()
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        x, y = natural_params
+        return -0.25 * x**2 / y + 0.5 * (-math.pi / y).log()
+
+
+class Uniform(Distribution):
+    """Between `low` and `high`. Counterpart of `torch.distributions.Uniform`."""
+
+    has_rsample = True
+    low: Tensor
+    high: Tensor
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, low=low, high=high)
+
+    @constraints.dependent_property(is_discrete=False, event_dim=0)
+    def support(self) -> Any:
+        return constraints.interval(self.low, self.high)
+
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: math.nan * self.high)
+    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
+    variance = property(lambda self: (self.high - self.low) ** 2 / 12)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = torch.rand(self._extended_shape(sample_shape), dtype=self.low.dtype)
+        return self.low + drawn * (self.high - self.low)
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        inside = (self.low <= value) & (self.high > value)
+        return inside.to(self.low.dtype).log() - (self.high - self.low).log()
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Tensor:
+        return (self.high - self.low).log()
+
+
+class Exponential(ExponentialFamily):
+    """Waiting times between events that come at a rate. Counterpart of `torch.distributions.Exponential`."""
+
+    arg_constraints: Any = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    rate: Tensor
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, rate=rate)
+
+    mean = stddev = property(lambda self: self.rate.reciprocal())
+    mode = property(lambda self: torch.zeros_like(self.rate))
+    variance = property(lambda self: self.rate**-2)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self.rate.log() - self.rate * value
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        return 1 - (-self.rate * value).exp()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -(-value).log1p() / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1.0 - self.rate.log()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (-self.rate,)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return -(-natural_params[0]).log()
+
+
+class Laplace(_LocScale):
+    """Two exponential distributions, back to back. Counterpart of `torch.distributions.Laplace`."""
+
+    mean = property(lambda self: self.loc)
+    variance = property(lambda self: 2 * self.scale**2)
+    stddev = property(lambda self: 2**0.5 * self.scale)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype)
+        drawn.uniform_(torch.finfo(drawn.dtype).eps - 1, 1)
+        return self.loc - self.scale * drawn.sign() * (-drawn.abs()).log1p()
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        distance = value - self.loc
+        return 0.5 - 0.5 * distance.sign() * (-distance.abs() / self.scale).expm1()
+
+    def icdf(self, value: Tensor) -> Tensor:
+        side = value - 0.5
+        return self.loc - self.scale * side.sign() * (-2 * side.abs()).log1p()
+
+    def entropy(self) -> Tensor:
+        return 1 + (2 * self.scale).log()
+
+
+class Cauchy(_LocScale):
+    """The Cauchy distribution, which has no mean. Counterpart of `torch.distributions.Cauchy`."""
+
+    mean = property(lambda self: filled(self, math.nan, self.loc))
+    variance = property(lambda self: filled(self, math.inf, self.loc))
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).cauchy_()
+        return self.loc + drawn * self.scale
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        return -math.log(math.pi) - self.scale.log() - (((value - self.loc) / self.scale) ** 2).log1p()
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.loc) / self.scale).atan() / math.pi + 0.5
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return (math.pi * (value - 0.5)).tan() * self.scale + self.loc
+
+    def entropy(self) -> Tensor:
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class Gamma(ExponentialFamily):
+    """The gamma distribution. Counterpart of `torch.distributions.Gamma`."""
+
+    arg_constraints: Any = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+    _mean_carrier_measure = 0
+    concentration: Tensor
+    rate: Tensor
+
+    def __init__(self, concentration: Value, rate: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, concentration=concentration, rate=rate)
+
+    mean = property(lambda self: self.concentration / self.rate)
+    mode = property(lambda self: ((self.concentration - 1) / self.rate).clamp(min=0))
+    variance = property(lambda self: self.concentration / self.rate**2)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        value = standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
+        return value
+
+    def log_prob(self, value: Value) -> Tensor:
+        value = torch.as_tensor(value, dtype=self.rate.dtype)
+        if self._validate_args:
+            self._validate_sample(value)
+        a, rate = self.concentration, self.rate
+        return a.xlogy(rate) + (a - 1).xlogy(value) - rate * value - a.lgamma()
+
+    @checked
+    def cdf(self, value: Tensor) -> Tensor:
+        return self.concentration.igamma(self.rate * value)
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a - self.rate.log() + a.lgamma() + (1.0 - a) * a.digamma()
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return self.concentration - 1, -self.rate
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        x, y = natural_params
+        return (x + 1).lgamma() + (x + 1) * (-y.reciprocal()).log()
+
+
+class Chi2(Gamma):
+    """Sums of squares of `df` standard normal numbers. Counterpart of `torch.distributions.Chi2`."""
+
+    arg_constraints: Any = {"df": constraints.positive}
+    df = property(lambda self: self.concentration * 2)
+
+    def __init__(self, df: Value, validate_args: bool | None = None) -> None:
+        super().__init__(0.5 * df, 0.5, validate_args)
+
+
+class StudentT(Distribution):
+    """Student's t-distribution. Counterpart of `torch.distributions.StudentT`."""
+
+    arg_constraints: Any = {"df": constraints.positive, **POSITIVE_SCALE}
+    support = constraints.real
+    has_rsample = True
+    df: Tensor
+    loc: Tensor
+    scale: Tensor
+
+    def __init__(self, df: Value, loc: Value = 0.0, scale: Value = 1.0, validate_args: bool | None = None) -> None:
+        self._set(validate_args, df=df, loc=loc, scale=scale)
+
+    @property
+    def mean(self) -> Tensor:
+        return torch.where(self.df <= 1, math.nan, self.loc)
+
+    mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Tensor:
+        found = self.scale**2 * self.df / torch.where(self.df > 2, self.df - 2, 1)
+        return torch.where(self.df > 2, found, torch.where(self.df > 1, torch.full_like(found, math.inf), math.nan))
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = torch.randn(self._extended_shape(sample_shape), dtype=self.df.dtype)
+        return self.loc + self.scale * (drawn * (Chi2(self.df).rsample(sample_shape) / self.df).rsqrt())
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        y, half = (value - self.loc) / self.scale, 0.5 * self.df
+        normalizer = self.scale.log() + 0.5 * self.df.log() + 0.5 * math.log(math.pi) + half.lgamma()
+        return -0.5 * (self.df + 1.0) * (y**2.0 / self.df).log1p() - (normalizer - (half + 0.5).lgamma())
+
+    def entropy(self) -> Tensor:
+        half, next_half = 0.5 * self.df, 0.5 * (self.df + 1)
+        beta = half.lgamma() + math.lgamma(0.5) - next_half.lgamma()
+        return self.scale.log() + next_half * (next_half.digamma() - half.digamma()) + 0.5 * self.df.log() + beta
+
+
+class FisherSnedecor(Distribution):
+    """Ratios of two chi-squared numbers. Counterpart of `torch.distributions.FisherSnedecor`."""
+
+    arg_constraints: Any = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
+    has_rsample = True
+    df1: Tensor
+    df2: Tensor
+
+    def __init__(self, df1: Value, df2: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, df1=df1, df2=df2)
+
+    @property
+    def mean(self) -> Tensor:
+        df2 = torch.where(self.df2 <= 2, math.nan, self.df2)
+        return df2 / (df2 - 2)
+
+    @property
+    def mode(self) -> Tensor:
+        found = (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2)
+        return torch.where(self.df1 <= 2, math.nan, found)
+
+    @property
+    def variance(self) -> Tensor:
+        df2 = torch.where(self.df2 <= 4, math.nan, self.df2)
+        return 2 * df2**2 * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2) ** 2 * (df2 - 4))
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        first, second = [Gamma(df * 0.5, df).rsample(sample_shape) for df in (self.df1, self.df2)]
+        tiny = torch.finfo(second.dtype).tiny
+        return (first / second.clamp(min=tiny)).clamp(min=tiny)
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        a, b, ratio = self.df1 * 0.5, self.df2 * 0.5, self.df1 / self.df2
+        beta = (a + b).lgamma() - a.lgamma() - b.lgamma()
+        return beta + a * ratio.log() + (a - 1) * value.log() - (a + b) * (ratio * value).log1p()
+
+
+class VonMises(Distribution):
+    """Angles around `loc`, on a circle. Counterpart of `torch.distributions.VonMises`."""
+
+    arg_constraints: Any = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
+    loc: Tensor
+    concentration: Tensor
+
+    def __init__(self, loc: Value, concentration: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, loc=loc, concentration=concentration)
+
+    mean = mode = property(lambda self: self.loc)
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance on the circle."""
+        return 1 - torch.special.i1e(self.concentration) / torch.special.i0e(self.concentration)
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        bessel = torch.special.i0e(self.concentration).log() + self.concentration
+        return self.concentration * (value - self.loc).cos() - math.log(2 * math.pi) - bessel
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        """By the rejection of D. J. Best and N. I. Fisher (1979), as torch draws."""
+        with torch.no_grad():
+            shape, kappa, loc = self._extended_shape(sample_shape), self.concentration.double(), self.loc.double()
+            tau = 1 + (1 + 4 * kappa**2).sqrt()
+            rho = (tau - (2 * tau).sqrt()) / (2 * kappa)
+            r = torch.where(kappa < 1e-5, 1 / kappa + kappa, (1 + rho**2) / (2 * rho))
+            found, done = torch.zeros(shape, dtype=loc.dtype), torch.zeros(shape, dtype=torch.bool)
+            while not done.all():
+                u1, u2, u3 = torch.rand((3, *shape), dtype=loc.dtype).unbind()
+                z = (math.pi * u1).cos()
+                f = (1 + r * z) / (r + z)
+                c = kappa * (r - f)
+                accept = ((c * (2 - c) - u2) > 0) | ((c / u2).log() + 1 - c >= 0)
+                found = torch.where(accept, (u3 - 0.5).sign() * f.acos(), found)
+                done = done | accept
+            return ((found + math.pi + loc) % (2 * math.pi) - math.pi).to(self.loc.dtype)

@@ -1,0 +1,392 @@
+"""Distributions of counts, choices and yes or no."""
+
+from __future__ import annotations
+
+import math
+from operator import attrgetter
+from typing import Any
+
+import jaxvjp as torch
+from jaxvjp.distributions import constraints
+from jaxvjp.distributions.continuous import Gamma, filled
+from jaxvjp.distributions.distribution import (
+    EITHER,
+    Binary,
+    Distribution,
+    ExponentialFamily,
+    Shape,
+    Value,
+    broadcast_all,
+    checked,
+    lazy_property,
+    logits_to_probs,
+    probs_to_logits,
+)
+from jaxvjp.library.random_gamma import binomial
+from jaxvjp.nn import functional as F
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.size import Size
+
+ONE: dict[str, Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
+MANY: dict[str, Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+
+def cross_entropy(logits: Tensor, target: Tensor) -> Tensor:
+    """The cross entropy of yes and no, elementwise."""
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+
+
+class Bernoulli(Binary, ExponentialFamily):
+    """1 with the probability `probs`, else 0. Counterpart of `torch.distributions.Bernoulli`."""
+
+    arg_constraints = ONE
+    support = constraints.boolean
+    has_enumerate_support = True
+    _mean_carrier_measure = 0
+
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._set_either(validate_args, probs, logits)
+
+    mean = property(lambda self: self.probs)
+    variance = property(lambda self: self.probs * (1 - self.probs))
+
+    @property
+    def mode(self) -> Tensor:
+        return torch.where(self.probs == 0.5, math.nan, (self.probs >= 0.5).to(self.probs.dtype))
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        with torch.no_grad():
+            return torch.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        return -cross_entropy(*broadcast_all(self.logits, value))
+
+    def entropy(self) -> Tensor:
+        return cross_entropy(self.logits, self.probs)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(torch.arange(2, dtype=self._param.dtype), expand)
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.probs.logit(),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return natural_params[0].exp().log1p()
+
+
+class Categorical(Distribution):
+    """One of `probs.shape[-1]` categories, by number. Counterpart of `torch.distributions.Categorical`."""
+
+    arg_constraints = MANY
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        if (probs is None) == (logits is None):
+            raise ValueError(EITHER)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        if given is None or given.dim() < 1:
+            raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
+        lowered = given - given.logsumexp(-1, keepdim=True) if probs is None else given / given.sum(-1, keepdim=True)
+        self.__dict__[name] = lowered
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    @property
+    def _num_events(self) -> int:
+        return self._param.shape[-1]
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithms of the probabilities."""
+        return probs_to_logits(self.probs)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return logits_to_probs(self.logits)
+
+    mean = variance = property(lambda self: filled(self, math.nan, self.probs))
+    mode = property(lambda self: self.probs.argmax(-1))
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        rows, count = self.probs.reshape(-1, self._num_events), Size(sample_shape).numel()
+        return torch.multinomial(rows, count, True).T.reshape(self._extended_shape(sample_shape))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        chosen, logs = torch.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logs.gather(-1, chosen[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        logits = self.logits.clamp(min=torch.finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(torch.arange(self._num_events), expand)
+
+
+class OfCategories(Distribution):
+    """What distributions over vectors of categories share: they have a `Categorical`, and its parameters."""
+
+    _categorical: Categorical
+    logits = property(attrgetter("_categorical.logits"))
+    probs = property(attrgetter("_categorical.probs"))
+    _param = property(attrgetter("_categorical._param"))
+
+    def _of(self, probs: Tensor | None, logits: Tensor | None, validate_args: bool | None) -> None:
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        Distribution.__init__(self, shape[:-1], shape[-1:], validate_args)
+
+
+class OneHotCategorical(OfCategories):
+    """As `Categorical`, a 1 in the place of the category. Counterpart of `torch.distributions.OneHotCategorical`."""
+
+    arg_constraints = MANY
+    support = constraints.one_hot
+    has_enumerate_support = True
+
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._of(probs, logits, validate_args)
+
+    def _one_hot(self, categories: Tensor) -> Tensor:
+        return F.one_hot(categories, self._event_shape[0]).to(self.probs.dtype)
+
+    mean = property(lambda self: self.probs)
+    mode = property(lambda self: self._one_hot(self.probs.argmax(-1)))
+    variance = property(lambda self: self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        return self._one_hot(self._categorical.sample(sample_shape))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self._categorical.log_prob(value.argmax(-1))
+
+    def entropy(self) -> Tensor:
+        return self._categorical.entropy()
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n, batch = self._event_shape[0], self._batch_shape
+        values = torch.eye(n, dtype=self._param.dtype).view((n, *[1] * len(batch), n))
+        return values.expand((n, *batch, n)) if expand else values
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    """`OneHotCategorical` whose samples pass gradients on to `probs`. As torch's."""
+
+    has_rsample = True
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
+class Binomial(Binary):
+    """How many of `total_count` tries succeed. Counterpart of `torch.distributions.Binomial`."""
+
+    arg_constraints: Any = {"total_count": constraints.nonnegative_integer, **ONE}
+    has_enumerate_support = True
+    total_count: Tensor
+
+    def __init__(
+        self,
+        total_count: Tensor | int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._set_either(validate_args, probs, logits, total_count=total_count)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self.total_count)
+
+    mean = property(lambda self: self.total_count * self.probs)
+    mode = property(lambda self: ((self.total_count + 1) * self.probs).floor().minimum(self.total_count))
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with torch.no_grad():
+            return binomial(self.total_count.expand(shape), self.probs.expand(shape))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        least = (logits.clamp(min=0) + logits - logits.clamp(max=0)) / 2  # where 0 is, half of the gradient
+        normalizer = n * least + n * (-logits.abs()).exp().log1p() - (n + 1).lgamma()
+        return value * logits - (value + 1).lgamma() - (n - value + 1).lgamma() - normalizer
+
+    def _counts(self, method: str) -> Tensor:
+        count = int(self.total_count.max())
+        if self.total_count.min() != count:
+            raise NotImplementedError(f"Inhomogeneous total count not supported by `{method}`.")
+        return torch.arange(1 + count, dtype=self._param.dtype)
+
+    def entropy(self) -> Tensor:
+        logs = self.log_prob(self._listed(self._counts("entropy"), False))
+        return -(logs.exp() * logs).sum(0)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(self._counts("enumerate_support"), expand)
+
+
+class Multinomial(OfCategories):
+    """How often each category comes in `total_count` draws. Counterpart of `torch.distributions.Multinomial`."""
+
+    arg_constraints = MANY
+    total_count: int
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count = total_count
+        self._of(probs, logits, validate_args)
+
+    @constraints.dependent_property(is_discrete=True, event_dim=1)
+    def support(self) -> Any:
+        return constraints.multinomial(self.total_count)
+
+    mean = property(lambda self: self.probs * self.total_count)
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs))
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        drawn = self._categorical.sample((self.total_count, *sample_shape)).movedim(0, -1)
+        counts = torch.zeros(self._extended_shape(sample_shape), dtype=drawn.dtype)
+        return counts.scatter_add_(-1, drawn, torch.ones_like(drawn)).to(self.probs.dtype)
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        logits, value = broadcast_all(self.logits, value)
+        logits = torch.where((value == 0) & (logits == -math.inf), 0, logits)
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        n = self.total_count
+        each = Binomial(n, probs=self.probs)
+        counts = each.enumerate_support(expand=False)[1:]
+        rest = (each.log_prob(counts).exp() * (counts + 1).lgamma()).sum([0, -1])
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + rest
+
+
+class Poisson(ExponentialFamily):
+    """How many events come, at a rate. Counterpart of `torch.distributions.Poisson`."""
+
+    arg_constraints: Any = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    rate: Tensor
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        self._set(validate_args, rate=rate)
+
+    mean = variance = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        with torch.no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _mean_carrier_measure(self) -> float:  # type: ignore[override]
+        raise NotImplementedError
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        return natural_params[0].exp()
+
+
+class Geometric(Binary):
+    """How many tries fail before one succeeds. Counterpart of `torch.distributions.Geometric`."""
+
+    arg_constraints = ONE
+    support = constraints.nonnegative_integer
+
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
+        self._set_either(validate_args, probs, logits)
+        if self._validate_args and probs is not None and not (self.probs > 0).all():
+            raise ValueError(
+                f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n{self.probs[self.probs <= 0]}"
+            )
+
+    mean = property(lambda self: 1.0 / self.probs - 1.0)
+    mode = property(lambda self: torch.zeros_like(self.probs))
+    variance = property(lambda self: (1.0 / self.probs - 1.0) / self.probs)
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        with torch.no_grad():
+            drawn = torch.empty(self._extended_shape(sample_shape), dtype=self.probs.dtype)
+            drawn.uniform_(torch.finfo(drawn.dtype).tiny, 1)
+            return (drawn.log() / (-self.probs).log1p()).floor()
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        value, probs = broadcast_all(value, self.probs)
+        probs = torch.where((probs == 1) & (value == 0), 0, probs)
+        return value * (-probs).log1p() + self.probs.log()
+
+    def entropy(self) -> Tensor:
+        return cross_entropy(self.logits, self.probs) / self.probs
+
+
+class NegativeBinomial(Binary):
+    """How many tries succeed before `total_count` fail. Counterpart of `torch.distributions.NegativeBinomial`."""
+
+    arg_constraints: Any = {
+        "total_count": constraints.greater_than_eq(0),
+        "probs": constraints.half_open_interval(0.0, 1.0),
+        "logits": constraints.real,
+    }
+    support = constraints.nonnegative_integer
+    total_count: Tensor
+
+    def __init__(
+        self,
+        total_count: Value,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self._set_either(validate_args, probs, logits, total_count=total_count)
+
+    mean = property(lambda self: self.total_count * self.logits.exp())
+    mode = property(lambda self: ((self.total_count - 1) * self.logits.exp()).floor().clamp(min=0.0))
+    variance = property(lambda self: self.mean / (-self.logits).sigmoid())
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        with torch.no_grad():
+            gamma = Gamma(self.total_count, (-self.logits).exp(), validate_args=False)
+            return torch.poisson(gamma.sample(sample_shape))
+
+    @checked
+    def log_prob(self, value: Tensor) -> Tensor:
+        n, logits = self.total_count, self.logits
+        normalizer = (1.0 + value).lgamma() + n.lgamma() - (n + value).lgamma()
+        return n * F.logsigmoid(-logits) + value * F.logsigmoid(logits) - normalizer.masked_fill(n + value == 0, 0)

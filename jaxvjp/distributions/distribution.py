@@ -1,0 +1,325 @@
+"""`Distribution`, which says of all distributions what does not depend on their formulas.
+
+A distribution is a row: `arg_constraints` names its parameters, `support` says where its values lie, `_set` broadcasts
+the parameters, and a few lines are its formulas. From these follow here the shapes, `expand`, the printed text, what is
+checked and the errors. In a staged step (`jit`), which reads no values, parameters and values are not checked.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cached_property, wraps
+from typing import Any, Self, TypeVar
+
+import jaxvjp as torch
+from jaxvjp.core.record.modes import staging
+from jaxvjp.distributions import constraints
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.size import Size
+
+F = TypeVar("F", bound=Callable[..., Any])
+Value = float | Tensor
+Shape = Sequence[int]
+EITHER = "Either `probs` or `logits` must be specified, but not both."
+
+
+class lazy_property(cached_property[Any]):  # noqa: N801 - torch's name
+    """A property that is computed once, with gradients, whatever the mode at its first use."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with torch.enable_grad():
+            return super().__get__(instance, owner)
+
+
+def checked(method: F) -> F:
+    """A method of a value, which is checked to be in the support, where arguments are validated."""
+
+    @wraps(method)
+    def call(self: Distribution, value: Tensor) -> Any:
+        if self._validate_args:
+            self._validate_sample(value)
+        return method(self, value)
+
+    return call  # type: ignore[return-value]
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors as tensors of one shape; numbers take the dtype of the first tensor."""
+    if not all(isinstance(each, Tensor | float | int) for each in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
+        )
+    own = next((each.dtype for each in values if isinstance(each, Tensor)), torch.get_default_dtype())
+    tensors = [each if isinstance(each, Tensor) else torch.tensor(each, dtype=own) for each in values]
+    return tuple(torch.broadcast_tensors(*tensors))
+
+
+def sum_rightmost(value: Tensor, dim: int) -> Tensor:
+    """The sums over the last `dim` dimensions."""
+    return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities moved away from 0 and 1 by what their dtype tells from 1."""
+    eps = torch.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """Logarithms of probabilities; with `is_binary` those of their odds."""
+    kept = clamp_probs(probs)
+    return kept.log() - (-kept).log1p() if is_binary else kept.log()
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from logarithms of them; with `is_binary` from those of their odds."""
+    return logits.sigmoid() if is_binary else logits.softmax(-1)
+
+
+class Distribution:
+    """A probability distribution, of samples of the shape `batch_shape + event_shape`.
+
+    Counterpart of `torch.distributions.Distribution`.
+    """
+
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
+    _validate_args: bool = __debug__
+    _batch_shape: Size
+    _event_shape: Size
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether arguments are checked where a distribution is not told."""
+        if value not in (True, False):
+            raise ValueError
+        Distribution._validate_args = value
+
+    def __init__(self, batch_shape: Shape = (), event_shape: Shape = (), validate_args: bool | None = None) -> None:
+        self._batch_shape, self._event_shape = Size(batch_shape), Size(event_shape)
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args and staging().journal is None:
+            self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        try:
+            listed = self.arg_constraints
+        except NotImplementedError:
+            listed = {}
+            warnings.warn(
+                f"{self.__class__} does not define `arg_constraints`. Please set `arg_constraints = {{}}` or "
+                "initialize the distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+        for name, constraint in listed.items():
+            lazy = name not in vars(self) and isinstance(getattr(type(self), name, None), lazy_property)
+            if lazy or constraints.is_dependent(constraint):
+                continue
+            value = getattr(self, name)
+            if not constraint.check(value).all():
+                raise ValueError(
+                    f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution "
+                    f"{self!r} to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                )
+
+    def _set(self, validate_args: bool | None, **parameters: Any) -> None:
+        """Broadcasts the parameters, but for the last dimensions of events, keeps them, and checks them."""
+        self.__dict__.update(zip(parameters, broadcast_all(*parameters.values()), strict=True))
+        Distribution.__init__(self, getattr(self, next(iter(parameters))).shape, validate_args=validate_args)
+
+    def _set_either(
+        self, validate_args: bool | None, probs: Any, logits: Any, event_dim: int = 0, **others: Any
+    ) -> None:
+        """Keeps `probs` or `logits`, whichever is given, and others of their shape and dtype."""
+        if (probs is None) == (logits is None):
+            raise ValueError(EITHER)
+        name, given = ("logits", logits) if probs is None else ("probs", probs)
+        *found, own = broadcast_all(*others.values(), given)
+        self.__dict__.update({key: each.to(own.dtype) for key, each in zip(others, found, strict=True)} | {name: own})
+        cut = own.dim() - event_dim
+        Distribution.__init__(self, own.shape[:cut], own.shape[cut:], validate_args)
+
+    @property
+    def _param(self) -> Tensor:
+        """Whichever of `probs` and `logits` was given."""
+        found: Tensor = next(vars(self)[name] for name in vars(self) if name in ("probs", "logits"))
+        return found
+
+    @property
+    def param_shape(self) -> Size:
+        """The shape of the parameter."""
+        return self._param.shape
+
+    def expand(self, batch_shape: Shape, _instance: Any = None) -> Self:
+        """The same distribution with its parameters expanded to another batch shape."""
+        origin = next(each for each in type(self).__mro__ if each.__module__.startswith(__package__))
+        if origin is Distribution:
+            raise NotImplementedError
+        new: Any = self._get_checked_instance(origin, _instance)
+        shape, own = Size(batch_shape), len(self._batch_shape)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                value = value.expand(shape + value.shape[own:])
+            elif isinstance(value, Distribution):
+                value = value.expand(shape + value.batch_shape[own:])
+            new.__dict__.setdefault(name, value)
+        new._batch_shape, new._event_shape = shape, self._event_shape
+        return new
+
+    def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
+        if _instance is None and type(self).__init__ != cls.__init__:  # type: ignore[misc]
+            raise NotImplementedError(
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also "
+                "define a custom .expand() method."
+            )
+        return self.__new__(type(self)) if _instance is None else _instance
+
+    batch_shape = property(lambda self: self._batch_shape, doc="The shape over which parameters are batched.")
+    event_shape = property(lambda self: self._event_shape, doc="The shape of one sample of one distribution.")
+
+    @property
+    def arg_constraints(self) -> dict[str, Any]:
+        """What each parameter has to be."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> Any:
+        """Where samples lie."""
+        raise NotImplementedError
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise NotImplementedError
+
+    @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise NotImplementedError(f"{self.__class__} does not implement mode")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError
+
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation."""
+        return self.variance.sqrt()
+
+    def sample(self, sample_shape: Shape = ()) -> Tensor:
+        """Samples without gradients, of the shape `sample_shape + batch_shape + event_shape`."""
+        with torch.no_grad():
+            return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Shape = ()) -> Tensor:
+        """Samples as a function of the parameters, through which gradients flow."""
+        raise NotImplementedError
+
+    def sample_n(self, n: int) -> Tensor:
+        """Deprecated: `sample((n,))`."""
+        message = "`sample_n(n)` will be deprecated. Use `sample((n,))` instead."
+        warnings.warn(message, FutureWarning, stacklevel=2)
+        return self.sample((n,))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, of a value."""
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of less than a value."""
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The number below which that probability lies."""
+        raise NotImplementedError
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values of a discrete distribution, along the first dimension."""
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        """The entropy."""
+        raise NotImplementedError
+
+    def perplexity(self) -> Tensor:
+        """`exp` of the entropy."""
+        return self.entropy().exp()
+
+    def _extended_shape(self, sample_shape: Shape = ()) -> Size:
+        return Size(sample_shape) + self._batch_shape + self._event_shape
+
+    def _listed(self, values: Tensor, expand: bool) -> Tensor:
+        """`values` along the first dimension, the same for the whole batch."""
+        listed = values.view((-1,) + (1,) * len(self._batch_shape))
+        return listed.expand((-1, *self._batch_shape)) if expand else listed
+
+    def _validate_sample(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise ValueError("The value argument to log_prob must be a Tensor")
+        shape, own = value.shape, self._batch_shape + self._event_shape
+        if shape[len(shape) - len(self._event_shape) :] != self._event_shape:
+            raise ValueError(f"The right-most size of value must match event_shape: {shape} vs {self._event_shape}.")
+        if any(1 not in (i, j) and i != j for i, j in zip(reversed(shape), reversed(own), strict=False)):
+            raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {shape} vs {own}.")
+        try:
+            support = self.support
+        except NotImplementedError:
+            warnings.warn(
+                f"{self.__class__} does not define `support` to enable sample validation. Please initialize the "
+                "distribution with `validate_args=False` to turn off validation.",
+                stacklevel=3,
+            )
+            return
+        if staging().journal is None and not support.check(value).all():
+            raise ValueError(
+                f"Expected value argument ({type(value).__name__} of shape {tuple(shape)}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{value}"
+            )
+
+    def __repr__(self) -> str:
+        given = {name: vars(self)[name] for name in self.arg_constraints if name in vars(self)}
+        told = [f"{name}: {value if value.numel() == 1 else value.shape}" for name, value in given.items()]
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+class ExponentialFamily(Distribution):
+    """A distribution with the density `exp(t(x) · θ - F(θ) + k(x))`, of which F says the entropy and divergences.
+
+    Counterpart of `torch.distributions.ExponentialFamily`.
+    """
+
+    _mean_carrier_measure: float
+
+    @property
+    def _natural_params(self) -> tuple[Tensor, ...]:
+        raise NotImplementedError
+
+    def _log_normalizer(self, *natural_params: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def entropy(self) -> Tensor:
+        parameters = [each.detach().requires_grad_() for each in self._natural_params]
+        normalizer = self._log_normalizer(*parameters)
+        result = normalizer - self._mean_carrier_measure
+        for each, gradient in zip(
+            parameters, torch.autograd.grad(normalizer.sum(), parameters, create_graph=True), strict=True
+        ):
+            result = result - (each * gradient).reshape((*self._batch_shape, -1)).sum(-1)
+        return result
+
+
+class Binary(Distribution):
+    """What distributions of `probs` or `logits`, the log-odds, share."""
+
+    @lazy_property
+    def logits(self) -> Tensor:
+        """The logarithms of the odds."""
+        return probs_to_logits(self.probs, True)
+
+    @lazy_property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return logits_to_probs(self.logits, True)

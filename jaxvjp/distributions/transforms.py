@@ -1,0 +1,257 @@
+"""Invertible functions with the logarithm of their Jacobian's determinant. Counterpart of torch's module."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jaxvjp as torch
+from jaxvjp.distributions import constraints
+from jaxvjp.distributions.distribution import Distribution, Value, broadcast_all, lazy_property, sum_rightmost
+from jaxvjp.distributions.transform import (
+    FEW,
+    ComposeTransform,
+    IndependentTransform,
+    ReshapeTransform,
+    Transform,
+    identity_transform,
+)
+from jaxvjp.nn import functional as F
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.types.size import Size
+
+__all__ = [
+    "AbsTransform",
+    "AffineTransform",
+    "ComposeTransform",
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+    "PowerTransform",
+    "ReshapeTransform",
+    "SigmoidTransform",
+    "SoftmaxTransform",
+    "SoftplusTransform",
+    "StickBreakingTransform",
+    "TanhTransform",
+    "Transform",
+    "identity_transform",
+]
+
+
+class _Increasing(Transform):
+    """A function of each number, by `MAP`: forth, back, and the logarithm of the slope."""
+
+    domain: Any = constraints.real
+    codomain: Any = constraints.positive
+    bijective, sign = True, 1
+    SETTINGS: tuple[str, ...] | None = ()
+    MAP: tuple[Any, Any, Any]
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.MAP[0](x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self.MAP[1](y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self.MAP[2](x)
+
+
+class ExpTransform(_Increasing):
+    """`y = exp(x)`."""
+
+    MAP = (lambda x: x.exp(), lambda y: y.log(), lambda x: x)
+
+
+class SoftplusTransform(_Increasing):
+    """`y = log(1 + exp(x))`."""
+
+    MAP = (F.softplus, lambda y: (-y).expm1().neg().log() + y, lambda x: -F.softplus(-x))
+
+
+def _within(y: Tensor) -> Tensor:
+    limits = torch.finfo(y.dtype)
+    return y.clamp(min=limits.tiny, max=1.0 - limits.eps)
+
+
+def _logit(y: Tensor) -> Tensor:
+    y = _within(y)
+    return y.log() - (-y).log1p()
+
+
+class SigmoidTransform(_Increasing):
+    """`y = 1 / (1 + exp(-x))`."""
+
+    codomain = constraints.unit_interval
+    MAP = (lambda x: _within(x.sigmoid()), _logit, lambda x: -F.softplus(-x) - F.softplus(x))
+
+
+class TanhTransform(_Increasing):
+    """`y = tanh(x)`."""
+
+    codomain = constraints.interval(-1.0, 1.0)
+    MAP = (lambda x: x.tanh(), lambda y: y.atanh(), lambda x: 2.0 * (math.log(2.0) - x - F.softplus(-2.0 * x)))
+
+
+class CumulativeDistributionTransform(_Increasing):
+    """The probability, under a distribution, of less than `x`."""
+
+    codomain, SETTINGS = constraints.unit_interval, None
+    domain = property(lambda self: self.distribution.support)
+    MAP = property(lambda self: (self.distribution.cdf, self.distribution.icdf, self.distribution.log_prob))
+
+    def __init__(self, distribution: Distribution, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.distribution = distribution
+
+
+class AbsTransform(Transform):
+    """`y = |x|`; its inverse is the positive one."""
+
+    domain, codomain, SETTINGS = constraints.real, constraints.positive, ()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class PowerTransform(Transform):
+    """`y = x ** exponent`."""
+
+    domain = codomain = constraints.positive
+    bijective, SETTINGS = True, ("exponent",)
+
+    def __init__(self, exponent: Value, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        (self.exponent,) = broadcast_all(exponent)
+
+    sign = lazy_property(lambda self: self.exponent.sign())
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.pow(self.exponent)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.pow(1 / self.exponent)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return (self.exponent * y / x).abs().log()
+
+    def forward_shape(self, shape: Any) -> Any:
+        return torch.broadcast_shapes(shape, self.exponent.shape)
+
+    inverse_shape = forward_shape
+
+
+class AffineTransform(Transform):
+    """`y = loc + scale * x`."""
+
+    bijective, SETTINGS = True, ("loc", "scale")
+
+    def __init__(self, loc: Value, scale: Value, event_dim: int = 0, cache_size: int = 0) -> None:
+        super().__init__(cache_size)
+        self.loc, self.scale, self._event_dim = loc, scale, event_dim
+
+    event_dim = property(lambda self: self._event_dim)
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self) -> Any:
+        return constraints.independent(constraints.real, self._event_dim) if self._event_dim else constraints.real
+
+    codomain = domain
+
+    @property
+    def sign(self) -> Any:
+        return self.scale.sign() if isinstance(self.scale, Tensor) else (self.scale > 0) - (self.scale < 0)
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self.loc + self.scale * x
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return (y - self.loc) / self.scale
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        scale = self.scale if isinstance(self.scale, Tensor) else torch.full_like(x, self.scale)
+        return sum_rightmost(scale.abs().log(), self._event_dim).expand(x.shape[: x.dim() - self._event_dim])
+
+    def forward_shape(self, shape: Any) -> Any:
+        return torch.broadcast_shapes(shape, *[getattr(each, "shape", ()) for each in (self.loc, self.scale)])
+
+    inverse_shape = forward_shape
+
+
+class _OfVectors(Transform):
+    domain, codomain, SETTINGS = constraints.real_vector, constraints.simplex, ()
+    LONGER = 0
+
+    def forward_shape(self, shape: Any) -> Any:
+        if len(shape) < 1:
+            raise ValueError(FEW)
+        return Size([*shape[:-1], shape[-1] + self.LONGER])
+
+    def inverse_shape(self, shape: Any) -> Any:
+        if len(shape) < 1:
+            raise ValueError(FEW)
+        return Size([*shape[:-1], shape[-1] - self.LONGER])
+
+
+class SoftmaxTransform(_OfVectors):
+    """`y = exp(x)`, divided by the sum."""
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.log()
+
+
+class StickBreakingTransform(_OfVectors):
+    """Each number says which part of the rest comes next; what is left is the last."""
+
+    bijective, LONGER = True, 1
+
+    @staticmethod
+    def _offset(count: int, like: Tensor) -> Tensor:
+        return torch.arange(count, 0, -1, dtype=like.dtype).log()
+
+    def _call(self, x: Tensor) -> Tensor:
+        z = _within((x - self._offset(x.shape[-1], x)).sigmoid())
+        return F.pad(z, [0, 1], value=1) * F.pad((1 - z).cumprod(-1), [1, 0], value=1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        parts = y[..., :-1]
+        rest = (1 - parts.cumsum(-1)).clamp(min=torch.finfo(y.dtype).tiny)
+        return parts.log() - rest.log() + self._offset(parts.shape[-1], y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        x = x - self._offset(x.shape[-1], x)
+        return (-x + F.logsigmoid(x) + y[..., :-1].log()).sum(-1)
+
+
+class LowerCholeskyTransform(Transform):
+    """The lower triangle of a matrix, with the exponential of its diagonal."""
+
+    domain, codomain, SETTINGS = constraints.independent(constraints.real, 2), constraints.lower_cholesky, ()
+
+    def _call(self, x: Tensor) -> Tensor:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
+class PositiveDefiniteTransform(Transform):
+    """The product of such a triangle and its transpose."""
+
+    domain, codomain, SETTINGS = constraints.independent(constraints.real, 2), constraints.positive_definite, ()
+
+    def _call(self, x: Tensor) -> Tensor:
+        triangle = LowerCholeskyTransform()(x)
+        return triangle @ triangle.mT
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return LowerCholeskyTransform().inv(torch.linalg.cholesky(y))
