@@ -77,6 +77,10 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     """How many of `count` tries succeed, each with the probability `prob`, elementwise.
 
     Counterpart of `torch.binomial`.
+
+    Args:
+        count: how many tries, of a floating dtype.
+        prob: of the same dtype, from 0 to 1.
     """
     if count.dtype is not prob.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype.legacy} but expected {count.dtype.legacy}")
