@@ -190,7 +190,7 @@ def drawn_in_steps(jit):
     jaxvjp.manual_seed(0)
     mean = jaxvjp.tensor([0.5, 1.0], requires_grad=True)
     scale = jaxvjp.tensor([2.0, 1.0], requires_grad=True)
-    optimizer = jaxvjp.optim.SGD([mean, scale], lr=0.1)
+    optimizer = jaxvjp.optim.SGD([mean, scale], lr=0.01)
 
     @jit
     def step():
