@@ -23,8 +23,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
 from jaxvjp.core.derive.pullback import record_pullback
 from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
@@ -41,20 +40,10 @@ from jaxvjp.core.record.modes import recording
 from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
-from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.program import PIECE, freeze, in_pieces
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.pointwise import add
-
-
-class Anomaly(threading.local):
-    """The state behind `detect_anomaly`, per thread: each operation is a segment, and its result checked for NaN."""
-
-    enabled = False
-    check_nan = True
-
-
-anomaly = Anomaly()
 
 
 class Walking(threading.local):
@@ -120,6 +109,7 @@ def pull_back(
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
     check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
+        blame(operations[freed])
         raise freed_error(operations[freed])
     with recording(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
@@ -183,7 +173,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
-    needed = set(targets)
+    needed = {*targets, *[now.get(node, node) for node in targets]}
     for node in nodes:
         if node not in needed and (
             now.get(node) in needed
@@ -275,7 +265,10 @@ class _Sweep:
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
-            if segment[0].stands_alone or anomaly.enabled:
+            if anomaly.enabled:
+                self.watched_step(segment)
+                continue
+            if segment[0].stands_alone:
                 self.step(segment)
                 continue
             outputs = [node for node in segment if node in self.arrived]
@@ -288,7 +281,9 @@ class _Sweep:
                 self.call_hooks(node)
         wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
-        gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
+        # What arrived at a leaf that was written since stands at its node of now.
+        current = {node: self.now.get(node, node) for node in wanted}
+        gradients = {node: before_hooks.get(at, self.arrived[at]) for node, at in current.items() if at in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
@@ -375,6 +370,18 @@ class _Sweep:
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
 
+    def watched_step(self, segment: list[Node]) -> None:
+        """`step` in anomaly mode: an error is blamed on the line that recorded the node."""
+        node, first = segment[0], next_serial()
+        try:
+            self.step(segment)
+        except Exception:
+            blame(node)
+            raise
+        finally:
+            if self.create_graph:
+                anomaly.steps.append(Inside(first, next_serial(), node.serial, node.gradient_name, node.where))
+
     def step(self, segment: list[Node]) -> None:
         """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
         node, step = segment[0], segment[0].python
@@ -409,7 +416,7 @@ class _Sweep:
             for hook in list(hooks.after.values()):
                 results = hooks.call(node, hook, results, given)
         if anomaly.enabled and anomaly.check_nan:
-            _look_for_nan(node, results)
+            look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
         if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
@@ -417,15 +424,3 @@ class _Sweep:
             pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
             self.arrive(each, result)
-
-
-def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
-    evaluate([each for each in results if each is not None])
-    for place, each in enumerate(results):
-        if each is not None and np.isnan(np.asarray(each.value)).any():
-            raise RuntimeError(
-                f"Function '{node.gradient_name}' returned nan values in its {place}th output.\n"
-                f"Its forward was recorded by {node.location}\n"
-                "The gradient is infinite times zero there, or zero by zero: keep the value away from the edge, "
-                "`x.clamp(min=1e-6)`, before that line and not after it."
-            )

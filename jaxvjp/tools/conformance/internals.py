@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jaxvjp.tensor.trees import flattened, mapped, unflattened
 from jaxvjp.tools.conformance import cases, devices, samples
 from jaxvjp.tools.conformance.devices import not_applicable
 
@@ -380,10 +381,23 @@ def install() -> None:
     vars(importlib.import_module("torch.testing"))["make_tensor"] = samples.make_tensor
     sys.meta_path.insert(0, _Finder())
     if torch.__version__.endswith("jaxvjp"):
-        sys.modules["functorch"] = _Functorch("functorch")
+        sys.modules.update({name: _Functorch(name) for name in ("functorch", "functorch.experimental")})
+        trees = vars(sys.modules.setdefault("torch.utils._pytree", ModuleType("torch.utils._pytree")))
+        trees.update(
+            tree_flatten=flattened, tree_map=mapped, tree_unflatten=lambda leaves, tree: unflattened(tree, leaves)
+        )
         sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
         vars(sys.modules["torch"]).update(_utils=sizes, _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap))
-        vars(sys.modules["torch.autograd.forward_ad"]).update(_current_level=-1)  # a test cleans up until it is
+        sys.modules["torch.autograd.forward_ad"].__class__ = _ForwardAD
+
+
+class _ForwardAD(ModuleType):
+    """A test cleans up until there is no level, or asks whether one is open."""
+
+    @property
+    def _current_level(self) -> int:
+        number: int = vars(self)["_number"]()
+        return number
 
 
 class _Functorch(ModuleType):
