@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
@@ -345,11 +346,11 @@ class _Sweep:
         segment: Sequence[Node],
         outputs: list[Node],
         cotangents: list[Node],
-        unpacked: Mapping[Any, Node] = MappingProxyType({}),
+        unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
         """Records the pullback of a segment; pairs of each output and the node of its primal output.
 
-        `unpacked` maps operands to what saved-tensor hooks returned for them.
+        `unpacked` maps places of operands of a single node to what saved-tensor hooks returned for them.
         """
         inside = set(segment)
         cut_off = {whole(each) for each in segment} - inside
@@ -358,11 +359,24 @@ class _Sweep:
         if self.stopped:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
-        program, leaves = freeze(segment, outputs)
+        if unpacked:  # what is read twice, `a * a`, has two leaves, which hooks may give other values
+            inputs = segment[0].inputs
+            apart = {place: copy(inputs[place]) for place in unpacked}
+            behind = {stands: inputs[place] for place, stands in apart.items()}
+            values = {apart[place]: each for place, each in unpacked.items()}
+            segment[0].inputs = tuple([apart.get(place, each) for place, each in enumerate(inputs)])
+            try:
+                program, leaves = freeze(segment, outputs)
+            finally:
+                segment[0].inputs = inputs
+            operands = [values.get(each, each) for each in leaves]
+            leaves = [behind.get(each, each) for each in leaves]
+        else:
+            program, leaves = freeze(segment, outputs)
+            operands = leaves
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
-        operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         if observers.listening and self.create_graph:
             tell(Pulled(outputs, pulled))
@@ -404,7 +418,7 @@ class _Sweep:
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
             if unpacked and observers.listening:
-                tell(Unpacked(node, unpacked))
+                tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
             if arrived:  # not so, if a hook has returned None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
