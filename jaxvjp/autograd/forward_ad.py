@@ -119,6 +119,8 @@ def _lies_as(tensor: Tensor, tangent: Tensor) -> bool:
     """Whether a tangent lies in memory as its tensor does, or nobody can tell: then torch keeps it as it is."""
     if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype or transforming().batches:
         return True
+    if tensor.contents.aval.dtype is not tensor.dtype:  # its memory has elements of another type
+        return True
     if is_conj(tensor) != is_conj(tangent) or is_neg(tensor) != is_neg(tangent):
         return False
     if not tensor.numel():

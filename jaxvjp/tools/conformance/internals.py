@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.tensor.trees import flattened, mapped, unflattened
 from jaxvjp.tools.conformance import cases, devices, samples
 from jaxvjp.tools.conformance.devices import not_applicable
@@ -388,16 +389,9 @@ def install() -> None:
         )
         sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
         vars(sys.modules["torch"]).update(_utils=sizes, _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap))
-        sys.modules["torch.autograd.forward_ad"].__class__ = _ForwardAD
-
-
-class _ForwardAD(ModuleType):
-    """A test cleans up until there is no level, or asks whether one is open."""
-
-    @property
-    def _current_level(self) -> int:
-        number: int = vars(self)["_number"]()
-        return number
+        forward = importlib.import_module("torch.autograd.forward_ad")
+        level = property(lambda _: -1 if transforming().level is None else 0)  # a test cleans up until there is none
+        forward.__class__ = type("ForwardAD", (type(forward),), {"_current_level": level})
 
 
 class _Functorch(ModuleType):
