@@ -7,12 +7,15 @@ returns them: by `jax.jvp` of the program that was recorded since `make_dual`.
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import NamedTuple
 
 from jaxvjp.autograd.graph import shown
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.library.creation import zeros
+from jaxvjp.library.facts import is_conj, is_neg
 from jaxvjp.tensor.docstrings import complete_all
-from jaxvjp.tensor.levels import Duals, NoTangents
+from jaxvjp.tensor.levels import Duals, DualStep, NoTangents
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "`jax.jvp` of what was recorded in the level"
@@ -109,7 +112,30 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError(
             "Setting a forward grad that itself has a forward gradient at the same level0 is not supported."
         )
-    return duals.make(tensor, tangent)
+    return duals.make(tensor, tangent if _lies_as(tensor, tangent) else _laid_as(tensor, tangent))
+
+
+def _lies_as(tensor: Tensor, tangent: Tensor) -> bool:
+    """Whether a tangent lies in memory as its tensor does, or nobody can tell: then torch keeps it as it is."""
+    if tensor.shape != tangent.shape or tensor.dtype is not tangent.dtype or transforming().batches:
+        return True
+    if tensor.contents.aval.dtype is not tensor.dtype:  # its memory has elements of another type
+        return True
+    if is_conj(tensor) != is_conj(tangent) or is_neg(tensor) != is_neg(tangent):
+        return False
+    if not tensor.numel():
+        return True
+    strides = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
+    sizes = [math.prod(each.contents.aval.shape) for each in (tensor, tangent)]
+    same = tensor.storage_offset() == tangent.storage_offset() and sizes[0] == sizes[1]
+    return same and all(size == 1 or one == other for size, one, other in strides)
+
+
+def _laid_as(tensor: Tensor, tangent: Tensor) -> Tensor:
+    """A copy of a tangent that lies in memory as its tensor does."""
+    whole = zeros(math.prod(tensor.contents.aval.shape), dtype=tensor.dtype)
+    copy = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+    return (copy.conj() if is_conj(tensor) else copy).copy_(tangent)
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
@@ -123,6 +149,9 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     duals: Duals | None = transforming().level
     if duals is None or level not in (None, 0) or NoTangents.now():
         return UnpackedDualTensor(tensor, None)
+    last = tensor._steps[-1] if tensor._steps else None
+    if isinstance(last, DualStep) and last.level is duals and last.tangent is not None:
+        return UnpackedDualTensor(duals.primal(tensor), last.tangent)
     node = tensor.node
     (tangent,) = duals.tangents_of([node])
     if tangent is None:

@@ -85,6 +85,7 @@ class FunctionStep(PythonStep):
             that is a view itself; None where there is no such argument.
         written: for the position of each output that is an argument, that `forward` has written, that argument's.
         unfilled: those of the outputs without a gradient for which `backward` gets None, not zeros.
+        unused: by their place, gradients that `backward` returned for tensors that require none, for hooks of the step.
         operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
     """
 
@@ -102,6 +103,7 @@ class FunctionStep(PythonStep):
         self.aliased: dict[int, tuple[int, bool] | None] = {}
         self.written: dict[int, int] = {}
         self.unfilled: set[int] = set()
+        self.unused: dict[int, Node] = {}
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
         ctx._step = ref(self)
 
@@ -160,6 +162,7 @@ class FunctionStep(PythonStep):
         return [self._tangent(position, each, given) for position, each in enumerate(listed)]
 
     def free(self) -> None:
+        self.unused.clear()
         self.ctx._free()
 
     def _filled(self, avals: list[Aval | None], given: Sequence[Node | None]) -> list[Tensor | None]:
@@ -182,6 +185,7 @@ class FunctionStep(PythonStep):
                 "backward returns a tuple of one gradient, or None, for each argument of forward after ctx."
             )
         results: list[Node | None] = []
+        hooked = any(each is not None and each.step_hooks is not None for each in self.outputs)
         place = 0
         for position, (aval, gradient) in enumerate(zip(self.input_avals, gradients, strict=False)):
             if aval is None:
@@ -195,6 +199,8 @@ class FunctionStep(PythonStep):
                 raise RuntimeError(f"expected Variable or None (got {type_name(gradient)})")
             if self.edges[place] is not NO_GRADIENT:
                 results.append(None if gradient is None else self._gradient(place, aval, gradient.node))
+            elif hooked and gradient is not None:
+                self.unused[place] = gradient.node
             place += 1
         return results
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from jaxvjp.autograd.context import BackwardCFunction, aliased
+from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.autograd.saving import (
     SavedTensor,
     allow_mutation_on_saved_tensors,
@@ -259,7 +260,12 @@ def _called(
     of_operands = node is not None and arrived is not None and len(cotangents) == len(node.inputs)
     places = _differentiated(node) if node is not None and of_operands else []
     every = list(cotangents)
-    if places:
+    edges: Sequence[Any] = ()
+    if node is not None and arrived is not None and isinstance(node.python, FunctionStep):
+        edges = node.edges or ()  # the hook also sees what `backward` returned for tensors without a gradient
+        given, unused = iter(every), node.python.unused
+        cotangents = [next(given) if each.requires_grad else unused.get(place) for place, each in enumerate(edges)]
+    elif places:
         cotangents = [every[place] for place in places]
     sides = [tuple(None if each is None else wrap(each) for each in side) for side in (cotangents, arrived or [])]
     returned = hook(sides[0]) if arrived is None else hook(*sides)
@@ -276,6 +282,8 @@ def _called(
         None if new is None or each is None else checked_replacement(hook, new, each)
         for each, new in zip(cotangents, returned, strict=True)
     ]
+    if edges:
+        return [new for each, new in zip(edges, replaced, strict=True) if each.requires_grad]
     if not places:
         return replaced
     for place, new in zip(places, replaced, strict=True):

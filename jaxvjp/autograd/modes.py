@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable, Generator, Iterable
 from typing import Any, Self, TypeVar, overload
 
-from jaxvjp.core.derive.engine import anomaly
+from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.record.modes import changed, grad_mode
+from jaxvjp.core.record.versions import next_serial
 
 UNDERNEATH = "no JAX: a flag of this thread, which recording reads"
 
@@ -39,9 +40,9 @@ class _Mode:
 
     _state: Callable[[], Any] = staticmethod(grad_mode)
 
-    def __init__(self, **settings: bool) -> None:
+    def __init__(self, **settings: Any) -> None:
         self._settings = settings
-        self._before: list[list[bool]] = []
+        self._before: list[list[Any]] = []
 
     def __enter__(self) -> None:
         state = self._state()
@@ -51,7 +52,7 @@ class _Mode:
     def __exit__(self, *_: object) -> None:
         self._set(self._before.pop())
 
-    def _set(self, values: Iterable[bool]) -> None:
+    def _set(self, values: Iterable[Any]) -> None:
         state = self._state()
         for name, value in zip(self._settings, values, strict=True):
             setattr(state, name, value)
@@ -124,7 +125,7 @@ def _flag(function: str, value: Any, name: str = "enabled", position: int = 1) -
 class _ImmediateMode(_Mode):
     """A mode that begins when it is constructed; as a context manager or decorator it ends with the block or call."""
 
-    def __init__(self, **settings: bool) -> None:
+    def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         super().__enter__()
 
@@ -168,17 +169,35 @@ class inference_mode(_Mode):  # noqa: N801 - torch's name
         super().__init__(enabled=not _flag("inference_mode", mode, "mode"), inference=mode)
 
 
+def _anomaly(enabled: bool, check_nan: bool) -> dict[str, Any]:
+    """The settings of anomaly mode, on or off."""
+    on = _flag("set_anomaly_enabled", enabled)
+    begins = on and not anomaly.enabled
+    return {
+        "enabled": on,
+        "check_nan": _flag("set_anomaly_enabled", check_nan, "check_nan", 2),
+        "since": next_serial() if begins else anomaly.since,
+        "steps": [] if begins else anomaly.steps,
+    }
+
+
 class detect_anomaly(_Mode):  # noqa: N801 - torch's name
     """Looks for the first NaN in the backward passes of a block.
 
     Each backward step is then taken and computed by itself, which is slow. RuntimeError names the step and the line
-    that recorded its forward. Counterpart of `torch.autograd.detect_anomaly`.
+    that recorded its forward; for any other error of a step a warning does. Counterpart of
+    `torch.autograd.detect_anomaly`.
     """
 
     _state = staticmethod(lambda: anomaly)
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(enabled=True, check_nan=_flag("set_anomaly_enabled", check_nan, "check_nan", 2))
+        super().__init__(**_anomaly(True, check_nan))
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
+            stacklevel=2,
+        )
 
 
 class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
@@ -187,8 +206,7 @@ class set_detect_anomaly(_ImmediateMode):  # noqa: N801 - torch's name
     _state = staticmethod(lambda: anomaly)
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        check_nan = _flag("set_anomaly_enabled", check_nan, "check_nan", 2)
-        super().__init__(enabled=_flag("set_anomaly_enabled", mode), check_nan=check_nan)
+        super().__init__(**_anomaly(mode, check_nan))
 
 
 class set_multithreading_enabled(_ImmediateMode):  # noqa: N801 - torch's name

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,10 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
     def __exit__(self, *_: object) -> None:
         grad_mode().saving = _entered.outer.pop()
 
-    def __call__(self, node: Node) -> _Kept:
-        """Packs what a node saves (`core.modes.GradMode.saving`)."""
+    def __call__(self, node: Node, places: Sequence[int | None] | None = None) -> _Kept:
+        """Packs what a node saves (`core.modes.GradMode.saving`), or its operands of these places."""
         kept = _Kept()
-        for place in node.saved():
+        for place in node.saved() if places is None else places:
             kept.keep(self, node, place)
         return kept
 
@@ -126,14 +126,14 @@ class _Kept:
         if isinstance(saved, Node) and type(saved.aval) is Aval:
             self.kept[place] = saved, hooks, hooks.packed(saved)
 
-    def __call__(self, create_graph: bool) -> dict[Node, Node]:
-        replaced: dict[Node, Node] = {}
+    def __call__(self, create_graph: bool) -> dict[int, Node]:
+        replaced: dict[int, Node] = {}
         for place, (node, hooks, kept) in self.kept.items():
             unpacked = hooks.unpacked(kept)
             if place is None:
                 _check_unchanged(node, unpacked)
             else:
-                replaced[node] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
+                replaced[place] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
         return replaced
 
     def shown(self, place: int | None) -> Tensor | None:

@@ -179,7 +179,11 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     none: dict[Node, None] = dict.fromkeys(leaves)
     v = None if gradient is None else gradient.node
     walked = Walked([node], [v], none, none, none, 0, False)
-    unpacked = {each: each.packed(False) for each in nodes if each.packed is not None and each.python is None}
+    unpacked: dict[Node, dict[Any, Node]] = {
+        each: {each.inputs[place]: kept for place, kept in each.packed(False).items()}
+        for each in nodes
+        if each.packed is not None and each.python is None
+    }
     return Story([Event(next_serial(), None, walked)], names, tensors, [], {}, {}, {}, unpacked, [], True)
 
 

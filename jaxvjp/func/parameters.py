@@ -125,7 +125,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     They are leaves of their own; `vmap` of a `functional_call` over them runs the models as one (an ensemble).
 
     Raises:
-        RuntimeError: no models, or models of several classes, or some in training mode and some not.
+        RuntimeError: no models, or models of several classes, or some in training mode and some not, or a parameter
+            that requires a gradient in some of them only.
 
     Counterpart of `torch.func.stack_module_state`.
     """
@@ -140,6 +141,8 @@ def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[s
     parameters: dict[str, Tensor] = {}
     buffers: dict[str, Tensor] = {}
     for name, first in states[0].items():
+        if len({each[name].requires_grad for each in states}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
         stacked = wrap(record(stack, tuple([each[name].detach().node for each in states]), (0, (len(states),))))
         is_parameter = first.requires_grad if own is None else name in own
         (parameters if is_parameter else buffers)[name] = stacked.requires_grad_(first.requires_grad)

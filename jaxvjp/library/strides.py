@@ -25,7 +25,7 @@ from jaxvjp.ops.layouts import (
     preserve_format,
 )
 from jaxvjp.ops.reduction import expandable, sum_to
-from jaxvjp.ops.view import squeeze, t, transpose, unsqueeze
+from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import view_by
@@ -109,6 +109,7 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     self._show(self._as_leaf(node) if leaf else node)
     if self._base is not None and self._marked:
         self._seen -= 1  # so that its node is computed anew at the next read
+        self._counted = self._base.versions.count  # to which this was no write
     return self
 
 
@@ -149,9 +150,12 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
     step = _strided(self, size, stride, storage_offset)
+    marks = [each for each in self._steps if each.operation is function_view or each.operation.one_of_several]
+    several = any(each.operation.one_of_several or each.static[0] for each in marks)
     node = self._node_unchecked
     with recording(node.requires_grad and not node.is_leaf):
-        return _reshaped(self, step.read(self.differentiable_contents(node)), (step,))
+        shown = step.read(self.differentiable_contents(node))
+    return _reshaped(self, shown, (*[Step(function_view, (several,)) for _ in marks[:1]], step))
 
 
 @public("method")

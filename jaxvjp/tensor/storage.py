@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
@@ -319,6 +320,11 @@ class Stored(Holder):
         if base is not None and base._storage is self._storage:
             if new.requires_grad and self._marked:
                 self._refuse("is being modified inplace")
+            old = self._node
+            if new.requires_grad and old.special and old.hooks:  # in torch the write takes the view anew, without hooks
+                anew = copy(old)
+                anew.hooks = None
+                new.inputs = tuple([anew if each is old else each for each in new.inputs])
             if self._follows_base:
                 whole = put_back(base.node, self._steps, new)
             else:

@@ -153,11 +153,11 @@ class Tensor(Methods):
 
     @property
     def _base(self) -> Tensor | None:
-        base: Tensor | None = self._base_tensor
+        base: Tensor | None = None if self._node.inference else self._base_tensor
         return base
 
     def _is_view(self) -> bool:
-        return self._base_tensor is not None
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""

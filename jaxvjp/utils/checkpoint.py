@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 
+from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
@@ -95,6 +96,18 @@ checkpointed_reentrant.whole_walks = (
 )
 
 
+class CheckpointFunction(Function):
+    """The step of a reentrant checkpoint no result of which has a gradient, which torch refuses in the backward."""
+
+    @staticmethod
+    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+        return tuple([each.detach() for each in tensors[:count]])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+
+
 def checkpoint(
     function: Callable[..., Any],
     *args: Any,
@@ -149,6 +162,11 @@ def checkpoint(
     for each in _tensors(returned):
         if each.requires_grad:
             shown.setdefault(each.node, []).append(each)
+    if use_reentrant and grad_mode().enabled and not shown:
+        unneeded = [each for each in _tensors(returned) if each.dtype.differentiable]
+        given = [each for each in args if isinstance(each, Tensor)]
+        for each, result in zip(unneeded, CheckpointFunction.apply(len(unneeded), *unneeded, *given), strict=True):
+            each.replace_node(result.node)
     for old, new in _checkpointed(list(shown), start, use_reentrant).items():
         for each in shown[old]:
             each.replace_node(new)

@@ -440,3 +440,51 @@ def test_the_tangent_unpacked_is_the_one_given():
         return found
 
     agree(program)
+
+
+def test_tangents_lie_as_their_tensors():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        found = []
+        shapes = [lambda x: x, lambda x: x.conj(), lambda x: x.t(), lambda x: x[:1].expand(2, 2), lambda x: x.flatten()]
+        with ad.dual_level():
+            for one in shapes:
+                for other in shapes:
+                    primal, tangent = (each(torch.ones(2, 2, dtype=torch.complex64)) for each in (one, other))
+                    if primal.shape == tangent.shape and one is not shapes[3]:
+                        shown = ad.unpack_dual(ad.make_dual(primal, tangent)).tangent
+                        found += [shown is tangent, shown.stride(), shown.is_conj(), shown]
+            part, tangent = torch.arange(6.0)[1:5], torch.ones(4)
+            shown = ad.unpack_dual(ad.make_dual(part, tangent)).tangent
+            shown *= 2
+            found += [shown.storage_offset(), shown.untyped_storage().nbytes(), tangent]
+        return found
+
+    agree(program)
+
+
+def test_a_tangent_that_is_written():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        with ad.dual_level():
+            dual = ad.make_dual(torch.ones(2), torch.ones(2))
+            dual *= 2
+            primal, tangent = ad.unpack_dual(dual)
+            primal *= 2
+            tangent *= 3
+            return [each.clone() for each in ad.unpack_dual(dual)]
+
+    agree(program)
+
+
+def test_views_in_inference_mode():
+    def program(torch):
+        ad = torch.autograd.forward_ad
+        with torch.inference_mode():
+            x = torch.ones(2)
+            with ad.dual_level():
+                dual = ad.make_dual(x, x.clone())
+                dual += 1
+            return x.clone(), [each._is_view() for each in (dual, x.view(2), x.detach())], x.view(2)._base
+
+    agree(program)

@@ -130,6 +130,60 @@ def what_a_step_saved(torch):
     return found
 
 
+# Leaves that are written, and what a hook of a Function sees
+
+
+def an_edge_of_a_leaf_that_was_written_since(torch):
+    x, other = leaf(torch), leaf(torch)
+    edges = [graph(torch).get_gradient_edge(each) for each in (x, other)]
+    y = x.clone() * other.clone()
+    with torch.no_grad():
+        x.mul_(2)
+        other.set_(torch.zeros(3))
+    return torch.autograd.grad(y.sum(), (*edges, x))
+
+
+@raises(RuntimeError)
+def a_leaf_that_was_set_is_another(torch):
+    x = leaf(torch)
+    y = x.clone()
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    torch.autograd.grad(y.sum(), x)
+
+
+def a_leaf_that_was_set_keeps_its_hooks_and_its_grad(torch):
+    x, seen = leaf(torch), []
+    x.register_hook(seen.append)
+    y = x * 2
+    with torch.no_grad():
+        x.set_(torch.zeros(2))
+    y.sum().backward()
+    (x * 3).sum().backward()
+    return seen, x.grad
+
+
+def hooks_see_gradients_of_arguments_without_one(torch):
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y, number):
+            return x * y * number, y + 1
+
+        @staticmethod
+        def backward(ctx, one, other):
+            return one, other * 2, None
+
+    seen = []
+    for which in ((True, False), (False, True), (True, True)):
+        x, y = (torch.ones(2, requires_grad=each) for each in which)
+        one, other = Product.apply(x, y, 3)
+        one.grad_fn.register_hook(lambda given, arrived: seen.append((given, arrived)))
+        one.grad_fn.register_hook(lambda given, arrived: tuple(None if each is None else each * 5 for each in given))
+        (one + other).sum().backward()
+        seen.append((x.grad, y.grad))
+    return seen
+
+
 # Gradient edges
 
 

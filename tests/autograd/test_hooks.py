@@ -331,6 +331,19 @@ def a_post_accumulate_hook_that_returns_a_number(torch):
     x.sum().backward()
 
 
+def hooks_of_a_view_that_is_written(torch):
+    base = torch.tensor([1.0], requires_grad=True).clone()
+    view, other, log = base[:], base[:], []
+    view.register_hook(lambda gradient: log.append("before"))
+    before = view * 3
+    view.mul_(2)
+    other.grad_fn  # noqa: B018 - which takes it anew
+    other.register_hook(lambda gradient: log.append(gradient))
+    (view + other).sum().backward(retain_graph=True)
+    before.sum().backward()
+    return log
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

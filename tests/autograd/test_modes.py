@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from oracle import agreement_of, programs_of, raises
 
@@ -122,6 +124,54 @@ def nan_that_is_not_looked_for(torch):
     with torch.autograd.detect_anomaly(check_nan=False):
         (x.sqrt() * torch.tensor([0.0, 1.0])).sum().backward()
     return x.grad
+
+
+def what_anomaly_mode_warns_of(torch):
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return NotNumber.apply(gradient)
+
+    class NotNumber(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * float("nan")
+
+    def doubled_twice():
+        (gradient,) = torch.autograd.grad((Doubled.apply(x) * x).sum(), x, create_graph=True)
+        gradient.sum().backward()
+
+    def written():
+        y = x + 1
+        z = y**2
+        y += 1
+        z.sum().backward()
+
+    def freed():
+        y = (x * x).sum()
+        y.backward()
+        y.backward()
+
+    x, told = leaf(torch, 1.0, 2.0), []
+    y = NotNumber.apply(x).sum()
+    for program in (doubled_twice, written, freed, y.backward):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with torch.autograd.detect_anomaly():
+                try:
+                    program()
+                except RuntimeError as error:
+                    told.append(str(error)[:50])
+        told.append([str(each.message).strip().partition(":")[0][:90] for each in caught])
+    return told
 
 
 def no_nan_no_error(torch):
@@ -251,8 +301,14 @@ def test_the_forward_line_of_the_first_nan():
     x = leaf(jaxvjp, 0.0)
     root = x.sqrt()
     y = (root * 0).sum()
-    with jaxvjp.autograd.detect_anomaly(), pytest.raises(RuntimeError, match=r"(?s)Sqrt.*test_modes\.py.*root = x"):
-        y.backward()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with (
+            jaxvjp.autograd.detect_anomaly(),
+            pytest.raises(RuntimeError, match=r"(?s)Sqrt.*test_modes\.py.*root = x"),
+        ):
+            y.backward()
+    assert "root = x.sqrt()" in str(caught[1].message)
     assert x.grad is None
 
 

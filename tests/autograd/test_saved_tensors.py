@@ -270,6 +270,35 @@ def mutation_allowed_where_it_was_recorded_only(torch):
     y.backward()
 
 
+def values_that_hooks_change_in_second_derivatives(torch):
+    def doubling():
+        return torch.autograd.graph.saved_tensors_hooks(lambda saved: saved * 2, lambda kept: kept)
+
+    def keeping():
+        return torch.autograd.graph.saved_tensors_hooks(lambda saved: saved, lambda kept: kept)
+
+    found = []
+    for function in (lambda x: x**3, lambda x: x * x, torch.sin):
+        for forward in (doubling, keeping):
+            for backward in (doubling, keeping):
+                x = torch.tensor([1.0, 2.0], requires_grad=True)
+                with forward():
+                    y = function(x).sum()
+                with backward():
+                    (gradient,) = torch.autograd.grad(y, x, create_graph=True)
+                    gradient.sum().backward()
+                found += [gradient.detach(), x.grad]
+    return found
+
+
+def hooks_for_one_of_two_equal_operands(torch):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    y.grad_fn._raw_saved_self.register_hooks(lambda saved: saved * 2, lambda kept: kept)
+    y.sum().backward()
+    return x.grad
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), variables))
 
 

@@ -263,6 +263,21 @@ def reentrant_and_some_inputs(torch):
     torch.autograd.grad(called(torch, torch.exp, x, use_reentrant=True).sum(), x)
 
 
+@program
+@raises(RuntimeError)
+def reentrant_and_no_result_has_a_gradient(torch):
+    x = leaf(torch, 1.0)
+    y = called(torch, lambda x: x.detach() * 2, x, use_reentrant=True)
+    (x + y).sum().backward()
+
+
+@program
+def what_a_reentrant_call_without_a_gradient_returns(torch):
+    x = leaf(torch, 1.0)
+    y, number = called(torch, lambda x: (x.detach() * 2, x.long()), x, use_reentrant=True)
+    return y.requires_grad, y.grad_fn.name(), y.detach(), number, number.requires_grad
+
+
 test_agrees_with_torch = agreement_of(PROGRAMS)
 
 

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
 from jaxvjp.core.derive.pullback import record_pullback
 from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
@@ -41,21 +41,11 @@ from jaxvjp.core.record.modes import recording
 from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
-from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.pieces import PIECE, in_pieces
 from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.pointwise import add
-
-
-class Anomaly(threading.local):
-    """The state behind `detect_anomaly`, per thread: each operation is a segment, and its result checked for NaN."""
-
-    enabled = False
-    check_nan = True
-
-
-anomaly = Anomaly()
 
 
 class Walking(threading.local):
@@ -121,6 +111,7 @@ def pull_back(
     freed = max([at for at, node in enumerate(operations) if node.freed], default=-1)
     check_unchanged(operations[freed + 1 :])  # of two errors, torch raises that of the node recorded last
     if freed >= 0:
+        blame(operations[freed])
         raise freed_error(operations[freed])
     with recording(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
@@ -184,7 +175,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
-    needed = set(targets)
+    needed = {*targets, *[now.get(node, node) for node in targets]}
     for node in nodes:
         if node not in needed and (
             now.get(node) in needed
@@ -276,7 +267,10 @@ class _Sweep:
                 if node in self.arrived:
                     before_hooks[node] = self.arrived[node]
                 self.call_hooks(node)
-            if segment[0].stands_alone or anomaly.enabled:
+            if anomaly.enabled:
+                self.watched_step(segment)
+                continue
+            if segment[0].stands_alone:
                 self.step(segment)
                 continue
             outputs = [node for node in segment if node in self.arrived]
@@ -289,7 +283,9 @@ class _Sweep:
                 self.call_hooks(node)
         wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
-        gradients = {node: before_hooks.get(node, self.arrived[node]) for node in wanted if node in self.arrived}
+        # What arrived at a leaf that was written since stands at its node of now.
+        current = {node: self.now.get(node, node) for node in wanted}
+        gradients = {node: before_hooks.get(at, self.arrived[at]) for node, at in current.items() if at in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
         return Walk(gradients, retained, values, self.operations)
 
@@ -351,11 +347,11 @@ class _Sweep:
         segment: Sequence[Node],
         outputs: list[Node],
         cotangents: list[Node],
-        unpacked: Mapping[Any, Node] = MappingProxyType({}),
+        unpacked: Mapping[int, Node] = MappingProxyType({}),
     ) -> Iterable[tuple[Node, Node]]:
         """Records the pullback of a segment; pairs of each output and the node of its primal output.
 
-        `unpacked` maps operands to what saved-tensor hooks returned for them.
+        `unpacked` maps places of operands of a single node to what saved-tensor hooks returned for them.
         """
         inside = set(segment)
         cut_off = {whole(each) for each in segment} - inside
@@ -364,17 +360,42 @@ class _Sweep:
         if self.stopped:
             inside = set(segment)
             segment = reachable(outputs, lambda node: [each for each in node.inputs if each in inside])
-        program, leaves = freeze(segment, outputs)
+        if unpacked:  # what is read twice, `a * a`, has two leaves, which hooks may give other values
+            inputs = segment[0].inputs
+            apart = {place: copy(inputs[place]) for place in unpacked}
+            behind = {stands: inputs[place] for place, stands in apart.items()}
+            values = {apart[place]: each for place, each in unpacked.items()}
+            segment[0].inputs = tuple([apart.get(place, each) for place, each in enumerate(inputs)])
+            try:
+                program, leaves = freeze(segment, outputs)
+            finally:
+                segment[0].inputs = inputs
+            operands = [values.get(each, each) for each in leaves]
+            leaves = [behind.get(each, each) for each in leaves]
+        else:
+            program, leaves = freeze(segment, outputs)
+            operands = leaves
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
-        operands = [unpacked.get(each, each) for each in leaves]
         primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
         if observers.listening and self.create_graph:
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)
         return zip(outputs, primals, strict=True)
+
+    def watched_step(self, segment: list[Node]) -> None:
+        """`step` in anomaly mode: an error is blamed on the line that recorded the node."""
+        node, first = segment[0], next_serial()
+        try:
+            self.step(segment)
+        except Exception:
+            blame(node)
+            raise
+        finally:
+            if self.create_graph:
+                anomaly.steps.append(Inside(first, next_serial(), node.serial, node.gradient_name, node.where))
 
     def step(self, segment: list[Node]) -> None:
         """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
@@ -398,7 +419,7 @@ class _Sweep:
             settled, self.arrived = self.arrived, {}
             unpacked = node.packed(self.create_graph) if node.packed is not None else {}
             if unpacked and observers.listening:
-                tell(Unpacked(node, unpacked))
+                tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
             arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
             if arrived:  # not so, if a hook has returned None
                 self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
@@ -410,7 +431,7 @@ class _Sweep:
             for hook in list(hooks.after.values()):
                 results = hooks.call(node, hook, results, given)
         if anomaly.enabled and anomaly.check_nan:
-            _look_for_nan(node, results)
+            look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
         if step is not None or hooks is not None:
             self.stopped |= any(result is None for result in results)
@@ -418,15 +439,3 @@ class _Sweep:
             pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
             self.arrive(each, result)
-
-
-def _look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
-    evaluate([each for each in results if each is not None])
-    for place, each in enumerate(results):
-        if each is not None and np.isnan(np.asarray(each.value)).any():
-            raise RuntimeError(
-                f"Function '{node.gradient_name}' returned nan values in its {place}th output.\n"
-                f"Its forward was recorded by {node.location}\n"
-                "The gradient is infinite times zero there, or zero by zero: keep the value away from the edge, "
-                "`x.clamp(min=1e-6)`, before that line and not after it."
-            )

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.ops.op import Op, op
@@ -75,6 +76,9 @@ def record_pullback(
         static = (program, positions, len(batch))
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
         node.edges = edges
+        saving = grad_mode().saving
+        if edges and saving is not None:
+            node.packed = saving(node, [place for place, each in enumerate(operands) if each.aval.dtype.differentiable])
         return items(node)
 
     if not create_graph:

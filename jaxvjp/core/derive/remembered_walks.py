@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Walk, anomaly
+from jaxvjp.core.derive.anomaly import anomaly
+from jaxvjp.core.derive.engine import Walk
 from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import transforming

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.record.graph import Node, Number, Passed, ends_here, is_held, stripped_of
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
@@ -44,6 +45,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         for node in operations:
             for place in node.saved():  # no generator: Cython has none in such a function
                 if place is not None and node.inputs[place].detached:
+                    blame(node)
                     raise RuntimeError(
                         "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
                         "not supported, please use out-of-place `.detach()` instead"
@@ -55,6 +57,7 @@ def check_unchanged(operations: Sequence[Node]) -> None:
             continue
         changed = node.changed_in_place()
         if changed is not None:
+            blame(node)
             raise changed_error(node, changed)
 
 

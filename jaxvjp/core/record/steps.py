@@ -36,17 +36,18 @@ class StepHooks(NamedTuple):
 class Packed(Protocol):
     """What saved-tensor hooks made of the tensors that a node saves."""
 
-    def __call__(self, create_graph: bool) -> dict[Node, Node]:
-        """Calls the unpack hook: maps each saved operand to the node to use in its place."""
+    def __call__(self, create_graph: bool) -> dict[int, Node]:
+        """Calls the unpack hook: maps the place of each saved operand to the node to use instead."""
 
     def shown(self, place: int | None) -> Any:
         """The tensor that the unpack hook makes of the operand of that place, or, with None, of the result."""
 
 
 class SavingHooks(Protocol):
-    """A pair of saved-tensor hooks: called with a node it packs all that the node saves, `packed` packs one tensor."""
+    """A pair of saved-tensor hooks: called with a node it packs all that the node saves (or the operands of the given
+    places), `packed` packs one tensor."""
 
-    def __call__(self, node: Node) -> Packed: ...
+    def __call__(self, node: Node, places: Sequence[int | None] | None = None) -> Packed: ...
 
     def packed(self, node: Node) -> Any: ...
 

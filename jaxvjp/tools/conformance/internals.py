@@ -28,6 +28,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.tensor.trees import flattened, mapped, unflattened
 from jaxvjp.tools.conformance import cases, devices, samples
 from jaxvjp.tools.conformance.devices import not_applicable
 
@@ -380,10 +382,16 @@ def install() -> None:
     vars(importlib.import_module("torch.testing"))["make_tensor"] = samples.make_tensor
     sys.meta_path.insert(0, _Finder())
     if torch.__version__.endswith("jaxvjp"):
-        sys.modules["functorch"] = _Functorch("functorch")
+        sys.modules.update({name: _Functorch(name) for name in ("functorch", "functorch.experimental")})
+        trees = vars(sys.modules.setdefault("torch.utils._pytree", ModuleType("torch.utils._pytree")))
+        trees.update(
+            tree_flatten=flattened, tree_map=mapped, tree_unflatten=lambda leaves, tree: unflattened(tree, leaves)
+        )
         sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
         vars(sys.modules["torch"]).update(_utils=sizes, _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap))
-        vars(sys.modules["torch.autograd.forward_ad"]).update(_current_level=-1)  # a test cleans up until it is
+        forward = importlib.import_module("torch.autograd.forward_ad")
+        level = property(lambda _: -1 if transforming().level is None else 0)  # a test cleans up until there is none
+        forward.__class__ = type("ForwardAD", (type(forward),), {"_current_level": level})
 
 
 class _Functorch(ModuleType):
