@@ -134,7 +134,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     names = {f"torch.{each.legacy}Tensor": each for each in (*ALL, *UNSIGNED)}
     if dtype is None:
         name = next(name for name, each in names.items() if each is self.dtype)
-        return name.replace("torch.", "torch.cuda.") if self.is_cuda else name
+        return name.replace("torch.", f"torch.{self.device.type}.") if self.is_cuda or self.is_meta else name
     if isinstance(dtype, tensortype):
         dtype = f"{dtype.__module__}.{dtype.__name__}"
     place = None

@@ -17,7 +17,7 @@ import numpy as np
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import tensor
-from jaxvjp.library.factories import laid, like, new_leaf, sizes
+from jaxvjp.library.factories import laid, like, new_leaf, nothing, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
@@ -26,6 +26,7 @@ from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import META, place
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, taken, uint8
 
@@ -59,6 +60,8 @@ def drawn_leaf(
     """A leaf of drawn numbers, for each example of a batch its own."""
 
     def made(shape: tuple[int, ...]) -> Tensor:
+        if place(device) is META:
+            return new_leaf(nothing(shape, own.numpy), own, requires_grad, device)
         numbers = draw(generator or default_generator, math.prod(shape))
         return new_leaf(numbers.reshape(shape), own, requires_grad, device)
 
@@ -249,6 +252,8 @@ def bernoulli(
         return drawn_leaf(coins(p), tuple(input.shape), input.dtype, generator, input.device)
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
+    if input.is_meta:
+        return input.detach().clone()
     chances = np.asarray(input.detach().value)
     if ((chances < 0) | (chances > 1)).any():
         raise RuntimeError(
