@@ -449,7 +449,8 @@ class Tensor(Methods):
         _unreadable(self._node_unchecked, NO_STORAGE)
         if self._node.device is META:
             raise TypeError(
-                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                "first."
             )
         values = self._numbers()
         if self._conjugated():
