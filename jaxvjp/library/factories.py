@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
-from jaxvjp.ops.layouts import memory_format, preserve_format
+from jaxvjp.ops.layouts import memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
@@ -22,7 +22,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
 from jaxvjp.types.dtypes import (
-    complex32,
+    check_usable,
     python_number,
     taken,
     typename,
@@ -54,8 +54,7 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
-    if own is complex32:
-        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
+    check_usable(own)
     where = place(device)
     value: Any = array
     if type(array) is not np.ndarray or array.dtype != own.numpy:
@@ -114,6 +113,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], of: str = "function") -> Cal
         **named: Any,
     ) -> Tensor:
         asked = taken(make.__name__, dtype)
+        if layout not in (None, strided):
+            raise NotImplementedError(f"{layout} is only a name here: every tensor is strided\nLeave `layout` out.")
         if isinstance(out, Tensor):
             if asked is not None and asked is not out.dtype:
                 raise RuntimeError(

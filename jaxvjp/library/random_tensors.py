@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, overload
 
+import ml_dtypes
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
@@ -27,8 +28,8 @@ from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, place
+from jaxvjp.types.dtypes import INTEGRAL, float32, float64, get_default_dtype, int64, taken, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, taken, uint8
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
@@ -187,13 +188,17 @@ def randperm(
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
+    if own.is_floating_point and n > 2 ** (digits := ml_dtypes.finfo(own.numpy).nmant + 1) + 1:
+        told = 2**digits + 1 if digits < 24 else f"2^{digits}+1"
+        raise RuntimeError(f"n cannot be greater than {told} for {own.legacy} type.")
+    if own.category == INTEGRAL and n > np.iinfo(own.numpy).max + 1:
+        raise RuntimeError(f"value cannot be converted to type {own.name}_t without overflow")
 
     def made(shape: tuple[int, ...]) -> Tensor:
         source = generator or default_generator
         shuffled = [source.permutation(n) for _ in range(math.prod(shape[:-1]))]
-        return new_leaf(
-            np.array(shuffled, np.int64).reshape(shape), taken("randperm", dtype) or int64, requires_grad, device
-        )
+        return new_leaf(np.array(shuffled, np.int64).reshape(shape), own, requires_grad, device)
 
     result = per_example((n,), drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)

@@ -464,7 +464,7 @@ class Tensor(Methods):
         memory = self.storage
         owner = None if memory.shared is None else memory.shared.owner()
         if owner is None:
-            memory.shared, owner = new_memory(memory.contents)
+            owner = new_memory(memory)
         shared: np.ndarray[Any, Any] = memory.shared.array(owner, self._layout(), values.dtype)
         return shared
 
