@@ -67,7 +67,8 @@ class SobolEngine:
         self._shift = np.zeros(dimension, np.int64)
         if scramble:
             self._scramble()
-        self.reset()
+        self._point: Array = self._shift
+        self.num_generated = 0
 
     def _scramble(self) -> None:
         generator = None if self.seed is None else Generator().manual_seed(self.seed)

@@ -189,7 +189,8 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
-    if own.is_floating_point and n > 2 ** (digits := ml_dtypes.finfo(own.numpy).nmant + 1) + 1:
+    digits = ml_dtypes.finfo(own.numpy).nmant + 1 if own.is_floating_point else 63  # type: ignore[no-untyped-call]
+    if own.is_floating_point and n > 2**digits + 1:
         told = 2**digits + 1 if digits < 24 else f"2^{digits}+1"
         raise RuntimeError(f"n cannot be greater than {told} for {own.legacy} type.")
     if own.category == INTEGRAL and n > np.iinfo(own.numpy).max + 1:

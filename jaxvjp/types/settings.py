@@ -25,8 +25,8 @@ class Settings:
 settings = Settings()
 NONDETERMINISTIC = (
     "{} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True{})'. You "
-    "can {}file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support "
-    "for this operation."
+    "can {}file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
+    "support for this operation."
 )
 
 
