@@ -43,6 +43,7 @@ try:
         masked,
         nn,
         overrides,
+        quasirandom,
         random,
         signal,
         special,
@@ -73,6 +74,7 @@ try:
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
     from jaxvjp.library.storages import STORAGES, TypedStorage, UntypedStorage
     from jaxvjp.ops.layouts import (
+        SPARSE,
         channels_last,
         channels_last_3d,
         contiguous_format,
@@ -93,8 +95,9 @@ try:
     from jaxvjp.types.size import Size
 
     library.attach_methods()
-    globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)})
+    globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)})
     globals().update(dtypes.ALIASES)
+    globals().update(SPARSE)
     globals().update(TYPES)
     globals().update(STORAGES)
 finally:
@@ -173,6 +176,7 @@ __all__ = [
     "preserve_format",
     "profiler",
     "promote_types",
+    "quasirandom",
     "rand",
     "rand_like",
     "randn",
@@ -198,8 +202,9 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, dtypes.complex32)] + [
+__all__ += [each.name for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)] + [
     *dtypes.ALIASES,
+    *SPARSE,
     *TYPES,
     *STORAGES,
 ]

@@ -20,6 +20,7 @@ from jaxvjp import nn as nn
 from jaxvjp import optim as optim
 from jaxvjp import overrides as overrides
 from jaxvjp import profiler as profiler
+from jaxvjp import quasirandom as quasirandom
 from jaxvjp import random as random
 from jaxvjp import serialization as serialization
 from jaxvjp import signal as signal
@@ -564,6 +565,11 @@ float: dtype
 float16: dtype
 float32: dtype
 float64: dtype
+float8_e4m3fn: dtype
+float8_e4m3fnuz: dtype
+float8_e5m2: dtype
+float8_e5m2fnuz: dtype
+float8_e8m0fnu: dtype
 def float_power(input: Tensor | builtins.complex, exponent: Tensor | builtins.complex, *, out: Tensor | None = None) -> Tensor:
     """`input ** exponent` in double precision."""
 def floor(input: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -587,7 +593,7 @@ def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_typ
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
 def frombuffer(buffer: Any, *, dtype: dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
-    """A leaf with a copy of the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`."""
+    """A leaf on the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`."""
 def full(size: Sequence[builtins.int], fill_value: builtins.complex | Tensor, *, out: Tensor | None = None, dtype: dtype | None = None, layout: Any = None, device: device | str | builtins.int | None = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False, memory_format: Any = None) -> Tensor:
     """`fill_value` everywhere, by default in the number's own dtype."""
 def full_like(input: Tensor, fill_value: Any, *, dtype: dtype | None = None, device: device | str | builtins.int | None = None, memory_format: memory_format | None = ..., out: Tensor | None = None, layout: Any = None, requires_grad: builtins.bool = False, pin_memory: builtins.bool = False) -> Tensor:
@@ -1007,10 +1013,13 @@ def prod(input: Tensor, dim: builtins.int | None = None, keepdim: builtins.bool 
     """The product over `dim` (all dimensions by default); of integers an int64."""
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
+qint32: dtype
+qint8: dtype
 def qr(input: Tensor, some: builtins.bool = True, *, out: tuple[Tensor, ...] | None = None) -> return_types.qr:
     """torch's older `linalg.qr`."""
 def quantile(input: Tensor, q: Tensor | builtins.float, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = 'linear', out: Tensor | None = None) -> Tensor:
     """The quantiles `q`, from 0 (the least element) to 1 (the largest), along `dim` or of all elements. Counterpart of `torch.quantile`."""
+quint8: dtype
 def rad2deg(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Radians as degrees."""
 def rad2deg_(self: Tensor) -> Tensor:
@@ -1181,6 +1190,11 @@ def solve(*arguments: Any, **named: Any) -> Tensor:
     """RuntimeError: torch has taken it away. Counterpart of `torch.solve`."""
 def sort(input: Tensor, dim: builtins.int = -1, descending: builtins.bool = False, *, stable: builtins.bool | None = False, out: tuple[Tensor, ...] | None = None) -> return_types.sort:
     """The elements along `dim` in order, and where they were; equal ones keep their order."""
+sparse_bsc: layout
+sparse_bsr: layout
+sparse_coo: layout
+sparse_csc: layout
+sparse_csr: layout
 def split(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0) -> tuple[Tensor, ...]:
     """Pieces of `split_size` indices, or of the sizes listed, along `dim`: views. Counterpart of `torch.split`."""
 def split_copy(self: Tensor, split_size: builtins.int | Sequence[builtins.int], dim: builtins.int = 0, *, out: Tensor | None = None) -> tuple[Tensor, ...]:

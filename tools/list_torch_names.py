@@ -62,6 +62,7 @@ LISTED = [
     "torch.optim",
     "torch.optim.lr_scheduler",
     "torch.profiler",
+    "torch.quasirandom",
     "torch.random",
     "torch.serialization",
     "torch.signal",

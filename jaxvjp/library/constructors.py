@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.library.creation import empty, tensor
-from jaxvjp.library.crossing import from_numpy
+from jaxvjp.library.crossing import from_dlpack, from_numpy
 from jaxvjp.library.factories import sizes
 from jaxvjp.library.storages import Memory
 from jaxvjp.ops.layouts import strided
@@ -134,7 +134,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     names = {f"torch.{each.legacy}Tensor": each for each in (*ALL, *UNSIGNED)}
     if dtype is None:
         name = next(name for name, each in names.items() if each is self.dtype)
-        return name.replace("torch.", "torch.cuda.") if self.is_cuda else name
+        return name.replace("torch.", f"torch.{self.device.type}.") if self.is_cuda or self.is_meta else name
     if isinstance(dtype, tensortype):
         dtype = f"{dtype.__module__}.{dtype.__name__}"
     place = None
@@ -191,7 +191,9 @@ def _bytes_of(buffer: Any) -> memoryview:
 
 @public("function")
 def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A leaf with a copy of the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`.
+    """A leaf on the bytes of an object with a buffer, read as `dtype`. Counterpart of `torch.frombuffer`.
+
+    What is written to the one is in the other, too, where the buffer can be written.
 
     Args:
         buffer: such as `bytes` or `array.array`.
@@ -219,7 +221,12 @@ def frombuffer(buffer: Any, *, dtype: Dtype, count: int = -1, offset: int = 0, r
             f"actual buffer length ({length} bytes)"
         )
     array = np.frombuffer(data, dtype.numpy, count if count > 0 else (length - offset) // size, offset)
-    return tensor(array.copy(), dtype=dtype, requires_grad=requires_grad)
+    if not array.flags.writeable or array.dtype.kind == "V":
+        return tensor(array.copy(), dtype=dtype, requires_grad=requires_grad)
+    made = from_numpy(array)
+    if made.storage.shared is not None and made.storage.shared.kept is None:
+        made.storage.shared.kept = array
+    return made.requires_grad_(requires_grad)
 
 
 @public("function")
@@ -243,6 +250,8 @@ def asarray(
     ValueError where `copy=False` and a copy is needed.
     """
     own = taken("asarray", dtype)
+    if type(obj).__name__ == "PyCapsule":
+        obj = from_dlpack(obj)
     if isinstance(obj, Tensor | np.ndarray | np.generic):
         if copy is False and isinstance(obj, np.generic):
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
@@ -253,6 +262,7 @@ def asarray(
         result = converted_to(source, own, device, bool(copy) and source is obj)
     elif not isinstance(obj, list | tuple | str) and _has_buffer(obj):
         result = frombuffer(obj, dtype=own or get_default_dtype())
+        result = result.clone() if copy else result
     else:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")

@@ -13,7 +13,17 @@ import numpy as np
 
 from jaxvjp.core.record.record import leaf
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
-from jaxvjp.library.factories import factory, laid, like, new_leaf, new_method, number, show_signature, sizes
+from jaxvjp.library.factories import (
+    factory,
+    laid,
+    like,
+    new_leaf,
+    new_method,
+    nothing,
+    number,
+    show_signature,
+    sizes,
+)
 from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
@@ -21,7 +31,7 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
-from jaxvjp.types.devices import Device
+from jaxvjp.types.devices import META, Device, place
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.dtypes import (
     fitted,
@@ -70,9 +80,9 @@ def tensor(
     if isinstance(data, str | bytes):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'\nA tensor is made of numbers.")
     if isinstance(data, Tensor):
-        array: Any = np.asarray(data.value)
-        own = data.dtype
         device = data.device if device is None else device
+        array: Any = nothing(data.shape) if data.is_meta and place(device) is META else np.asarray(data.value)
+        own = data.dtype
     elif isinstance(data, np.ndarray | np.generic):
         array = np.array(data)  # a copy: JAX may share the memory, which the caller may change
         own = dtype_of(array.dtype)
@@ -92,7 +102,8 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
 
     def make(*size: int | Sequence[int], dtype: Dtype | None = None, **named: Any) -> tuple[Any, Dtype]:
         own = dtype or get_default_dtype()
-        return fill(sizes(name, size or (named.pop("size"),)), own.numpy), own
+        chosen = named.pop("fill", fill)
+        return chosen(sizes(name, size or (named.pop("size"),)), own.numpy), own
 
     make.__name__, make.__doc__ = name, summary
     return factory(make)

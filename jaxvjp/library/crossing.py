@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -23,7 +24,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.shared_memory import SharedMemory, address, owner_of
+from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
@@ -100,6 +101,10 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
         return ext_tensor.detach().clone() if copy else ext_tensor.data
     if type(ext_tensor).__name__ == "PyCapsule":
         ext_tensor = _Capsule(ext_tensor)
+        with suppress(BufferError, RuntimeError, TypeError):  # what NumPy has no type for
+            array = np.from_dlpack(ext_tensor)
+            known = storage_of(array)
+            return tensor_of(array) if known is None or copy else _shown(array, *known)
     if not hasattr(ext_tensor, "__dlpack__"):
         raise TypeError(f"from_dlpack takes an object with __dlpack__, not {type(ext_tensor).__name__}")
     with jax.enable_x64(True):
@@ -268,6 +273,9 @@ def from_numpy(ndarray: Any) -> Tensor:
             UserWarning,
             stacklevel=2,
         )
+    known = storage_of(ndarray)
+    if known is not None:
+        return _shown(ndarray, *known)
     made = tensor_of(ndarray)
     layout = Layout(ndarray.shape, tuple([each // ndarray.itemsize for each in ndarray.strides]))
     if layout.dense:
@@ -279,7 +287,15 @@ def from_numpy(ndarray: Any) -> Tensor:
         made.place(Storage(memory), (strided_step(memory, *layout[:3]),))
     owner = owner_of(ndarray)
     if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:
-        made.storage.shared = SharedMemory(made.contents, owner, address(ndarray) - address(owner))
+        share(made.storage, owner, address(ndarray) - address(owner))
+    return made
+
+
+def _shown(array: Any, memory: Storage, begins: int) -> Tensor:
+    """A tensor on a storage that shares the array's memory, where `array` is in it."""
+    made: Tensor = tensor_of(np.empty(0, array.dtype))
+    strides = tuple([each // array.itemsize for each in array.strides])
+    made.move(memory, (strided_step(memory.contents, array.shape, strides, begins),))
     return made
 
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import leaf
-from jaxvjp.ops.layouts import memory_format, preserve_format
+from jaxvjp.ops.layouts import memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
-from jaxvjp.types.devices import Device, place, put
+from jaxvjp.types.devices import META, Device, place, put
 from jaxvjp.types.dtypes import (
-    complex32,
+    check_usable,
     python_number,
     taken,
     typename,
@@ -39,14 +39,22 @@ COUNTING = frozenset(["arange", "linspace", "logspace", "range"])
 """Functions that fill an `out` of any shape that has as many elements as they give."""
 
 
+FILLED = frozenset(["empty", "ones", "zeros"])
+"""Functions whose array only has a shape, given by `fill`."""
+
+
+def nothing(shape: tuple[int, ...], kind: Any = np.uint8) -> Any:
+    """An array of that shape that takes no memory, for a tensor on `meta`."""
+    return np.broadcast_to(np.zeros((), kind), shape)
+
+
 def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = None) -> Tensor:
     if requires_grad and not own.differentiable:
         raise RuntimeError(
             "Only Tensors of floating point and complex dtype can require gradients\n"
             f"The data is torch.{own.name}; write the numbers with a point, [1., 2.], or pass dtype=torch.float32."
         )
-    if own is complex32:
-        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
+    check_usable(own)
     where = place(device)
     value: Any = array
     if type(array) is not np.ndarray or array.dtype != own.numpy:
@@ -55,7 +63,7 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
     if value.nbytes > KEPT_AS_NUMPY or where is not None:
         with jax.enable_x64(True):
             value = put(value, where)
-    return wrap(leaf(value, Aval(value.shape, own, place=where), requires_grad))
+    return wrap(leaf(value, Aval(np.shape(array), own, place=where), requires_grad))
 
 
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -86,7 +94,7 @@ def show_signature(front: Any, outer: Callable[..., Tensor], inner: Callable[...
     front.__signature__ = own.replace(parameters=sorted([*known, *further], key=lambda each: each.kind))
 
 
-def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> Callable[..., Tensor]:
+def factory(make: Callable[..., tuple[Any, Dtype]], of: str = "function") -> Callable[..., Tensor]:
     """Makes a public function that returns a leaf from `make`, which returns an array and its dtype.
 
     The function also takes what all of torch's of this kind do: `out`, `device`, `requires_grad`, and, accepted and
@@ -105,6 +113,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
         **named: Any,
     ) -> Tensor:
         asked = taken(make.__name__, dtype)
+        if layout not in (None, strided):
+            raise NotImplementedError(f"{layout} is only a name here: every tensor is strided\nLeave `layout` out.")
         if isinstance(out, Tensor):
             if asked is not None and asked is not out.dtype:
                 raise RuntimeError(
@@ -112,6 +122,8 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
                     "Leave out `dtype`: it is that of `out`."
                 )
             asked, device = out.dtype, out.device if device is None else device
+        if make.__name__ in FILLED and place(device) is META:
+            named["fill"] = nothing
         array, own = make(*arguments, dtype=asked, **named)
         if isinstance(out, Tensor) and make.__name__ in COUNTING and np.size(array) == out.numel():
             array = np.reshape(array, out.shape)
@@ -125,9 +137,9 @@ def factory(make: Callable[..., tuple[Any, Dtype]], place: str = "function") -> 
     for each in [*get_overloads(make), make]:
         show_signature(create if each is make else each, create, each)
     create.__wrapped__ = make  # type: ignore[attr-defined]
-    module = "torch" if place == "function" else f"torch.{place}"
+    module = "torch" if of == "function" else f"torch.{of}"
     create.__doc__ = f"{make.__doc__}\n\nCounterpart of `{module}.{make.__name__}`."
-    return public(place, make.__name__)(create)
+    return public(of, make.__name__)(create)
 
 
 def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:

@@ -15,9 +15,7 @@ from jaxvjp.types.size import Size
 
 UNDERNEATH = "no JAX: what is known of the tensor"
 
-NEVER = (
-    "is_sparse is_sparse_csr is_quantized is_mkldnn is_mps is_xpu is_ipu is_maia is_mtia is_nested is_vulkan is_meta"
-)
+NEVER = "is_sparse is_sparse_csr is_quantized is_mkldnn is_mps is_xpu is_ipu is_maia is_mtia is_nested is_vulkan"
 """What no tensor here is."""
 REMOVED = {
     "symeig": "The default behavior has changed from using the upper triangular portion of the matrix by default to "
@@ -213,13 +211,25 @@ def _never(self: Tensor) -> bool:
     return False
 
 
+def _is_meta(self: Tensor) -> bool:
+    """Whether it is on the device `meta`: a shape and a dtype without numbers."""
+    return self.device.type == "meta"
+
+
 def _volatile(self: Tensor) -> bool:
     """False, with a warning: what torch once had in place of `no_grad`."""
     warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
     return False
 
 
-PROPERTIES = {"is_xla": _is_xla, "layout": _layout, "itemsize": _itemsize, "name": _nothing, "volatile": _volatile}
+PROPERTIES = {
+    "is_xla": _is_xla,
+    "is_meta": _is_meta,
+    "layout": _layout,
+    "itemsize": _itemsize,
+    "name": _nothing,
+    "volatile": _volatile,
+}
 
 
 def attach_methods() -> None:

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, overload
 
+import ml_dtypes
 import numpy as np
 
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import tensor
-from jaxvjp.library.factories import laid, like, new_leaf, sizes
+from jaxvjp.library.factories import laid, like, new_leaf, nothing, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
@@ -26,8 +27,9 @@ from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import META, place
+from jaxvjp.types.dtypes import INTEGRAL, float32, float64, get_default_dtype, int64, taken, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
-from jaxvjp.types.dtypes import float32, float64, get_default_dtype, int64, taken, uint8
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
 
@@ -59,6 +61,8 @@ def drawn_leaf(
     """A leaf of drawn numbers, for each example of a batch its own."""
 
     def made(shape: tuple[int, ...]) -> Tensor:
+        if place(device) is META:
+            return new_leaf(nothing(shape, own.numpy), own, requires_grad, device)
         numbers = draw(generator or default_generator, math.prod(shape))
         return new_leaf(numbers.reshape(shape), own, requires_grad, device)
 
@@ -184,13 +188,18 @@ def randperm(
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
+    digits = ml_dtypes.finfo(own.numpy).nmant + 1 if own.is_floating_point else 63  # type: ignore[no-untyped-call]
+    if own.is_floating_point and n > 2**digits + 1:
+        told = 2**digits + 1 if digits < 24 else f"2^{digits}+1"
+        raise RuntimeError(f"n cannot be greater than {told} for {own.legacy} type.")
+    if own.category == INTEGRAL and n > np.iinfo(own.numpy).max + 1:
+        raise RuntimeError(f"value cannot be converted to type {own.name}_t without overflow")
 
     def made(shape: tuple[int, ...]) -> Tensor:
         source = generator or default_generator
         shuffled = [source.permutation(n) for _ in range(math.prod(shape[:-1]))]
-        return new_leaf(
-            np.array(shuffled, np.int64).reshape(shape), taken("randperm", dtype) or int64, requires_grad, device
-        )
+        return new_leaf(np.array(shuffled, np.int64).reshape(shape), own, requires_grad, device)
 
     result = per_example((n,), drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
@@ -249,6 +258,8 @@ def bernoulli(
         return drawn_leaf(coins(p), tuple(input.shape), input.dtype, generator, input.device)
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
+    if input.is_meta:
+        return input.detach().clone()
     chances = np.asarray(input.detach().value)
     if ((chances < 0) | (chances > 1)).any():
         raise RuntimeError(

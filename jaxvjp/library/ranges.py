@@ -21,6 +21,8 @@ from jaxvjp.types.dtypes import (
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
+INT64_MAX = 2**63 - 1
+
 
 @overload
 def arange(end: complex | Tensor, *, dtype: Dtype | None = None) -> Tensor: ...
@@ -49,6 +51,10 @@ def arange(*bounds: Any, dtype: Dtype | None = None, **named: Any) -> tuple[Any,
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     count = -((start - end) // step) if own is int64 else math.ceil((end - start) / step if length is None else length)
+    if count > INT64_MAX:
+        raise RuntimeError("invalid size, possible overflow?")
+    if count * own.itemsize > INT64_MAX:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes=[{count}]")
     return start + step * np.arange(count), own
 
 

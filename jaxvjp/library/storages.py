@@ -22,7 +22,7 @@ from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types import dtypes
-from jaxvjp.types.devices import device, of
+from jaxvjp.types.devices import META, device, of
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 from jaxvjp.types.settings import warn_once
 
@@ -41,7 +41,7 @@ DEPRECATED = (
 def whole(memory: Storage, own: Dtype) -> Tensor:
     """All that is in a storage, as a tensor on it, its bytes read as `own`; those beyond the last element left out."""
     size = math.prod(memory.contents.aval.shape)
-    made: Tensor = empty(0, dtype=memory.contents.aval.dtype)
+    made: Tensor = empty(0, dtype=memory.contents.aval.dtype, device=of(memory.contents.device))
     made.move(memory, (strided_step(memory.contents, (size,), (1,), 0),))
     if own is made.dtype:
         return made
@@ -77,6 +77,8 @@ class Memory:
     def data_ptr(self) -> int:
         """The address: equal for the same storage only, and 0 for one of no bytes."""
         memory = self._storage
+        if memory.contents.device is META:
+            return 0
         if not memory.address:
             memory.address = (memory.shared is not None and memory.shared.address()) or _next_address()
         address: int = memory.address if self.nbytes() else 0
@@ -123,6 +125,13 @@ class Memory:
             raise IndexError(f"index {index} out of range for storage of size {self.size()}")
         return index
 
+    def _readable(self) -> None:
+        if self._storage.contents.device is META:
+            raise NotImplementedError("Not available for 'meta' device type")
+
+    def _listed(self) -> str:
+        return "...\n" if self._storage.contents.device is META else "".join([f" {each}\n" for each in self.tolist()])
+
     def __setitem__(self, index: int | slice, value: Any) -> None:
         if isinstance(value, Memory):
             raise RuntimeError(f"cannot set item with value type {type(value)}")
@@ -133,6 +142,7 @@ class Memory:
 
     def tolist(self) -> list[Any]:
         """What is in it, as Python numbers."""
+        self._readable()
         numbers: list[Any] = self._elements().tolist()
         return numbers
 
@@ -145,6 +155,12 @@ class Memory:
         """Writes the elements of another storage, converted."""
         self._elements().copy_(source._elements())
         return self
+
+    def resize_(self, size: int) -> None:
+        """Another number of elements, on the device `meta`; elsewhere NotImplementedError, as tensors are on it."""
+        if self._storage.contents.device is not META:
+            raise NotImplementedError("A storage keeps its size here\n`x.resize_(shape)` gives a tensor another one.")
+        self._storage = empty(size, dtype=self.dtype, device=META).storage
 
     def clone(self) -> Self:
         """A copy of it."""
@@ -199,12 +215,12 @@ class UntypedStorage(Memory):
         return made
 
     def __getitem__(self, index: int | slice) -> Any:
+        self._readable()
         found = self._elements()[self._place(index)]
         return untyped(found.clone().storage) if isinstance(index, slice) else found.item()
 
     def __repr__(self) -> str:
-        listed = "".join([f" {each}\n" for each in self.tolist()])
-        return f"{listed}[torch.storage.UntypedStorage(device={self.device}) of size {self.size()}]"
+        return f"{self._listed()}[torch.storage.UntypedStorage(device={self.device}) of size {self.size()}]"
 
     def shown_as(self, own: Dtype | None) -> Tensor:
         return whole(self._storage, own or dtypes.int64)
@@ -272,12 +288,12 @@ class TypedStorage(Memory):
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        self._readable()
         return self._elements()[self._place(index)].item()
 
     def __repr__(self) -> str:
-        listed = "".join([f" {each}\n" for each in self.tolist()])
         told = f"dtype={self.dtype}, device={self.device}"
-        return f"{listed}[torch.storage.TypedStorage({told}) of size {self.size()}]"
+        return f"{self._listed()}[torch.storage.TypedStorage({told}) of size {self.size()}]"
 
     def untyped(self) -> UntypedStorage:
         """The same memory as bytes."""
@@ -362,7 +378,7 @@ def storage_type(self: Tensor) -> storagetype:
 @public("method")
 def data_ptr(self: Tensor) -> int:
     """The address of the first element, as a number to compare. Counterpart of `torch.Tensor.data_ptr`."""
-    if not self.numel():
+    if not self.numel() or self.is_meta:
         return 0
     return untyped(self.storage).data_ptr() + self.storage_offset() * int(self.dtype.itemsize)
 

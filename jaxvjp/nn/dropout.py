@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.record import leaf
+from jaxvjp.library.factories import new_leaf, nothing
 from jaxvjp.library.generator import default_generator
 from jaxvjp.library.random_tensors import drawn_anew, rand
 from jaxvjp.ops.neural import activation
@@ -22,6 +23,7 @@ from jaxvjp.tensor.apply import apply, apply_in_place
 from jaxvjp.tensor.levels import Batch, per_example
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import META, place
 from jaxvjp.types.dtypes import dtype
 
 UNDERNEATH = "numbers drawn on the host, and an op of `jaxvjp.ops.neural`, with `jax.vjp` of it"
@@ -31,12 +33,15 @@ SELU_FLOOR = activation.SELU_ALPHA * activation.SELU_SCALE
 """Minus the limit of `selu` at -infinity, the value that `alpha_dropout` gives to dropped elements."""
 
 
-def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype) -> Tensor:
+def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype, device: Any = None) -> Tensor:
     """A tensor of random numbers; inside `vmap` as its `randomness` says."""
 
     def make(shape: tuple[int, ...]) -> Tensor:
+        where = place(device)
+        if where is META:
+            return new_leaf(nothing(shape), own, device=device)
         numbers = np.asarray(draw(math.prod(shape))).reshape(shape).astype(own.numpy)
-        return wrap(leaf(numbers, Aval(shape, own)))
+        return wrap(leaf(numbers, Aval(shape, own))) if where is None else new_leaf(numbers, own, device=device)
 
     return per_example(tuple(shape), drawn_anew(make), Batch.random_differs)
 
@@ -70,9 +75,9 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
 def _laid(input: Tensor, shape: Shape, draw: Callable[[int], Any], own: dtype) -> Tensor:
     """`_drawn`; one number for each element of `input` in the order in which these are in memory."""
     if shape is not _whole or input.is_contiguous():
-        return _drawn(shape(input), draw, own)
+        return _drawn(shape(input), draw, own, input.device)
     order = sorted(range(input.ndim), key=lambda dim: -input.stride(dim))
-    drawn = _drawn(tuple([input.shape[dim] for dim in order]), draw, own)
+    drawn = _drawn(tuple([input.shape[dim] for dim in order]), draw, own, input.device)
     return drawn.permute([order.index(dim) for dim in range(input.ndim)])
 
 

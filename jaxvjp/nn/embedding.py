@@ -21,6 +21,7 @@ from jaxvjp.tensor.levels import NoTangents
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import int32, int64
+from jaxvjp.types.settings import alert_nondeterministic
 
 UNDERNEATH = "`jnp.take` of rows and ops on them, and `jax.vjp` of them; the numbers of rows are read"
 
@@ -201,6 +202,7 @@ def _unpool(dims: int) -> None:
         padding: int | Sequence[int] = 0,
         output_size: Sequence[int] | None = None,
     ) -> Tensor:
+        alert_nondeterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
         given = (kernel_size, kernel_size if stride is None else stride, padding)
         kernel, step, edge = (each_dim((each,) if isinstance(each, int) else tuple(each), dims) for each in given)
         lengths = [

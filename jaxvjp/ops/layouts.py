@@ -175,6 +175,8 @@ class layout:  # noqa: N801 - torch's name
 
 
 strided = layout("strided")
+SPARSE = {name: layout(name) for name in ("sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")}
+"""Layouts that are only names here: every tensor is strided."""
 
 
 class memory_format:  # noqa: N801 - torch's name

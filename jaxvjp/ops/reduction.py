@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -146,6 +147,13 @@ def _variance(name, input, dim, correction, keepdim):
     distance = input - jax.lax.stop_gradient(mean)
     nothing = rebind.function(mean, jnp.zeros_like(mean))
     count = math.prod(input.shape[each] for each in reduced)
+    if count <= correction:
+        warnings.warn(
+            f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+            "(input numel divided by output numel).",
+            UserWarning,
+            stacklevel=2,
+        )
     total = jnp.sum(_squared(distance), reduced, keepdims=True)
     if count != correction:
         total = total - count * _squared(nothing)

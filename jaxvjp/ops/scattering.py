@@ -31,6 +31,7 @@ from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import CHECKED, by_number, op
 from jaxvjp.ops.pointwise import masked_fill
 from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.types.settings import alert_nondeterministic
 
 IN_BOUNDS = "promise_in_bounds"
 
@@ -370,7 +371,13 @@ def index_reduce(input, dim: Index, index, source, reduce: Text, *, include_self
 # In the flattened tensor.
 
 
-@op(name="put.flat", inplace=True, saves="index", out=False, check_values=("index", inside_all))
+def _can_be_put(values, shapes, accumulate):
+    if not accumulate:
+        alert_nondeterministic("put_")
+    inside_all(values, shapes)
+
+
+@op(name="put.flat", inplace=True, saves="index", out=False, check_values=("index", _can_be_put))
 def put(input, index, source, accumulate: Flag = False):
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     if index.dtype != jnp.int64:

@@ -24,7 +24,7 @@ from jaxvjp.tensor.autocasting import Autocasting, autocasted
 from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
-from jaxvjp.types.devices import Elsewhere, of
+from jaxvjp.types.devices import META, Elsewhere, of
 from jaxvjp.types.dtypes import BOOL, FLOATING, dtype, python_number
 
 UNTRACKED_LIMIT = 2039
@@ -141,6 +141,8 @@ def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
     Inside `vmap` it is not called: each example has other values.
     """
     if node.value is None and (node.operation is None or any(each.holds(node) for each in transforming().batches)):
+        return
+    if node.device is META:
         return
     journal = staging().journal
     if journal is not None:

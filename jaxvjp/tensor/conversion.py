@@ -16,7 +16,7 @@ from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
 from jaxvjp.types.devices import place
-from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, bfloat16, bool_, complex32, int8, uint8
+from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, bfloat16, bool_, check_usable, int8, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 
@@ -73,8 +73,7 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
 def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:
     """`tensor` in a dtype and on a device, None for its own; itself, unless `copy`, where both are its own."""
     node = tensor.node
-    if dtype is complex32:
-        raise NotImplementedError("torch.complex32 is only a name here: JAX has no such type\nUse torch.complex64.")
+    check_usable(dtype)
     where = node.device if device is None else place(device)
     if not copy and where is node.device and dtype in (None, node.aval.dtype):
         return tensor

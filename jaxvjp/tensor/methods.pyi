@@ -676,7 +676,7 @@ class Methods(Stored):
         """Never."""
     @property
     def is_meta(self) -> builtins.bool:
-        """Never."""
+        """Whether it is on the device `meta`: a shape and a dtype without numbers."""
     @property
     def is_mkldnn(self) -> builtins.bool:
         """Never."""

@@ -78,6 +78,12 @@ def tensor(
     return _with_suffixes(prefix + body, [*shown, *suffixes], len(prefix))
 
 
+def without_data(shape: tuple[int, ...], own: dtype, suffixes: Sequence[str], name: str) -> str:
+    """`tensor(..., device='meta', size=(2, 3))`, for a tensor on that device."""
+    shown = ["device='meta'", f"size={shape}", *([] if own is get_default_dtype() else [f"dtype={own}"])]
+    return _with_suffixes(f"{name}(...", [*shown, *suffixes], len(name) + 1)
+
+
 def _with_suffixes(text: str, suffixes: Sequence[str], indent: int) -> str:
     last_line = len(text) - text.rfind("\n") + 1  # torch counts the last line of the elements two characters longer
     for suffix in suffixes:

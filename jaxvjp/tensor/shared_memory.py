@@ -8,7 +8,7 @@ is next read: the array differs from the copy. Once nobody has the array any mor
 from __future__ import annotations
 
 from typing import Any
-from weakref import ref
+from weakref import WeakValueDictionary, ref
 
 import numpy as np
 
@@ -80,20 +80,46 @@ class SharedMemory:
         return np.ndarray(layout.shape, dtype, _flat(owner), self.begins + layout.offset * layout.itemsize, strides)
 
 
-def new_memory(contents: Node) -> tuple[SharedMemory, Array]:
-    """Memory for NumPy with these contents, and the array that it belongs to."""
+_storages: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""The storages that share memory with NumPy's arrays, by the address of the array that it belongs to."""
+
+
+def share(storage: Any, owner: Array, begins: int = 0) -> None:
+    """Has a storage share that part of the memory of an array."""
+    storage.shared = SharedMemory(storage.contents, owner, begins)
+    _storages[address(owner)] = storage
+
+
+def storage_of(array: Array) -> tuple[Any, int] | None:
+    """The storage that shares an array's memory already, and at which element the array begins there; else None."""
+    storage = _storages.get(address(owner_of(array)))
+    if storage is None or storage.shared is None or storage.shared.bytes() is None:
+        return None
+    begins = address(array) - address(storage.shared.owner()) - storage.shared.begins
+    size = array.itemsize
+    ends = begins + size + sum(by * (length - 1) for by, length in zip(array.strides, array.shape, strict=True))
+    same = storage.contents.aval.dtype.numpy == array.dtype and not begins % size
+    return (storage, begins // size) if same and array.size and begins >= 0 and ends <= storage.shared.nbytes else None
+
+
+def new_memory(storage: Any) -> Array:
+    """Memory for NumPy with the contents of a storage, as the array that it belongs to."""
+    contents = storage.contents
     owner = np.empty(contents.aval.nbytes, np.uint8)
     if contents.value is None:
         evaluate((contents,))
     _as_contents(owner, contents)[...] = readonly_array_of(contents)
-    return SharedMemory(contents, owner), owner
+    share(storage, owner)
+    return owner
 
 
 def owner_of(array: Array) -> Array:
     """The array that an array's memory belongs to: itself, or the one that it is a view of."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
+    while True:
+        base: Any = array.base.obj if isinstance(array.base, memoryview) else array.base
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
 
 
 def address(array: Array) -> int:

@@ -30,7 +30,7 @@ from jaxvjp.tensor import printing, storage
 from jaxvjp.tensor.shared_memory import new_memory
 from jaxvjp.tensor.storage import Stored, holding, made_by
 from jaxvjp.tensor.view_steps import Step, has_layout
-from jaxvjp.types.devices import device, of
+from jaxvjp.types.devices import META, device, of
 from jaxvjp.types.dtypes import CTYPES, dtype
 from jaxvjp.types.hooks import RemovableHandle
 from jaxvjp.types.settings import warn_once
@@ -450,6 +450,11 @@ class Tensor(Methods):
         if grad_mode().enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _unreadable(self._node_unchecked, NO_STORAGE)
+        if self._node.device is META:
+            raise TypeError(
+                "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
+                "first."
+            )
         values = self._numbers()
         if self._conjugated():
             bit = "conjugate" if self.dtype.is_complex else "negative"
@@ -462,7 +467,7 @@ class Tensor(Methods):
         memory = self.storage
         owner = None if memory.shared is None else memory.shared.owner()
         if owner is None:
-            memory.shared, owner = new_memory(memory.contents)
+            owner = new_memory(memory)
         shared: np.ndarray[Any, Any] = memory.shared.array(owner, self._layout(), values.dtype)
         return shared
 
@@ -484,6 +489,8 @@ class Tensor(Methods):
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar\n"
                 f"Its shape is {list(self.shape)}; `.tolist()` gives all elements, `x[0].item()` one of them."
             )
+        if self._node.device is META:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors\nSuch a tensor has no data.")
         return self._numbers().item()
 
     def tolist(self) -> Any:
@@ -534,7 +541,9 @@ class Tensor(Methods):
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        if self.ndim == 0 and type(self) is Tensor:  # a Parameter is printed in full, in torch too
+        if (
+            self.ndim == 0 and type(self) is Tensor and self._node.device is not META
+        ):  # a Parameter is printed in full, in torch too
             return format(self.item(), spec)
         return object.__format__(self, spec)
 
@@ -559,6 +568,8 @@ class Tensor(Methods):
         device = None if node.device is None else str(node.device)
         kind = type(self)
         name = "tensor" if kind.__module__.partition(".")[0] in ("jaxvjp", "torch") else kind.__name__
+        if node.device is META:
+            return printing.without_data(tuple(self.shape), self.dtype, suffixes, name)
         return printing.tensor(self._numbers(), self.dtype, suffixes, device, name)
 
     def __len__(self) -> int:

@@ -2,6 +2,7 @@
 
 torch puts new tensors on the CPU; here they go to JAX's default device, which is called **home**. An aval has the
 device of its tensor; None means home. `cpu` is JAX's CPU backend, `cuda` its GPU backend, `xla` or `tpu` its TPU one.
+On `meta` a tensor has a shape and a dtype, and `NO_DATA` for its value.
 """
 
 from __future__ import annotations
@@ -104,6 +105,19 @@ def _device(type: str, index: int | None) -> device:
     return made
 
 
+META = _device("meta", None)
+
+
+class NoData:
+    """The value of each tensor on the device `meta`."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+
+NO_DATA = NoData()
+
+
 def _there_is() -> str:
     return f"JAX has only {', '.join(sorted({_named(each).type for each in jax.devices()}))} here."
 
@@ -150,6 +164,9 @@ def place(requested: Any = None) -> device | None:
     wanted = _default.stack[-1] if requested is None else device(requested)
     if wanted is None:
         return None
+    if wanted.type == "meta":
+        Elsewhere.used = True
+        return META
     count = count_of(wanted.type)
     if not count:
         if wanted.type == "cuda":
@@ -185,7 +202,14 @@ def place_of(array: jax.Array) -> device | None:
 
 
 def put(array: Any, place: device | None) -> jax.Array:
-    """`array` on that device, as a `jax.Array`; a NumPy array put at home stays uncommitted, so JAX may move it."""
+    """`array` on that device, as a `jax.Array`; a NumPy array put at home stays uncommitted, so JAX may move it.
+
+    NotImplementedError, in torch's words, for what is on `meta`.
+    """
+    if place is META:
+        return NO_DATA  # type: ignore[return-value]
+    if array is NO_DATA:
+        NO_DATA.__array__()
     here = place is None and not isinstance(array, jax.Array)
     moved: jax.Array = jax.device_put(array) if here else jax.device_put(array, jax_device(place))
     return moved

@@ -84,6 +84,23 @@ uint32 = dtype("uint32", np.uint32, INTEGRAL, "UInt32")
 uint64 = dtype("uint64", np.uint64, INTEGRAL, "UInt64")
 complex32 = dtype("complex32", np.complex64, COMPLEX, "ComplexHalf")
 complex32.itemsize = 4
+FLOAT8 = ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+NAMES = (
+    complex32,
+    *[dtype(f"float8_{each}", getattr(ml_dtypes, f"float8_{each}"), FLOATING, f"Float8_{each}") for each in FLOAT8],
+    dtype("qint8", np.int8, INTEGRAL, "QInt8"),
+    dtype("quint8", np.uint8, INTEGRAL, "QUInt8"),
+    dtype("qint32", np.int32, INTEGRAL, "QInt32"),
+)
+"""Types that are only names here: no tensor can have them."""
+
+
+def check_usable(own: dtype | None) -> None:
+    """NotImplementedError for one of `NAMES`."""
+    if own in NAMES:
+        instead = "complex64" if own is complex32 else "float16" if own.category == FLOATING else "int8"
+        raise NotImplementedError(f"torch.{own.name} is only a name here: no tensor has it\nUse torch.{instead}.")
+
 
 UNSIGNED = (uint16, uint32, uint64)
 """Types that torch has no promotion for, and hardly any kernel."""
@@ -103,7 +120,7 @@ ALIASES = {
 _FROM_NUMPY = {each.numpy: each for each in (*ALL, *UNSIGNED)}
 FROM_PYTHON: dict[Any, dtype] = {bool: bool_, int: int64, float: float64, complex: complex128}
 """What Python's types of numbers stand for where a dtype is asked for: `zeros(2, dtype=float)`."""
-_NAMED = {each.name: each for each in (*ALL, *UNSIGNED, complex32)}
+_NAMED = {each.name: each for each in (*ALL, *UNSIGNED, *NAMES)}
 
 _default = float32
 

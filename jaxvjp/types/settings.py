@@ -23,6 +23,25 @@ class Settings:
 
 
 settings = Settings()
+NONDETERMINISTIC = (
+    "{} does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True{})'. You "
+    "can {}file an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic "
+    "support for this operation."
+)
+
+
+def alert_nondeterministic(name: str) -> None:
+    """RuntimeError, or a warning, where deterministic algorithms are asked for, and torch's kernel `name` is none."""
+    if settings.deterministic == 2:
+        instead = (
+            "turn off determinism just for this operation, or you can use the 'warn_only=True' option, if that's "
+            "acceptable for your application. You can also "
+        )
+        raise RuntimeError(NONDETERMINISTIC.format(name, "", instead))
+    if settings.deterministic:
+        warnings.warn(NONDETERMINISTIC.format(name, ", warn_only=True", ""), UserWarning, stacklevel=3)
+
+
 _given: set[str] = set()
 
 

@@ -27,7 +27,7 @@ from jaxvjp.core.run.choosing import (
 )
 from jaxvjp.core.run.program import Program, replay
 from jaxvjp.core.run.tiers import Compiled, Waiting
-from jaxvjp.types.devices import jax_device
+from jaxvjp.types.devices import META, NO_DATA, jax_device
 from jaxvjp.types.dtypes import dtype
 
 QUICK = 8
@@ -104,7 +104,9 @@ class Executable:
         self.compiled: Compiled = Waiting(self.run, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
         place = next((each.device for each in program.leaves if each.device is not None), None)
-        if place is not None:  # a program that reads no array, but for numbers, would run elsewhere
+        if place is META:
+            self.compiled = lambda *_: [NO_DATA] * len(program.outputs)
+        elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
             self.compiled = self._placed(usual)  # it does not wait: NumPy would run it on the CPU
         self.deferring: Compiled | None = None

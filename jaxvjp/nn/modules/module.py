@@ -400,6 +400,11 @@ class Module(Hooked, Stateful):
         def converted(tensor: Tensor) -> Tensor:
             target = dtype if tensor.dtype.differentiable else None
             laid = layout if isinstance(layout, memory_format) and tensor.dim() in (4, 5) else None
+            if tensor.is_meta and device is not None and Device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+                    "torch.nn.Module.to() when moving module from meta to a different device."
+                )
             return tensor.to(device, target, memory_format=laid)
 
         return self._apply(converted)

@@ -17,7 +17,7 @@ from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
-from jaxvjp.types.dtypes import CTYPES
+from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 EXACTLY = jax.lax.Precision.HIGHEST
 
@@ -96,11 +96,13 @@ def _checked(name, dims, input, weight, bias, transposed=False, **amounts):
                 f"expected {word} to be a single integer value or a list of {dims} values to match the convolution "
                 f"dimensions, but got {word}={list(values)}"
             )
+    if bias is not None and bias.dtype != input.dtype and not transposed:
+        kinds = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, bias)]
+        raise RuntimeError(f"Input type ({kinds[0]}) and bias type ({kinds[1]}) should be the same")
     for each in (weight, bias):
         if each is not None and each.dtype != input.dtype:
-            kinds = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
-            what = "weight" if each is weight else "bias"
-            raise RuntimeError(f"Input type ({kinds[0]}) and {what} type ({kinds[1]}) should be the same")
+            kinds = [from_numpy(array.dtype).legacy for array in (input, each)]
+            raise RuntimeError(f"expected scalar type {kinds[0]} but found {kinds[1]}")
     return {word: each_dim(values, dims) if isinstance(values, tuple) else values for word, values in amounts.items()}
 
 
@@ -297,6 +299,7 @@ def _transposed(dims):
             input,
             weight,
             bias,
+            transposed=True,
             stride=stride,
             padding=padding,
             output_padding=output_padding,
