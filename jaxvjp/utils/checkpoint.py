@@ -96,7 +96,7 @@ checkpointed_reentrant.whole_walks = (
 )
 
 
-class CheckpointFunction(Function):
+class _WithoutGradient(Function):
     """The step of a reentrant checkpoint no result of which has a gradient, which torch refuses in the backward."""
 
     @staticmethod
@@ -106,6 +106,9 @@ class CheckpointFunction(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+
+
+_WithoutGradient.__name__ = "CheckpointFunction"  # as torch calls the step
 
 
 def checkpoint(
@@ -165,7 +168,7 @@ def checkpoint(
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in _tensors(returned) if each.dtype.differentiable]
         given = [each for each in args if isinstance(each, Tensor)]
-        for each, result in zip(unneeded, CheckpointFunction.apply(len(unneeded), *unneeded, *given), strict=True):
+        for each, result in zip(unneeded, _WithoutGradient.apply(len(unneeded), *unneeded, *given), strict=True):
             each.replace_node(result.node)
     for old, new in _checkpointed(list(shown), start, use_reentrant).items():
         for each in shown[old]:
