@@ -237,6 +237,7 @@ NOT_STARRED = frozenset(
         "set_default_dtype",
         "set_grad_enabled",
         "solve",
+        *SPARSE,
         "strided",
         "svd_lowrank",
         "symeig",
