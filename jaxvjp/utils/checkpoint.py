@@ -96,19 +96,22 @@ checkpointed_reentrant.whole_walks = (
 )
 
 
-class _WithoutGradient(Function):
+def _step_without_gradient() -> type[Function]:
     """The step of a reentrant checkpoint no result of which has a gradient, which torch refuses in the backward."""
 
-    @staticmethod
-    def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple([each.detach() for each in tensors[:count]])
+    class CheckpointFunction(Function):  # torch's name of the step
+        @staticmethod
+        def forward(ctx: Any, count: int, *tensors: Tensor) -> tuple[Tensor, ...]:
+            return tuple([each.detach() for each in tensors[:count]])
 
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Any:
-        raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        @staticmethod
+        def backward(ctx: Any, *gradients: Tensor) -> Any:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+
+    return CheckpointFunction
 
 
-_WithoutGradient.__name__ = "CheckpointFunction"  # as torch calls the step
+WITHOUT_GRADIENT = _step_without_gradient()
 
 
 def checkpoint(
@@ -168,7 +171,7 @@ def checkpoint(
     if use_reentrant and grad_mode().enabled and not shown:
         unneeded = [each for each in _tensors(returned) if each.dtype.differentiable]
         given = [each for each in args if isinstance(each, Tensor)]
-        for each, result in zip(unneeded, _WithoutGradient.apply(len(unneeded), *unneeded, *given), strict=True):
+        for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *given), strict=True):
             each.replace_node(result.node)
     for old, new in _checkpointed(list(shown), start, use_reentrant).items():
         for each in shown[old]:
