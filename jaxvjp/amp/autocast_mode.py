@@ -45,7 +45,8 @@ class autocast:  # noqa: N801 - torch's name
     def __enter__(self) -> autocast:
         mode = grad_mode()
         self._before.append(mode.autocast)
-        begin_autocasting()
+        if self._enabled:
+            begin_autocasting(self.device)
         mode.autocast = _within(mode.autocast, self.device, self.fast_dtype if self._enabled else None)
         changed()
         return self

@@ -53,27 +53,29 @@ WAYS = {kind: {name: way for way, names in rows.items() for name in names.split(
     "tpu": {}
 }
 WAYS["tpu"] = WAYS["cuda"]
-LISTED = {name for ways in WAYS.values() for name in ways}
 DEFAULTS = {"cpu": bfloat16, "cuda": float16, "tpu": bfloat16}
 """The type that a block casts to if it names none."""
 
 
 class Autocasting:
-    """Whether any block was ever entered; until then no call looks for one."""
+    """Whether any block was ever entered; until then no call looks for one. `looking` has torch's names of the ops
+    whose calls do, those of the devices that there were blocks for."""
 
     used = False
+    looking: frozenset[str] = frozenset()
 
 
-def begin_autocasting() -> None:
-    """Has every call of a listed op look for a block from here on: such calls are no longer remembered."""
-    if not Autocasting.used:
+def begin_autocasting(kind: str) -> None:
+    """Has every call of an op that is listed for the device look for a block: such calls are no longer remembered."""
+    if not Autocasting.looking.issuperset(WAYS.get(kind, {})):
+        Autocasting.looking |= {*WAYS[kind]}
         Autocasting.used = True
         forget_calls()
 
 
 def looks_for_a_block(operation: Op) -> bool:
     """Whether calls of the op depend on the block that they are in."""
-    return Autocasting.used and operation.torch_name in LISTED
+    return operation.torch_name in Autocasting.looking
 
 
 @contextmanager

@@ -365,8 +365,9 @@ class Tensor(Methods):
             )
         retains = self.retains_grad
         before = self.node
-        before.detached = True
-        Versions.last_detach = next_serial()
+        if not before.is_leaf:  # of a leaf, torch's saved tensors are the tensor itself
+            before.detached = True
+            Versions.last_detach = next_serial()
         self._show(detached(before))
         self._update_views()
         if retains:

@@ -254,6 +254,33 @@ def a_view_taken_without_gradients_that_gets_its_own(torch):
     return view.is_leaf, view.grad, a.grad, seen
 
 
+def a_leaf_detached_in_place(torch):
+    a = torch.tensor(2.0, requires_grad=True)
+    y = a * 0.5 * a
+    a.detach_()
+    y.backward()
+    return a.requires_grad
+
+
+def hooks_of_a_view_in_the_second_of_two_graphs(torch):
+    a, seen = torch.ones(3, requires_grad=True), []
+    view = a.narrow(0, 0, 1)
+    a.data.add_(-0.5)
+    view.register_hook(lambda g: seen.append(g.detach().clone()))
+    (view * 0.5 * view).sum().backward()
+    (view * view).sum().backward()
+    return seen, a.grad
+
+
+def hooks_after_accumulation_of_a_leaf_that_was_written(torch):
+    a, seen = torch.ones(3, requires_grad=True), []
+    a.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    view = a.narrow(0, 0, 1)
+    a.data.add_(-0.5)
+    (view * view).sum().backward()
+    return seen
+
+
 def a_step_of_a_recurrence_detached_in_place(torch):
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
     for _ in range(3):

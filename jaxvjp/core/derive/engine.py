@@ -281,7 +281,8 @@ class _Sweep:
         if self.leaf_hooks:
             for node in ends:
                 self.call_hooks(node)
-        wanted = [node for node in ends if node.is_leaf] if self.targets is None else self.targets
+        leaves = [node for node in ends if node.is_leaf and node not in self.now]
+        wanted = leaves if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
         # What arrived at a leaf that was written since stands at its node of now.
         current = {node: self.now.get(node, node) for node in wanted}

@@ -505,6 +505,8 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
     copy.passed = passed
     copy.original = ref(node)
     copy.special = True
+    if node.special:
+        copy.hooks = node.hooks
     if node.special and node.retains:
         copy.retains, copy.holder = True, node.holder
     if node.freed:  # what was not gets inputs, stripped ones
