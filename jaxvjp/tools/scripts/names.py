@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 TABLE = "`python -m jaxvjp run --check` prints the table of what is covered; docs/operators.md has the operators"
+ROOT = Path(__file__).parent.parent.parent
 TENSOR = "torch.Tensor"
 ANOTHER_THING = {"torch.storage", "torch.Tensor.storage"}
 """Names of torch's that mean something else in jaxvjp."""
@@ -50,18 +50,22 @@ def is_module(name: str) -> bool:
     return name in torch_names().modules and name != TENSOR
 
 
-def counterpart(module: str) -> ModuleType | None:
-    """Our counterpart of one of torch's modules, or None."""
+def counterpart_name(module: str) -> str | None:
+    """The name of our counterpart of one of torch's modules, or None. It looks for its file, and imports nothing."""
     if module in ANOTHER_THING or not is_module(module):
         return None
     ours = ELSEWHERE.get(module, "jaxvjp" + module.removeprefix("torch"))
-    try:
-        if importlib.util.find_spec(ours):
-            return importlib.import_module(ours)
-    except ModuleNotFoundError:  # its package is missing
-        return None
+    path = ROOT.joinpath(*ours.split(".")[1:])
+    if path.with_suffix(".py").is_file() or (path / "__init__.py").is_file():
+        return ours
     package = module.rpartition(".")[0]
-    return counterpart(package) if package in FLAT else None
+    return counterpart_name(package) if package in FLAT else None
+
+
+def counterpart(module: str) -> ModuleType | None:
+    """Our counterpart of one of torch's modules, or None."""
+    ours = counterpart_name(module)
+    return None if ours is None else importlib.import_module(ours)
 
 
 def owner_of(place: str) -> Any:

@@ -11,7 +11,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from jaxvjp.tools.scripts.names import advice, counterpart, covered, covers, is_module, torch_names
+from jaxvjp.tools.scripts.names import advice, counterpart, counterpart_name, covered, covers, is_module, torch_names
 
 SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
 """Classes that are printed with torch's name, as in `print(type(x))`."""
@@ -86,7 +86,7 @@ def as_torch() -> Iterator[ModuleType]:
     for name in before:
         del sys.modules[name]
     for name in torch_names().modules:
-        if is_module(name) and counterpart(name) is not None:
+        if counterpart_name(name) is not None:
             sys.modules[name] = stand_in(name)
     sys.meta_path.insert(0, finder)
     for each, module in classes:
