@@ -146,6 +146,8 @@ class Stored(Holder):
         if old.requires_grad and old.is_leaf:
             old.stale = True  # a gradient that arrives there belongs to the new node
         self._node = node
+        if old.retains and not old.requires_grad:  # it was detached in place: in torch it goes on saying so
+            node.retains = True
         if node.inference != old.inference:  # a tensor that was made in inference mode stays one
             node.inference = old.inference
         if node.stale:

@@ -415,7 +415,8 @@ class Tensor(Methods):
     @property
     def retains_grad(self) -> bool:
         """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
-        return made_by(self._node_unchecked).retains
+        node = made_by(self._node_unchecked)
+        return node.retains and (node.requires_grad or node.tensor is self)  # `detach()` may show the same node
 
     # Reading the value computes it.
 

@@ -281,6 +281,16 @@ def hooks_after_accumulation_of_a_leaf_that_was_written(torch):
     return seen
 
 
+def retains_grad_of_what_was_detached_in_place(torch):
+    found = []
+    for change in (lambda b: b.detach(), lambda b: b.mul_(2.0), lambda b: b.set_(torch.ones(2))):
+        b = torch.ones(3, requires_grad=True) * 2
+        b.retain_grad()
+        b.detach_()
+        found.append((b.retains_grad, change(b).retains_grad, b.retains_grad))
+    return found
+
+
 def a_step_of_a_recurrence_detached_in_place(torch):
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
     for _ in range(3):
