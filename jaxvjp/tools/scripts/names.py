@@ -22,7 +22,6 @@ ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",
     "torch.autograd.variable": "jaxvjp.library.creation",
     "torch.distributions.utils": "jaxvjp.distributions.distribution",
-    "torch.utils.dlpack": "jaxvjp.library.crossing",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
 FLAT = {"torch.distributions"}
