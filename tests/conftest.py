@@ -8,7 +8,8 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import count
 
 # Compiles are counted, and neither which way is the fastest nor when compiling pays is always the same: tests run
-# in NumPy, and in XLA those of the folders COMPILED and those marked `compiled`; with `JAXVJP_XLA=always` all of them.
+# in NumPy, and in XLA those of the folders COMPILED and those marked `compiled`; with `pytest --xla` all of them. The
+# processes that tests start run in NumPy also then: a whole script compiles for minutes what it runs once.
 os.environ.setdefault("JAXVJP_CHOOSE", "0")
 os.environ.setdefault("JAXVJP_XLA", "never")
 
@@ -69,10 +70,13 @@ def counted() -> Callable[[], tuple[int, int]]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--xla", action="store_true", help="have XLA compile every program at its first call")
     parser.addoption("--record", action="store_true", help="write down anew what live torch gives (tests/recorded)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("xla"):
+        Compiling.when = "always"
     session.recording = config.getoption("record")
     if session.recording and (live is None or live.__version__.partition("+")[0] != VERSION or live.version.cuda):
         raise pytest.UsageError(

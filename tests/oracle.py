@@ -20,7 +20,7 @@ from recording import VERSION, decoded, encoded, session
 
 import jaxvjp
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import COMPILED
+from jaxvjp.core.record.modes import CYTHONIZED
 
 try:
     import torch as live
@@ -193,7 +193,7 @@ def live_nodes(collected: bool = True) -> int:
     through others."""
     if collected:
         gc.collect()
-    if not COMPILED:
+    if not CYTHONIZED:
         return sum(type(each) is Node for each in gc.get_objects())
     pending, nodes = gc.get_objects(), set()
     seen = {id(each) for each in pending}

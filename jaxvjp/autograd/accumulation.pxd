@@ -2,6 +2,6 @@
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.derive.saved cimport release
 from jaxvjp.core.record.graph cimport Node, Number, ends_here
-from jaxvjp.core.derive.remembered_walks cimport Answer, Question
+from jaxvjp.core.derive.remembered_walks cimport RecalledGradients, BackwardRequest
 from jaxvjp.tensor.storage cimport Stored, holding, shown
 

@@ -1,7 +1,7 @@
 """Computes gradients and adds them to the `grad` of tensors.
 
 `gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf. The
-first walk of a graph is `engine.pull_back`; it is remembered, and repeated for the same graph as one dispatch.
+first walk of a graph is `engine.walk_back`; it is remembered, and repeated for the same graph as one dispatch.
 Everything is computed before any `grad` changes.
 """
 
@@ -12,12 +12,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Reached, Walk, calls_python, hooked, pull_back
+from jaxvjp.core.derive.engine import FinishedWalk, WalkResult, calls_python, hooked, walk_back
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
-from jaxvjp.core.derive.remembered_walks import Question
+from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, ends_here, recording_order
-from jaxvjp.core.record.modes import recording, staging, transforming
+from jaxvjp.core.record.modes import staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.steps import Cotangents, StepHooks
@@ -71,7 +71,7 @@ def end(
         node = shown(receiver)
         hooks = node.step_hooks if node.special and node.is_leaf else None
         if receiver._after_accumulation or hooks is not None:
-            with recording(create_graph):
+            with tracking(create_graph):
                 _after_accumulation(receiver, gradient, hooks)
 
 
@@ -97,38 +97,38 @@ def accumulated(
     """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
     remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met."""
     with accumulation:
-        question = None if left_lazy(create_graph) else Question(roots, cotangents, targets, _added_to)
-        answer = None if question is None else question.recalled()
-        if answer is not None:
+        request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _added_to)
+        recalled = None if request is None else request.recalled()
+        if recalled is not None:
             receivers, waiting = [], []
             node: Node
-            for node, sum_ in answer.gradients:
+            for node, sum_ in recalled.gradients:
                 if node.special and node.hooks:
                     waiting.append((node, sum_))
                     continue
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
                 receivers.append((receiver, sum_))
-    if answer is not None:
+    if recalled is not None:
         if waiting:
-            early, late = iter(receivers), _hooked_leaves(waiting, answer.met)
+            early, late = iter(receivers), _hooked_leaves(waiting, recalled.met)
             kept = dict(waiting)
-            together = [late.get(node) if node in kept else next(early) for node, _ in answer.gradients]
+            together = [late.get(node) if node in kept else next(early) for node, _ in recalled.gradients]
             receivers = [each for each in together if each is not None]
-        return receivers, answer.walked, answer.met
-    short_pieces = question is not None and question.runs_in_short_pieces()
+        return receivers, recalled.walked, recalled.met
+    short_pieces = request is not None and request.runs_in_short_pieces()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
-    later = question is not None and question.regular
-    found = pull_back(
+    later = request is not None and request.regular
+    found = walk_back(
         roots, cotangents, targets, create_graph, short_pieces=short_pieces, leaf_hooks=not later, accumulating=True
     )
-    with accumulation, recording(create_graph):
+    with accumulation, tracking(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
         waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
         sums = _summed(gradients)
         results = {**sums, **dict(waiting)}
-        _compute(question, found, {node: results[node] for node in order if node in results}, short_pieces)
+        _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)
         received = {node: (node.tensor, gradients[node]) for node in sums}
         if observers.listening:
             arrived, added = (
@@ -144,9 +144,9 @@ def accumulated(
 def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> dict[Node, tuple[Tensor, Node]]:
     """Calls the hooks of leaves with their gradients, and adds what the hooks return to the `grad` of the tensors."""
     received: dict[Node, tuple[Tensor, Node]] = {}
-    walk = Reached(met if gradients else ())
+    walk = FinishedWalk(met if gradients else ())
     for node, gradient in gradients:
-        with recording(False):
+        with tracking(False):
             gradient = hooked(node, gradient, walk)
             with accumulation:
                 for leaf, sum_ in _summed({node: gradient}).items():
@@ -213,14 +213,18 @@ def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
 
 
 def _compute(
-    question: Question | None, found: Walk, results: dict[Node, Node], short_pieces: bool, retained: Iterable[Node] = ()
+    request: BackwardRequest | None,
+    found: WalkResult,
+    results: dict[Node, Node],
+    short_pieces: bool,
+    retained: Iterable[Node] = (),
 ) -> None:
     """Computes, in one dispatch, the results, what is retained, and the values of the roots, which the same program
     has.
 
-    Does nothing if `question` is None (with `create_graph`, or in a staged step): all is computed later.
+    Does nothing if `request` is None (with `create_graph`, or in a staged step): all is computed later.
     """
-    if question is None:
+    if request is None:
         if staging().journal is not None:
             staging().journal.values.update(found.values)
         return
@@ -229,7 +233,7 @@ def _compute(
         evaluate([*results.values(), *retained, *shown.values()], short_pieces)
     for root, value in shown.items():
         root.value = value.value
-    question.learn(found, results, computed)
+    request.learn(found, results, computed)
 
 
 def gradients_of(
@@ -245,17 +249,17 @@ def gradients_of(
     """
     if create_graph and not batch and not left_lazy(False) and not observers.listening:
         return _differentiable(roots, cotangents, targets)
-    question = None if left_lazy(create_graph) else Question(roots, cotangents, targets, batch=batch)
-    answer = None if question is None else question.recalled()
-    if answer is not None:
-        return dict(answer.gradients), answer.walked, answer.met
+    request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, batch=batch)
+    recalled = None if request is None else request.recalled()
+    if recalled is not None:
+        return dict(recalled.gradients), recalled.walked, recalled.met
     if batch and calls_python(roots, targets):
         return _one_by_one(roots, cotangents, targets, create_graph, batch)
-    short_pieces = question is not None and question.runs_in_short_pieces()
-    found = pull_back(roots, cotangents, targets, create_graph, batch, short_pieces)
-    with accumulation, recording(create_graph):
+    short_pieces = request is not None and request.runs_in_short_pieces()
+    found = walk_back(roots, cotangents, targets, create_graph, batch, short_pieces)
+    with accumulation, tracking(create_graph):
         retained = {} if batch else _summed(found.retained)
-        _compute(question, found, found.gradients, short_pieces, retained.values())
+        _compute(request, found, found.gradients, short_pieces, retained.values())
         if observers.listening:
             gradients = {**found.gradients, **found.retained}
             tell(Walked(roots, cotangents, gradients, _shown_grads(retained), retained, len(batch), create_graph))
@@ -270,7 +274,7 @@ def _differentiable(
     """`gradients_of` where they can be differentiated again."""
     found = differentiable_gradients(roots, cotangents, targets)
     if found.retained:
-        with accumulation, recording(True):
+        with accumulation, tracking(True):
             for node, sum_ in _summed(found.retained).items():
                 _receive(node.tensor, sum_, True)
     return found.gradients, found.operations, found.met
@@ -294,10 +298,10 @@ def _one_by_one(
     rows = [_resized(each, len(batch), (size,)) for each in cotangents if each is not None]
     with Batch(size, "error", None, of_function=False) as level:
         examples = [level.example(wrap(each), 0).node for each in rows]
-        found = pull_back(roots, examples, targets, create_graph)
-        with recording(create_graph):
+        found = walk_back(roots, examples, targets, create_graph)
+        with tracking(create_graph):
             gradients = level.batches(list(found.gradients.values()), [0] * len(found.gradients))
-    with recording(create_graph):
+    with tracking(create_graph):
         gradients = [_resized(each, 1, batch) for each in gradients]
     if not (create_graph or staging().journal is not None):
         evaluate(gradients)

@@ -1,6 +1,6 @@
 """`backward` and `grad`: torch's two ways to ask for vᵀJ.
 
-Both walk the graph once (`engine.pull_back`), which records `jax.vjp` of the program that led to the roots, and compute
+Both walk the graph once (`engine.walk_back`), which records `jax.vjp` of the program that led to the roots, and compute
 the result in one dispatch. All checks and all computation come before any `.grad` changes.
 """
 
@@ -15,7 +15,7 @@ from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, grad
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import recording, staging, transforming
+from jaxvjp.core.record.modes import staging, tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.library.creation import zeros_like
@@ -253,7 +253,7 @@ def _roots_and_cotangents(
     cotangents: list[Node | None] = []
     for root in roots:
         root.check_current()
-    with recording(create_graph):
+    with tracking(create_graph):
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
             node = root.node
             if gradient is None:

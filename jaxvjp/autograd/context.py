@@ -14,7 +14,7 @@ from jaxvjp.autograd.saving import SavedTensor as RawSaved
 from jaxvjp.autograd.saving import check_hooks_settable, saved_tensors_hooks
 from jaxvjp.core.derive.saved import FREED
 from jaxvjp.core.record.graph import Node, hold
-from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.record import check_savable, record
 from jaxvjp.core.record.user_lines import located
 from jaxvjp.ops.identity import rebind
@@ -60,7 +60,7 @@ class SavedTensor:
             node = tensor.node if self.position is None or step is None else step.output_node(self.position)
             if not node.requires_grad:
                 return given
-            with recording(True):
+            with tracking(True):
                 return wrap(record(rebind, (node, given.node)))
         version = tensor.versions.count
         since = grad_mode().mutation

@@ -8,7 +8,7 @@ from typing import Any
 from jaxvjp.autograd.accumulation import gradients_of, left_lazy
 from jaxvjp.autograd.backward import Tensors
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import recording, transforming
+from jaxvjp.core.record.modes import tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, detached, record, variable_of
 from jaxvjp.core.run.evaluation import evaluate
@@ -71,7 +71,7 @@ class Call:
     def _fresh(self, argument: Tensor) -> Tensor:
         node = argument.node
         if self.create_graph and node.requires_grad:
-            with recording(True):  # also under `no_grad`
+            with tracking(True):  # also under `no_grad`
                 return wrap(record(clone, (node,)))
         if transforming().depth:
             raise RuntimeError(inside("requires_grad_()", " (or perhaps using torch.autograd.functional.* APIs)"))

@@ -23,7 +23,7 @@ from jaxvjp.autograd.function_batch import (
     lifted,
 )
 from jaxvjp.autograd.function_step import FunctionStep, OnceStep, type_name
-from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import detached
 from jaxvjp.ops.identity import dual
 from jaxvjp.ops.view import alias, function_view
@@ -57,7 +57,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(backward)
     def unrecorded(ctx: Any, *gradients: Any) -> Any:
-        with recording(False):
+        with tracking(False):
             returned = backward(ctx, *gradients)
         if not grad_mode().enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
             return returned
@@ -197,7 +197,7 @@ class Function(metaclass=FunctionMeta):
         if transforming().depth:  # torch's name there
             ctx._generated = True
         step = FunctionStep(ctx, arguments, lifted=batch is not None)
-        with recording(False):
+        with tracking(False):
             if separate:
                 returned = cls.forward(*arguments) if batch is None else computed
                 cls.setup_context(ctx, arguments, returned)
@@ -349,7 +349,7 @@ class _Outputs:
         """Makes an input that `forward` wrote to show this output from now on."""
         if tensor.is_leaf and tensor.requires_grad:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        with recording(True):
+        with tracking(True):
             tensor.check_writable()
             if several and tensor._base_tensor is not None:
                 raise RuntimeError(

@@ -8,16 +8,16 @@ from weakref import ref
 
 from jaxvjp.autograd.context import BackwardCFunction
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.promotion import converted
-from jaxvjp.core.record.record import constant, leaf, record
+from jaxvjp.core.record.record import constant, node_of_value, record
 from jaxvjp.ops.identity import function_result
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.dtypes import float32
 
-NO_GRADIENT = leaf(None, Aval((), float32))
+NO_GRADIENT = node_of_value(None, Aval((), float32))
 
 
 class PythonStep:
@@ -110,7 +110,7 @@ class FunctionStep(PythonStep):
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:
         """The cotangents of `inputs` by the user's `backward`, given one (or None) per output of `forward`."""
         function = self.ctx._forward_cls
-        with recording(create_graph):
+        with tracking(create_graph):
             avals = [None if place in self.unfilled else each for place, each in enumerate(self.output_avals)]
             given: Any = self._filled(avals, cotangents)
             returned = function.backward_method()(self.ctx, *([given] if function.boxed_grads_call else given))
@@ -262,7 +262,7 @@ class OnceStep(PythonStep):
     """The step of the gradients from a `@once_differentiable` backward: it raises, as there is no second derivative."""
 
     def __init__(self, given: Sequence[Any]) -> None:
-        super().__init__("Error", [leaf(None, Aval((), float32), True)])
+        super().__init__("Error", [node_of_value(None, Aval((), float32), True)])
         self.operands = [each.node for each in given if isinstance(each, Tensor)]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:

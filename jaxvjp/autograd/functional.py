@@ -13,10 +13,10 @@ import numpy as np
 
 from jaxvjp.autograd.backward import Tensors, filled, grad, rows
 from jaxvjp.autograd.evaluated_functions import LINEAR, Call, Differentiable, as_tuple, check_differentiable
-from jaxvjp.core.derive.engine import pull_back
+from jaxvjp.core.derive.engine import walk_back
 from jaxvjp.core.derive.transforms import between, pushforward
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
-from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import constant, record, variable_of
 from jaxvjp.library.creation import tensor
 from jaxvjp.ops.identity import shaped
@@ -53,7 +53,7 @@ def vjp(
     Counterpart of `torch.autograd.functional.vjp`. Underneath: `jax.vjp` of the program that `func` recorded.
     """
     call = Call("vjp", func, inputs, create_graph, strict)
-    with recording(True):
+    with tracking(True):
         call.run()
         cotangents = call.vector(
             v,
@@ -77,7 +77,7 @@ def jvp(
     Counterpart of `torch.autograd.functional.jvp`. Underneath: `jax.jvp` of the program that `func` recorded.
     """
     call = Call("jvp", func, inputs, create_graph, strict)
-    with recording(True):
+    with tracking(True):
         tangents = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
         if strict:
@@ -88,7 +88,7 @@ def jvp(
                         f"The output of the user-provided function is independent of input {position}. This is not "
                         "allowed in strict mode."
                     )
-    with recording(create_graph):
+    with tracking(create_graph):
         found = _pushed(call, call.roots, tangents)
     absent = (
         "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double "
@@ -104,10 +104,10 @@ def _pushed(call: Call, nodes: Sequence[Node], tangents: Sequence[Node]) -> list
         push = pushforward(nodes, call.leaves, gradient_edges, call.name)
         return push(dict(zip(call.leaves, tangents, strict=True)))
     cotangents = [variable_of(constant(0, node.aval)) for node in nodes]
-    pulled = pull_back(nodes, cotangents, call.leaves, create_graph=True).gradients
+    pulled = walk_back(nodes, cotangents, call.leaves, create_graph=True).gradients
     roots = [each for each in call.leaves if each in pulled]
     given = [tangent for each, tangent in zip(call.leaves, tangents, strict=True) if each in pulled]
-    found = pull_back([pulled[each] for each in roots], given, cotangents, call.create_graph).gradients
+    found = walk_back([pulled[each] for each in roots], given, cotangents, call.create_graph).gradients
     return [found.get(each) for each in cotangents]
 
 
@@ -149,7 +149,7 @@ def jacobian(
     if strategy == "forward-mode":
         return _jacobian_by_columns(func, inputs, create_graph, strict, vectorize)
     call = Call("jacobian", func, inputs, create_graph, strict)
-    with recording(True):
+    with tracking(True):
         call.run()
     if vectorize and strict:
         raise RuntimeError(
@@ -202,7 +202,7 @@ def _row_by_row(output: Tensor, argument: Tensor, create_graph: bool) -> Node | 
         if row is None:
             return None
         pulled.append(row.node)
-    with recording(create_graph):
+    with tracking(create_graph):
         stacked = record(stack, tuple(pulled), (0, (len(pulled),)))
         return record(shaped, (stacked,), ((*output.shape, *argument.shape),))
 
@@ -317,7 +317,7 @@ def hvp(
     """
     call, tangents, gradients = _gradient_of_scalar("hvp", func, inputs, v, create_graph, strict)
     known_ones = [each for each in gradients if each is not None]
-    with recording(create_graph):
+    with tracking(create_graph):
         pushed = iter(_pushed(call, known_ones, tangents))
     found = [None if each is None else next(pushed) for each in gradients]
     absent = (
@@ -331,7 +331,7 @@ def _gradient_of_scalar(
     name: str, func: Differentiable, inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Call, list[Node], list[Node | None]]:
     call = Call(name, func, inputs, create_graph, strict)
-    with recording(True):
+    with tracking(True):
         vector = call.vector(v, call.inputs, call.single_input, NO_V)
         call.run()
         call.scalar()

@@ -18,10 +18,10 @@ from jaxvjp.autograd.saving import (
     save_on_cpu,
     saved_tensors_hooks,
 )
-from jaxvjp.core.derive.engine import pull_back, walking, whole
+from jaxvjp.core.derive.engine import walk_back, walking, whole
 from jaxvjp.core.derive.saved import FREED, changed_error
 from jaxvjp.core.record.graph import Node as Recorded
-from jaxvjp.core.record.graph import gradient_edges, hook_of_level, leaf_of, meant
+from jaxvjp.core.record.graph import gradient_edges, hook_of_level, leaf_identity_of, original_of
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import items
 from jaxvjp.core.record.steps import Cotangents, StepHooks
@@ -81,7 +81,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         edges: Sequence[Any] = [node.inputs[each] for each in _differentiated(node)]
         if node.edges is not None:
             edges = node.edges[:1] if node.operation is not None and node.operation.write is not None else node.edges
-        reached = [meant(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
+        reached = [original_of(each) if isinstance(each, Recorded) and each.requires_grad else None for each in edges]
         reached = [None if each is None or (each.leaf is not None and each.leaf.lost) else each for each in reached]
         return tuple((None, 0) if each is None else (step_of(each), each.output_number) for each in reached)
 
@@ -107,7 +107,7 @@ class Node(metaclass=ABCMeta):  # noqa: B024 - for `register`
         inputs = [each for each in gradient_edges(node) if isinstance(each, Recorded)]
         pairs = [(root, each.node) for root, each in zip(outputs, cotangents, strict=True) if root is not None]
         roots, given = zip(*pairs, strict=True)
-        found = pull_back(roots, given, list(dict.fromkeys(inputs)), grad_mode().enabled).gradients
+        found = walk_back(roots, given, list(dict.fromkeys(inputs)), grad_mode().enabled).gradients
         shown = tuple([wrap(found[each]) if each in found else None for each in inputs])
         return shown[0] if len(shown) == 1 else shown
 
@@ -239,7 +239,7 @@ def step_of(node: Recorded) -> Node:
 
 def _identity(node: Recorded) -> object:
     """What is the same for all nodes of a step."""
-    return leaf_of(node) if node.is_leaf else node.python or whole(node)
+    return leaf_identity_of(node) if node.is_leaf else node.python or whole(node)
 
 
 @lru_cache(maxsize=1024)
@@ -353,7 +353,7 @@ def register_multi_grad_hook(
         return kept if isinstance(kept, Recorded) else None if tensor is None else tensor.node
 
     def seen(place: int, gradient: Tensor) -> None:
-        walk = walking.now
+        walk = walking.current
         if walk not in arrived:
             arrived[walk] = [None] * len(nodes)
             missing[walk] = sum(node_of(each) in walk.on_the_way for each in nodes)

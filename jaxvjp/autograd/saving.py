@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
@@ -59,7 +59,7 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         """The result of `pack_hook` for a saved tensor."""
         grad_mode().saving, outer = None, grad_mode().saving
         try:
-            with recording(False):
+            with tracking(False):
                 return _packed(self.pack_hook, node)
         finally:
             grad_mode().saving = outer
@@ -142,7 +142,7 @@ class _Kept:
         if place not in self.kept:
             return None
         node, hooks, kept = self.kept[place]
-        with recording(True):
+        with tracking(True):
             return wrap(record(rebind, (node, hooks.unpacked(kept).node)))
 
 

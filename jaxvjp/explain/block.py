@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.explain.names import safe, statement
 
 DEEP, WIDE = 6, 88
@@ -52,7 +52,7 @@ class Step:
         write: Writer,
         wanted: Sequence[str | None] = (None,),
         order: float = 0,
-        where: Where = None,
+        where: UserLine = None,
         stays: bool = False,
         unpacked: bool = False,
         free: bool = False,
@@ -146,7 +146,7 @@ class Block:
 
     def _write(self, position: Mapping[Step, int], last_use: Mapping[Value, int]) -> None:
         owner: dict[str, Value] = {name: value for value, name in self.names.items()}
-        sources: dict[Step, list[Where]] = {}
+        sources: dict[Step, list[UserLine]] = {}
         for place, step in enumerate(self.steps):
             written = step.write([self.expressions[each] for each in step.inputs])
             read = [each.step for each in step.inputs if each.step in self.foldable and each.step.inputs]
@@ -238,7 +238,7 @@ class _Signs(ast.NodeTransformer):
         return node
 
 
-def _lines_of(places: Sequence[Where]) -> tuple[tuple[str, int, str], ...]:
+def _lines_of(places: Sequence[UserLine]) -> tuple[tuple[str, int, str], ...]:
     found: dict[tuple[str, int], str] = {}
     for where in places:
         source = statement(where)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxvjp.autograd.function_step import FunctionStep
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import constant
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.literals import Unwritable, call, parsed
@@ -60,7 +60,7 @@ def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list
         for place, aval in enumerate(step.output_avals)
     ]
     try:
-        with recording(False):
+        with tracking(False):
             return given, step(given, False)
     except RuntimeError as error:
         raise Unwritable(

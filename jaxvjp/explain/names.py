@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.tensor.tensor import Tensor
 
 Span = tuple[int, int, int, int]
@@ -52,7 +52,7 @@ class Statement(NamedTuple):
         return "" if self.expression is None or self.expression is self.tree else _piece(self.filename, self.expression)
 
 
-def statement(where: Where) -> Statement | None:
+def statement(where: UserLine) -> Statement | None:
     """The user's statement at a place from `user_lines.user_line`; None if there is no source."""
     if where is None:
         return None
@@ -64,7 +64,7 @@ def statement(where: Where) -> Statement | None:
     return None if tree is None else tree.get(span) or _enclosing(code.co_filename, tree, span)
 
 
-def assigned(where: Where, index: int | None = None, kind: str = "") -> str | None:
+def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str | None:
     """The name that the user's line gave to a result; `index` says which, if the operation returned several.
 
     `kind` is "view" or "write" for such operations. In `y[0] += 1` neither the view `y[0]` nor the sum is y, but the
@@ -123,7 +123,7 @@ def loop_variables(filename: str, line: int, depth: int) -> list[str]:
     return [each.id for each in parts if isinstance(each, ast.Name) and each.id != "_"]
 
 
-def within_builtin(where: Where) -> bool:
+def within_builtin(where: UserLine) -> bool:
     """Whether an operation was recorded by a builtin function, such as `sum(x)`, which records several."""
     found = statement(where)
     expression = None if found is None else found.expression

@@ -31,7 +31,7 @@ def transformed(scope: Scope, node: Node) -> Any:
     """A transform of a program: `jax.vjp`, `jax.jvp`, `jax.vmap` or `jax.checkpoint` of a function."""
     operation, static = node.operation, node.static
     program: Program = static[0]
-    count = len(program.leaves)
+    count = len(program.arguments)
     function = _function_of(scope, program, node)
     places = [place for place, each in enumerate(node.inputs[:count]) if type(each) is not Number]
     leaves = [scope.value(node.inputs[place]) for place in places]
@@ -109,7 +109,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 
         result = Step([vjp.outputs[-1], *rest], pulled, [None] * len(wrt), order + 0.1, where, unpacked=True)
         scope.add(result)
-        pulled_avals = [program.leaves[place] for place in wrt]
+        pulled_avals = [program.arguments[place] for place in wrt]
         gradients = [
             scope.conjugated(each, order + 0.2) if aval.dtype.is_complex else each
             for each, aval in zip(result.outputs, pulled_avals, strict=True)
@@ -121,7 +121,7 @@ def transformed(scope: Scope, node: Node) -> Any:
 def _function_of(scope: Scope, program: Program, node: Node) -> str:
     """Writes a program as a function of its leaves that are arrays; returns the function's name."""
     known = scope.text.story.pulled.get(node)
-    operands = node.inputs[: len(program.leaves)]
+    operands = node.inputs[: len(program.arguments)]
     leaves, outputs = thawed(program, operands) if known is None else (list(operands), known)
     arrays = [each for each in leaves if type(each) is not Number]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
@@ -141,7 +141,7 @@ def thawed(program: Program, operands: Sequence[Any]) -> tuple[list[Any], list[A
     """A program turned into nodes: its leaves, with the Python numbers from `operands`, and its outputs."""
     leaves = [
         each if type(each) is Number else Node(None, (), (), aval, where=NOWHERE)
-        for aval, each in zip(program.leaves, operands, strict=True)
+        for aval, each in zip(program.arguments, operands, strict=True)
     ]
     nodes: list[Node] = []
     for operation, static, reads in program.equations:

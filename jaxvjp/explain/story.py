@@ -15,7 +15,7 @@ from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
-from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
 from jaxvjp.tensor.tensor import Tensor
@@ -25,7 +25,7 @@ class Event(NamedTuple):
     """An event: when it happened (in the order of recording), at which line, and what."""
 
     order: float
-    where: Where
+    where: UserLine
     what: Any
 
 

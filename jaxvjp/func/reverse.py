@@ -9,7 +9,7 @@ from typing import Any
 from jaxvjp.autograd.saving import disable_saved_tensors_hooks
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -159,7 +159,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                     f"Mismatch in shape: grad_output[{position}] has a shape of {cotangent.shape} and "
                     f"output[{position}] has a shape of {each.shape}."
                 )
-        with recording(True):
+        with tracking(True):
             nodes = [each.to(output.dtype).node for each, output in zip(given, outputs, strict=True)]
             pulled = _pulled(variables, outputs, nodes, chosen)
         return _results(variables, pulled)

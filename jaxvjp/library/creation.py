@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import UNDERNEATH as UNDERNEATH
 from jaxvjp.library.factories import (
     factory,
@@ -161,7 +161,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
     made = empty(layout.shape, **named)
     if layout.dense:
         return laid(made, layout.strides)
-    memory = leaf(_unfilled((layout.reach[1],), made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
+    memory = node_of_value(_unfilled((layout.reach[1],), made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
     made.place(Storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
     return made
 

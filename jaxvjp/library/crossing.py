@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.core.record.graph import hold
-from jaxvjp.core.record.record import detached, leaf
+from jaxvjp.core.record.record import detached, node_of_value
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.library.factories import laid
 from jaxvjp.ops.layouts import Layout, like
@@ -117,7 +117,7 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
             )
         if copy:
             value = jnp.copy(value)
-    return wrap(leaf(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
+    return wrap(node_of_value(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
 
 
 class _Capsule:
@@ -209,7 +209,7 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "This one was computed from a tensor that requires a gradient; `x.detach()` has a value and no graph."
         )
     if id(self) not in memo:
-        made = wrap_unlinked(leaf(self.value, self.node.aval, self.requires_grad))
+        made = wrap_unlinked(node_of_value(self.value, self.node.aval, self.requires_grad))
         hold(made.node, made)
         if self._storage is not None:
             memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
@@ -283,7 +283,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     else:
         length = layout.reach[1]
         whole = np.lib.stride_tricks.as_strided(ndarray, (length,), (ndarray.itemsize,))
-        memory = leaf(np.array(whole), made.node.aval.shaped((length,)))
+        memory = node_of_value(np.array(whole), made.node.aval.shaped((length,)))
         made.place(Storage(memory), (strided_step(memory, *layout[:3]),))
     owner = owner_of(ndarray)
     if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.ops.layouts import memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
@@ -63,7 +63,7 @@ def new_leaf(array: Any, own: Dtype, requires_grad: bool = False, device: Any = 
     if value.nbytes > KEPT_AS_NUMPY or where is not None:
         with jax.enable_x64(True):
             value = put(value, where)
-    return wrap(leaf(value, Aval(np.shape(array), own, place=where), requires_grad))
+    return wrap(node_of_value(value, Aval(np.shape(array), own, place=where), requires_grad))
 
 
 def sizes(name: str, size: tuple[Any, ...]) -> tuple[int, ...]:

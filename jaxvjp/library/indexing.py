@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.record import leaf, record
+from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.core.run.transfer import on_device
 from jaxvjp.library.splits import counted, cut, unbind
 from jaxvjp.ops.indexing import index
@@ -59,7 +59,7 @@ class Key(NamedTuple):
         for dim, tensor in self.picks.items():
             if _is_mask(tensor):
                 for place, each in enumerate(np.nonzero(np.asarray(tensor.value)), dim):
-                    found[place] = leaf(each.astype(np.int64), Aval(each.shape, int64))
+                    found[place] = node_of_value(each.astype(np.int64), Aval(each.shape, int64))
             else:
                 found[dim] = tensor.node
         shapes = [each.aval.shape for each in found.values()]
@@ -287,7 +287,7 @@ def _as_index(part: Any) -> Any:
             raise TypeError("new(): self-referential lists are incompatible")
         array = np.asarray(part)
         own = bool_ if array.dtype == np.bool_ else int64
-        return wrap(leaf(array.astype(own.numpy), Aval(array.shape, own)))
+        return wrap(node_of_value(array.astype(own.numpy), Aval(array.shape, own)))
     if hasattr(part, "__index__") and not isinstance(part, np.bool_):
         if not LEAST <= part.__index__() < -LEAST:
             raise ValueError("Overflow when unpacking long long")

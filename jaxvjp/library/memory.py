@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from copy import copy
 
-from jaxvjp.core.record.graph import leaf_of
+from jaxvjp.core.record.graph import leaf_identity_of
 from jaxvjp.core.record.modes import grad_mode
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
@@ -135,7 +135,7 @@ def set_(
     self.storage.version += 1  # so that views of it are computed anew
     shown = self._node_unchecked
     if shown.requires_grad and shown.is_leaf:  # it becomes another leaf, with the same hooks
-        self._leaf = copy(leaf_of(shown))
+        self._leaf = copy(leaf_identity_of(shown))
     self.move(memory, path)
     return self
 

@@ -13,7 +13,7 @@ from typing import Any, overload
 import jax
 import numpy as np
 
-from jaxvjp.core.record.record import leaf, record
+from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.identity import refused
 from jaxvjp.ops.indexing import index_select
@@ -39,7 +39,8 @@ def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
     """A leaf with the numbers of `array` on the device of `input`."""
     place = input.node.device
     with jax.enable_x64(True):
-        return wrap(leaf(put(np.ascontiguousarray(array, own.numpy), place), Aval(array.shape, own, place=place)))
+        value = put(np.ascontiguousarray(array, own.numpy), place)
+        return wrap(node_of_value(value, Aval(array.shape, own, place=place)))
 
 
 def _values(input: Tensor) -> Array:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, recording
+from jaxvjp.core.record.modes import grad_mode, tracking
 from jaxvjp.core.record.record import detached
 from jaxvjp.library.creation import empty
 from jaxvjp.library.splits import narrow
@@ -91,7 +91,7 @@ def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
     self.check_writable()
     node = self._node_unchecked
-    with recording(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
+    with tracking(node.requires_grad and not node.is_leaf):  # recorded, so that its gradient has the new shape, too
         return _reshaped(self, read(node, steps), self.path + steps)
 
 
@@ -153,7 +153,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
     marks = [each for each in self._steps if each.operation is function_view or each.operation.one_of_several]
     several = any(each.operation.one_of_several or each.static[0] for each in marks)
     node = self._node_unchecked
-    with recording(node.requires_grad and not node.is_leaf):
+    with tracking(node.requires_grad and not node.is_leaf):
         shown = step.read(self.differentiable_contents(node))
     return _reshaped(self, shown, (*[Step(function_view, (several,)) for _ in marks[:1]], step))
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.ops.indexing import refuse_outside
 from jaxvjp.ops.neural import classification
 from jaxvjp.ops.neural.convolution import linear
@@ -252,4 +252,4 @@ def _integers(values: Any) -> Numbers:
 
 def number_leaf(numbers: Numbers) -> Tensor:
     """A tensor of these numbers."""
-    return wrap(leaf(numbers.astype(np.int64), Aval(numbers.shape, int64)))
+    return wrap(node_of_value(numbers.astype(np.int64), Aval(numbers.shape, int64)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import new_leaf, nothing
 from jaxvjp.library.generator import default_generator
 from jaxvjp.library.random_tensors import drawn_anew, rand
@@ -41,7 +41,9 @@ def _drawn(shape: tuple[int, ...], draw: Callable[[int], Any], own: dtype, devic
         if where is META:
             return new_leaf(nothing(shape), own, device=device)
         numbers = np.asarray(draw(math.prod(shape))).reshape(shape).astype(own.numpy)
-        return wrap(leaf(numbers, Aval(shape, own))) if where is None else new_leaf(numbers, own, device=device)
+        if where is None:
+            return wrap(node_of_value(numbers, Aval(shape, own)))
+        return new_leaf(numbers, own, device=device)
 
     return per_example(tuple(shape), drawn_anew(make), Batch.random_differs)
 
@@ -86,7 +88,7 @@ def _scaled(kept: Any, p: float, own: dtype) -> Any:
 
 
 def _zeros(own: dtype) -> Tensor:
-    return wrap(leaf(np.zeros((), own.numpy), Aval((), own)))
+    return wrap(node_of_value(np.zeros((), own.numpy), Aval((), own)))
 
 
 def _whole(input: Tensor) -> tuple[int, ...]:
@@ -215,7 +217,7 @@ def rrelu(
     below = np.asarray(input.value) <= 0
     slopes = np.ones(below.shape)
     slopes[below] = default_generator.doubles(int(below.sum())) * (upper - lower) + lower
-    noise = wrap(leaf(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
+    noise = wrap(node_of_value(slopes.astype(input.dtype.numpy), Aval(input.shape, input.dtype)))
     return _result(activation.rrelu_with_noise, inplace, input, noise)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxvjp.core.record.modes import recording, transforming
+from jaxvjp.core.record.modes import tracking, transforming
 from jaxvjp.nn.class_losses import Numbers, inspect_numbers, number_leaf
 from jaxvjp.ops.indexing import refuse_outside
 from jaxvjp.ops.neural import embedding as tables
@@ -88,7 +88,7 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
 
 
 def _renormalize(weight: Tensor, numbers: Tensor, max_norm: float, norm_type: float) -> None:
-    with recording(False), NoTangents():
+    with tracking(False), NoTangents():
         apply_in_place(tables.renormalized, weight, (numbers,), (float(max_norm), float(norm_type)))
 
 

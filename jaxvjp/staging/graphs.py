@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from jaxvjp.core.derive.transforms import severed
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable, recording_order
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.identity import detach, item
@@ -65,7 +65,7 @@ class Graph:
         stands: dict[Any, Node] = {}
         for node in inside:
             if node in sources:
-                stands[node] = leaf(None, node.aval, node.requires_grad)
+                stands[node] = node_of_value(None, node.aval, node.requires_grad)
             elif node.operation is not None and node.inputs:
                 inputs = tuple([stands.get(each, each) for each in node.inputs])
                 copy = Node(node.operation, node.static, inputs, node.aval, node.requires_grad, where=node.where)

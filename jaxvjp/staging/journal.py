@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import changed, staging
-from jaxvjp.core.record.user_lines import Where, located, user_line
+from jaxvjp.core.record.user_lines import UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.tensor.storage import Storage
@@ -160,7 +160,7 @@ class Journal:
             and each not in known
         ]
 
-    def refuse(self, what: str, where: Where = None) -> None:
+    def refuse(self, what: str, where: UserLine = None) -> None:
         """Ends the staging because the step `what` ("reads a value"): by an error under `fullgraph`, else silently."""
         staging().journal = None
         line = located(user_line(sys._getframe(1)) if where is None else where)

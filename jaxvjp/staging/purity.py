@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.user_lines import HOUSE, in_house
+from jaxvjp.core.record.user_lines import PACKAGE, in_package
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import dtype
@@ -102,7 +102,7 @@ def package_named(variables: dict[str, Any]) -> str:
     package = "" if name.startswith(FOLLOWED) else name.partition(".")[0]
     if package.startswith("namedtuple_"):
         return "collections"
-    return "" if package == "jaxvjp" and not in_house(variables.get("__file__") or HOUSE) else package
+    return "" if package == "jaxvjp" and not in_package(variables.get("__file__") or PACKAGE) else package
 
 
 def ours(value: Any) -> bool:

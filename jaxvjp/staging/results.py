@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jaxvjp.core.record.graph import Node, Passed, gradient_edges, reachable
-from jaxvjp.core.record.modes import changed, recording
-from jaxvjp.core.record.record import leaf
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.graph import Node, TensorsBehind, gradient_edges, reachable
+from jaxvjp.core.record.modes import changed, tracking
+from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 
-Result = Callable[[int, Where], Node]
+Result = Callable[[int, UserLine], Node]
 """A function that makes a new node for output number so-and-so of a program, made (as errors say) at a user's line."""
 
 
@@ -26,7 +26,7 @@ class Write(NamedTuple):
     place: int
     output: int
     times: int
-    where: Where
+    where: UserLine
 
 
 class Finished(NamedTuple):
@@ -45,7 +45,7 @@ class Finished(NamedTuple):
         return tensor
 
 
-NOTHING_PASSED = Passed([])
+NOTHING_PASSED = TensorsBehind([])
 
 
 class Returned(NamedTuple):
@@ -63,7 +63,7 @@ class Returned(NamedTuple):
     owner: int | None = None
     output: int | None = None
     aval: Any = None
-    where: Where = None
+    where: UserLine = None
     finished: Finished | None = None
 
     def made(self, result: Result, tensors: list[Tensor]) -> Any:
@@ -76,7 +76,7 @@ class Returned(NamedTuple):
         if self.aval is None:
             return self.value
         if self.output is None:
-            return wrap(leaf(self.value, self.aval, where=self.where))
+            return wrap(node_of_value(self.value, self.aval, where=self.where))
         made = wrap(result(self.output, self.where))
         return made if self.finished is None else self.finished.made(made)
 
@@ -102,10 +102,10 @@ def unfinished(output: Node) -> bool:
     return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
 
 
-def rewritten(tensor: Tensor, new: Node, count: int, where: Where) -> None:
+def rewritten(tensor: Tensor, new: Node, count: int, where: UserLine) -> None:
     """Gives a tensor's storage new contents and raises its `_version` by `count`, which is 0 for writes through
     `data`."""
-    with recording(False):
+    with tracking(False):
         if tensor.path:
             storage, versions = tensor.storage, tensor.versions
             storage.contents = new

@@ -12,8 +12,8 @@ from weakref import ref
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, reachable
-from jaxvjp.core.record.record import leaf
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate, operand_of
 from jaxvjp.core.run.plan import Plan, plan_of
 from jaxvjp.core.run.rolled_loops import roll_loops
@@ -353,7 +353,7 @@ class Variant:
         self.plan.run(values)
         for output, check in self.inspected_results:
             check(np.asarray(values[self.plan.outputs[output]]))
-        return lambda output, where: leaf(values[self.plan.outputs[output]], self.avals[output], where=where)
+        return lambda output, where: node_of_value(values[self.plan.outputs[output]], self.avals[output], where=where)
 
     def _recorded(self, tensors: list[Tensor]) -> Result:
         """Records the program as nodes; returns a function that makes a node of a result."""
@@ -370,7 +370,7 @@ class Variant:
                 check(np.asarray(node.value))
         nodes = self.graph.record(today)
 
-        def result(output: int, where: Where) -> Node:
+        def result(output: int, where: UserLine) -> Node:
             node = nodes[output]
             return Node(node.operation, node.static, node.inputs, node.aval, node.requires_grad, where=where)
 

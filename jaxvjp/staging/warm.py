@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import changed, changes, doing, grad_mode
+from jaxvjp.core.record.modes import changed, changes, grad_mode, thread_modes
 from jaxvjp.core.record.observers import observers
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.choosing import HOT, Apart
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.tiers import pays, threads
@@ -111,7 +111,7 @@ def drawn(tensor: Tensor) -> Any:
 
 def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
     """Whether this thread has the modes of before, and is inside no transform, recording or other staged step."""
-    now = doing()
+    now = thread_modes()
     mode, transforms = now.grad_mode, now.transforming
     return not (
         transforms.depth
@@ -128,13 +128,13 @@ def modes_unchanged(enabled: bool, default: Any, precision: str) -> bool:
 
 
 NAMES = {
-    "doing": doing,
+    "thread_modes": thread_modes,
     "modes_unchanged": modes_unchanged,
     "MISS": Miss,
     "changed": changed,
     "changes": changes,
     "counters": counters,
-    "leaf": leaf,
+    "leaf": node_of_value,
     "holding_value": holding_value,
     "Tensor": Tensor,
     "rewritten": rewritten,
@@ -227,7 +227,7 @@ class _Writer:
     def _lines(self) -> Iterator[str]:
         yield "global known, thread"
         yield "count = changes.count"
-        yield "same = count == known and doing() is thread"
+        yield "same = count == known and thread_modes() is thread"
         yield f"if not (same or modes_unchanged({grad_mode().enabled}, default, precision)): return MISS"
         unpacked = "".join(f"a{at}, " for at in range(len(self.arguments)))
         count, names, tree = self.structure
@@ -273,10 +273,10 @@ class _Writer:
             yield "changed()"
         if self._as_before():  # the count from before the checks: a change by another thread since then was not seen
             if changed:
-                yield "if not same: thread = doing()"
+                yield "if not same: thread = thread_modes()"
                 yield "known = count + 1"
             else:
-                yield "if not same: thread, known = doing(), count"
+                yield "if not same: thread, known = thread_modes(), count"
         results = []
         for at, each in enumerate(self.variant.returned):
             yield f"result{at} = {self._result(at, each, owners)}"

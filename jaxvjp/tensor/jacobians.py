@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from jaxvjp.core.derive.engine import pull_back
+from jaxvjp.core.derive.engine import walk_back
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import shaped
@@ -53,9 +53,9 @@ def rows(
     """For each output its Jacobian with respect to each input, of the output's shape and then the input's; None for
     an input that no output depends on. Underneath: `jax.vmap` of the pullback over the standard basis."""
     basis = one_hots(outputs)
-    with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, recording(create_graph):
+    with Batch(sum(_size(each) for each in outputs), "same", chunk) as batch, tracking(create_graph):
         examples = [batch.example(each, 0).node for each in basis]
-        found = pull_back(outputs, examples, inputs, create_graph).gradients
+        found = walk_back(outputs, examples, inputs, create_graph).gradients
         reached = [each for each in inputs if each in found]
         blocks = dict(zip(reached, batch.batches([found[each] for each in reached], [0] * len(reached)), strict=True))
         by_input = [parts(blocks[each], outputs, 0, each) if each in blocks else None for each in inputs]

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import recording, transforming
-from jaxvjp.core.record.record import constant, leaf, record
+from jaxvjp.core.record.modes import tracking, transforming
+from jaxvjp.core.record.record import constant, node_of_value, record
 from jaxvjp.core.record.steps import PythonBackward
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.ops.identity import clone, dual, example, primal, transform_argument, transform_result, variable
@@ -77,7 +77,7 @@ class Variables:
         transforming().depth += 1
         self.depth = transforming().depth
         transforming().variables.append(self)
-        self._mode = recording(True)
+        self._mode = tracking(True)
         self._mode.__enter__()
         return self
 
@@ -126,7 +126,7 @@ class Variables:
         if not node.requires_grad or leads_on(node):
             return value
         if node.value is not None and not transforming().forward:
-            return wrap(leaf(node.value, node.aval))
+            return wrap(node_of_value(node.value, node.aval))
         return wrap(Node(transform_result, (), (node,), node.aval, False, node.value))
 
 
@@ -410,7 +410,7 @@ class Batch:
         examples = dict(self.examples)
         inside = between(nodes, examples, inputs_of)
         for node in filter(severed, inside):
-            with recording(False):
+            with tracking(False):
                 (batch,) = record_vmap(
                     between([node], examples, inputs_of), [node], examples, [0], self.size, self.chunk
                 )

@@ -1,6 +1,6 @@
 # What C knows of remembered calls.
 from jaxvjp.core.record.graph cimport Node, Number
-from jaxvjp.core.record.record cimport Signature, record_as
+from jaxvjp.core.record.record cimport Signature, record_with
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.tensor.view_steps cimport Step
 from jaxvjp.tensor.storage cimport Stored, holding, shown, view_by

@@ -17,8 +17,8 @@ from functools import wraps
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.record import Signature, record_as
-from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.core.record.record import Signature, record_with
+from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
 from jaxvjp.ops.strided import WHERE_STRIDES_ALLOW
 from jaxvjp.tensor.apply import check_writable, limit_untracked_graph, written
@@ -64,11 +64,11 @@ class Call:
         strided = source._steps or source._path or source._node.aval.strides
         return not strided or self.operation not in WHERE_STRIDES_ALLOW
 
-    def node(self, inputs: tuple[Node | Number, ...], where: Where) -> Node:
+    def node(self, inputs: tuple[Node | Number, ...], where: UserLine) -> Node:
         """The node with these inputs, as `record.record` makes it."""
-        return record_as(self.signature, self.operation, inputs, self.static, where)
+        return record_with(self.signature, self.operation, inputs, self.static, where)
 
-    def record(self, inputs: tuple[Node | Number, ...], where: Where) -> Any:
+    def record(self, inputs: tuple[Node | Number, ...], where: UserLine) -> Any:
         """The tensor of that node, as `apply.apply` makes it."""
         node = self.node(inputs, where)
         tensor = holding(node, Tensor)

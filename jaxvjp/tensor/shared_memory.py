@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary, ref
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.evaluation import evaluate, readonly_array_of
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.tensor.view_steps import memory_of
@@ -55,7 +55,7 @@ class SharedMemory:
             self.take(contents)
         elif not np.array_equal(memory, self.known):
             self.known = memory.copy()
-            self.contents = leaf(np.array(_as_contents(self.known, contents), order="C"), contents.aval)
+            self.contents = node_of_value(np.array(_as_contents(self.known, contents), order="C"), contents.aval)
         return self.contents
 
     def address(self) -> int:

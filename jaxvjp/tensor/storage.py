@@ -16,11 +16,11 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from jaxvjp.core.record.graph import Holder, Leaf, Node, hold, leaf_of, meant
-from jaxvjp.core.record.modes import COMPILED, changed, grad_mode, recording, staging, transforming
+from jaxvjp.core.record.graph import Holder, LeafIdentity, Node, hold, leaf_identity_of, original_of
+from jaxvjp.core.record.modes import CYTHONIZED, changed, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.observers import Cleared, observers, tell
-from jaxvjp.core.record.record import constant, detached, leaf, record, variable_of
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.ops.identity import rebind, variable
@@ -106,7 +106,7 @@ class Stored(Holder):
             or INFERENCE; else None.
         _seen: the version of `_storage` when `_node` was made.
         _counted: of a view, the count of writes when `_node` was computed from its base.
-        _leaf: the `Leaf` that all nodes share that it has shown as a leaf; None until it is needed.
+        _leaf: the `LeafIdentity` that all nodes share that it has shown as a leaf; None until it is needed.
     """
 
     # A tensor without aliases, such as each operation makes, sets none of these: see UNLESS_SET.
@@ -118,7 +118,7 @@ class Stored(Holder):
     _unrecorded: tuple[str, str, str] | None
     _counted: int
     _versions: Versions | None
-    _leaf: Leaf | None
+    _leaf: LeafIdentity | None
     # What the subclass `Tensor` keeps.
     _grad: Any  # a tensor, too
     _after_accumulation: dict[int, Callable[[Any], None]] | None
@@ -218,7 +218,7 @@ class Stored(Holder):
     def _recompute_from_base(self, base: Stored) -> None:
         """Computes the view again from its base, which was written, maybe through another view."""
         old = self._node
-        with recording(True):
+        with tracking(True):
             node = (
                 read(base.node, self._steps)
                 if self._follows_base
@@ -240,7 +240,7 @@ class Stored(Holder):
             node, steps = self.storage.contents, self.path
         if not steps:
             return detached(node)
-        with recording(False):
+        with tracking(False):
             return read(node, steps)
 
     def _with_gradient(self, values: Node) -> Node:
@@ -250,15 +250,15 @@ class Stored(Holder):
         if self._node.is_leaf:
             return self._as_leaf(values)
         before = made_by(self._node)
-        if before.value is None and before.original is not None:  # a copy by `stripped_of`, which has no value
+        if before.value is None and before.original is not None:  # a copy by `copy_without_inputs`, which has no value
             evaluate((zeros := constant(0, before.aval),))
             before.value = zeros.value
-        with recording(True):
+        with tracking(True):
             return record(rebind, (before, values))
 
     @property
     def _lost(self) -> bool:
-        """Whether it is a view whose gradient is added to no `grad` (`Leaf.lost`)."""
+        """Whether it is a view whose gradient is added to no `grad` (`LeafIdentity.lost`)."""
         return self._node.leaf is not None and self._node.leaf.lost
 
     def _as_its_base(self, values: Node) -> Node:
@@ -269,11 +269,11 @@ class Stored(Holder):
         return leaf_without_grad(values)
 
     def _as_leaf(self, contents: Node) -> Node:
-        """A node with these contents that is the same leaf (`Leaf`) as the node of before."""
+        """A node with these contents that is the same leaf (`LeafIdentity`) as the node of before."""
         leaf_ = self._leaf
         if leaf_ is None:
             before = self._node
-            leaf_ = self._leaf = leaf_of(before) if before.requires_grad and before.is_leaf else Leaf()
+            leaf_ = self._leaf = leaf_identity_of(before) if before.requires_grad and before.is_leaf else LeafIdentity()
         node = variable_of(contents)
         node.leaf = leaf_
         if leaf_.hooks or leaf_.step_hooks:
@@ -344,7 +344,7 @@ class Stored(Holder):
 
     def _contents_with(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""
-        with recording(False):
+        with tracking(False):
             return put_back(self.storage.contents, self.path, new)
 
     def differentiable_contents(self, new: Node) -> Node:
@@ -380,7 +380,7 @@ class Stored(Holder):
         if repeated and contents is not None:  # elements that share a place in memory are written together
             if not recorded:
                 return
-            with recording(True):
+            with tracking(True):
                 new = record(rebind, (new, self._values()))
         self._seen = storage.version
         self._show(new)
@@ -472,7 +472,7 @@ class Stored(Holder):
         """Takes its contents from `path` of `storage` from now on: `x.data = ...`. Its gradient still arrives where it
         did."""
         contents = storage.contents
-        with recording(False):
+        with tracking(False):
             values = read(contents, path) if path else detached(contents)
         if values.aval.shape != self._node.aval.shape and self._node.requires_grad and not self._node.is_leaf:
             raise RuntimeError(
@@ -502,22 +502,22 @@ UNLESS_SET = {
     "_steps": (),
 }
 """Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""
-if not COMPILED:
+if not CYTHONIZED:
     for _name, _value in UNLESS_SET.items():
         setattr(Stored, _name, _value)
 
 
 def holding(node: Node, kind: type[Stored]) -> Any:
     """A new tensor of class `kind` that shows `node`."""
-    tensor: Stored = bare(Stored, kind) if COMPILED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
+    tensor: Stored = bare(Stored, kind) if CYTHONIZED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
     tensor._node = node
     hold(node, tensor)
     return tensor
 
 
-def holding_value(value: Any, aval: Aval, where: Where, kind: type[Stored]) -> Any:
+def holding_value(value: Any, aval: Aval, where: UserLine, kind: type[Stored]) -> Any:
     """A new tensor of class `kind` with this value."""
-    return holding(leaf(value, aval, False, where), kind)
+    return holding(node_of_value(value, aval, False, where), kind)
 
 
 def view(source: Stored, steps: Steps, kind: type[Stored]) -> Any:
@@ -580,14 +580,14 @@ def view_by(node: Node, source: Stored, steps: Steps, kind: type[Stored]) -> Any
 def leaf_without_grad(node: Node) -> Node:
     """A leaf with the value of `node` that requires a gradient, which is added to no `grad`."""
     made = variable_of(node)
-    made.leaf = Leaf(lost=True)
+    made.leaf = LeafIdentity(lost=True)
     return made
 
 
 def made_by(node: Node) -> Node:
     """The node that made what `node` shows, before writes under `no_grad` (`rebind`): the gradient arrives there."""
     while node.operation is rebind and isinstance(node.inputs[0], Node):
-        node = meant(node.inputs[0])
+        node = original_of(node.inputs[0])
     return node
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_of
-from jaxvjp.core.record.modes import changed, grad_mode, recording, staging, transforming
-from jaxvjp.core.record.record import detached, leaf, record
+from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_identity_of
+from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
+from jaxvjp.core.record.record import detached, node_of_value, record
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
@@ -179,7 +179,7 @@ class Tensor(Methods):
         """`node`, for who only looks at it: also of a view that nothing may be recorded of any more."""
         if self._storage is None or (self._storage.shared is None and self._seen == self._storage.version):
             return self._node
-        with recording(False):
+        with tracking(False):
             return self.node
 
     @property
@@ -217,7 +217,8 @@ class Tensor(Methods):
             shared = self._node.leaf
             if shared is not None and shared.lost:
                 self._leaf = shared.found_again()
-            self._leaf = self._leaf or (None if value else leaf_of(self._node))  # set again later, it is the same leaf
+            if self._leaf is None and not value:  # asked for a gradient again later, it is the same leaf
+                self._leaf = leaf_identity_of(self._node)
             self._show(self._as_leaf(self._node) if value else self._as_its_base(detached(self._node)))
             self._update_views()
 
@@ -340,7 +341,7 @@ class Tensor(Methods):
         node = self._node_unchecked
         plain = detached(node)
         if plain is node and not counted:  # one node cannot have two counts of writes
-            plain = record(alias, (node,)) if node.value is None else leaf(node.value, node.aval)
+            plain = record(alias, (node,)) if node.value is None else node_of_value(node.value, node.aval)
         made = wrap_unlinked(plain)
         if plain is not node:
             plain.inference = node.inference

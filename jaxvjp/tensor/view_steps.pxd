@@ -3,7 +3,7 @@ cimport cython
 
 from jaxvjp.core.record.graph cimport Node, Number
 from jaxvjp.core.record.user_lines cimport user_line
-from jaxvjp.core.record.record cimport Signature, avals_of, leaf, record, record_as
+from jaxvjp.core.record.record cimport Signature, avals_of, node_of_value, record, record_with
 
 cdef class Step:
     cdef public object operation

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.record import Signature, avals_of, leaf, record, record_as, signature_of
+from jaxvjp.core.record.record import Signature, avals_of, node_of_value, record, record_with, signature_of
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval, Op
@@ -46,7 +46,7 @@ class Step:
         signature = self.signatures.get(node.aval)
         if signature is None:
             signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
-        return record_as(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
+        return record_with(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
 
     def anew(self) -> Step:
         """The same step with other `Number`s: two operands of a program are two objects, even if they are equal."""
@@ -163,10 +163,10 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     positions, elements = np.unique(shown, return_index=True)
     if new.operation in PARTLY:
         warnings.warn(DEPRECATED.format(PARTLY[new.operation]), UserWarning, stacklevel=2)
-        return record(put_changed, (whole, new, leaf(shown, Aval(shown.shape, int64, place=whole.device))))
+        return record(put_changed, (whole, new, node_of_value(shown, Aval(shown.shape, int64, place=whole.device))))
     if positions.size < shown.size and new.operation not in WRITING_SHARED:
         raise RuntimeError(OVERLAPPING)
-    where = [leaf(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
+    where = [node_of_value(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
     return record(put_at, (whole, new, *where))
 
 

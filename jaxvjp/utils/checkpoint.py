@@ -19,7 +19,7 @@ from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import items, leaf
+from jaxvjp.core.record.record import items, node_of_value
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.op import Aval, op
@@ -162,7 +162,7 @@ def checkpoint(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
             "context could change"
         )
-    start = leaf(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
+    start = node_of_value(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
     returned = function(*args, **kwargs)
     shown: dict[Node, list[Tensor]] = {}
     for each in _tensors(returned):

@@ -103,16 +103,13 @@ def test_recurrent_layers_of_packed_sequences(kind: str, in_order: bool) -> None
     agree(program, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.compiled
 def test_time_is_one_loop() -> None:
     """A layer over time is one operation, whatever the length; and a training step is one dispatch."""
     layer, x = jaxvjp.nn.LSTM(3, 4), jaxvjp.randn(50, 2, 3)
-    jaxvjp.set_compiling("always")
-    try:
-        for _ in range(3):
-            before = jaxvjp.counters.dispatches
-            layer.zero_grad()
-            layer(x)[0].sum().backward()
-            assert layer.weight_hh_l0.grad.isfinite().all()
-        assert jaxvjp.counters.dispatches - before <= 2  # the last asks for the value of `all`
-    finally:
-        jaxvjp.set_compiling("when it pays")
+    for _ in range(3):
+        before = jaxvjp.counters.dispatches
+        layer.zero_grad()
+        layer(x)[0].sum().backward()
+        assert layer.weight_hh_l0.grad.isfinite().all()
+    assert jaxvjp.counters.dispatches - before <= 2  # the last asks for the value of `all`

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.user_lines import Where, located
+from jaxvjp.core.record.user_lines import UserLine, located
 from jaxvjp.core.run.evaluation import evaluate
 
 
@@ -27,7 +27,7 @@ class Inside(NamedTuple):
     last: int
     serial: int
     name: str
-    where: Where
+    where: UserLine
 
 
 class Anomaly(threading.local):
@@ -66,7 +66,7 @@ def blame(node: Node) -> None:
         )
 
 
-def _told(serial: int, where: Where, what: str) -> str:
+def _told(serial: int, where: UserLine, what: str) -> str:
     location = located(where)
     lines = ""
     if location is not None and where is not None:

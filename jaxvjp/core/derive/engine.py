@@ -1,4 +1,4 @@
-"""The backward pass: `pull_back` walks a recorded graph from roots to leaves and records their cotangents.
+"""The backward pass: `walk_back` walks a recorded graph from roots to leaves and records their cotangents.
 
 It cuts the operations of the graph, in the order of recording, into **segments**. Each segment becomes one `Program`,
 and its backward step one node, the `pullback` of that program. So the result of a walk is a graph again. Nothing has
@@ -28,16 +28,16 @@ from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
 from jaxvjp.core.derive.pullback import record_pullback
 from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
-    Leaf,
+    LeafIdentity,
     Node,
     Number,
     ends_here,
     gradient_edges,
-    meant,
+    original_of,
     reachable,
     recording_order,
 )
-from jaxvjp.core.record.modes import recording
+from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.observers import Hooked, Pulled, Stepped, Unpacked, observers, tell
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.core.record.steps import PythonBackward
@@ -51,14 +51,14 @@ from jaxvjp.ops.pointwise import add
 class Walking(threading.local):
     """The walk of this thread that is calling a hook, if one is."""
 
-    now: Any = None
+    current: Any = None
 
 
 walking = Walking()
 
 
-class Walk(NamedTuple):
-    """The result of `pull_back`. All cotangents are nodes that may have no value yet.
+class WalkResult(NamedTuple):
+    """The result of `walk_back`. All cotangents are nodes that may have no value yet.
 
     Attributes:
         gradients: maps each leaf or target that was reached to its cotangent.
@@ -76,7 +76,7 @@ class Walk(NamedTuple):
     met: Iterable[Any] = ()
 
 
-def pull_back(
+def walk_back(
     roots: Sequence[Node],
     cotangents: Sequence[Node | None],
     targets: Sequence[Node] | None = None,
@@ -85,7 +85,7 @@ def pull_back(
     short_pieces: bool = False,
     leaf_hooks: bool = True,
     accumulating: bool = False,
-) -> Walk:
+) -> WalkResult:
     """Records the cotangents of `targets`, or of every leaf that requires a gradient, given those of `roots`.
 
     Args:
@@ -102,8 +102,8 @@ def pull_back(
     RuntimeError, before anything is recorded, where the walk would go through a node that an earlier backward pass
     freed, or whose saved tensors were written in place since.
     """
-    reached, now = _reached(roots)
-    nodes = _needed(reached, targets, now)
+    reached, current_of = _reachable_from(roots)
+    nodes = _needed(reached, targets, current_of)
     operations = _passed_through(nodes, targets, accumulating)
     for node in () if targets is None else operations:
         if node.operation is not None and node.operation.whole_walks:
@@ -113,10 +113,10 @@ def pull_back(
     if freed >= 0:
         blame(operations[freed])
         raise freed_error(operations[freed])
-    with recording(create_graph):
+    with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
-        walk = _Sweep(nodes, operations, targets, now, create_graph, batch, short_pieces, leaf_hooks).run(roots, given)
-    return walk._replace(met=reached)
+        walk = _Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
+        return walk.run(roots, given)._replace(met=reached)
 
 
 def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:
@@ -136,13 +136,14 @@ def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulat
 
 def calls_python(roots: Sequence[Node], targets: Sequence[Node] | None) -> bool:
     """Whether the walk from `roots` calls hooks or custom Functions. Those take one cotangent and no batch."""
-    reached, now = _reached(roots)
-    nodes = _needed(reached, targets, now)
+    reached, current_of = _reachable_from(roots)
+    nodes = _needed(reached, targets, current_of)
     return any(node.hooks or (node.stands_alone and not node.is_leaf) for node in nodes)
 
 
-def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
-    """The nodes that a cotangent of `roots` may reach; and for each leaf that was written since, the node of now.
+def _reachable_from(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
+    """The nodes that a cotangent of `roots` may reach; and for each leaf that was written since, the current node
+    of its tensor (`current_of`).
 
     After `y = w * x` and `w -= 1`, y has w's old node as an input, and its cotangent arrives at w's new node.
     A copy that `release` made is replaced by its original, if that still exists.
@@ -150,12 +151,12 @@ def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
 
     def onward(node: Node) -> list[Node]:
         if any(type(each) is Node and each.original is not None for each in node.inputs):
-            node.inputs = tuple([meant(each) if isinstance(each, Node) else each for each in node.inputs])
+            node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
         return gradient_edges(node)
 
     reached = reachable(roots, onward)
-    now: dict[Node, Node] = {}
-    last: dict[Leaf, Node] = {}
+    current_of: dict[Node, Node] = {}
+    last: dict[LeafIdentity, Node] = {}
     for node in reached:
         if node.leaf is not None and ends_here(node):
             last[node.leaf] = node
@@ -165,20 +166,20 @@ def _reached(roots: Iterable[Node]) -> tuple[list[Node], dict[Node, Node]]:
             if current is None or current.leaf is not node.leaf:
                 current = last[node.leaf]
             if current is not node:
-                now[node] = current
-    return reached, now
+                current_of[node] = current
+    return reached, current_of
 
 
-def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node, Node]) -> list[Node]:
-    """The nodes that a cotangent has to pass to reach a target, with the leaves of `now` and
-    freed nodes of which nobody knows whether they lead to a target."""
-    nodes = sorted({*nodes, *now.values()}, key=recording_order) if now else nodes
+def _needed(nodes: list[Node], targets: Sequence[Node] | None, current_of: Mapping[Node, Node]) -> list[Node]:
+    """The nodes that a cotangent has to pass to reach a target, with the leaves of
+    `current_of` and freed nodes of which nobody knows whether they lead to a target."""
+    nodes = sorted({*nodes, *current_of.values()}, key=recording_order) if current_of else nodes
     if targets is None:
         return [node for node in nodes if node.requires_grad]
-    needed = {*targets, *[now.get(node, node) for node in targets]}
+    needed = {*targets, *[current_of.get(node, node) for node in targets]}
     for node in nodes:
         if node not in needed and (
-            now.get(node) in needed
+            current_of.get(node) in needed
             or any(each in needed for each in gradient_edges(node))
             or (node.passed is not None and node.freed and node.passed.leads(node, targets))
         ):
@@ -186,7 +187,7 @@ def _needed(nodes: list[Node], targets: Sequence[Node] | None, now: Mapping[Node
     return [node for node in nodes if node in needed]
 
 
-class Reached:
+class FinishedWalk:
     """A walk that is over, for hooks that are called with its results (see `walking`)."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:
@@ -208,9 +209,9 @@ def _is_there(node: Node | Number) -> bool:
     return not isinstance(node, Node) or node.operation is None or node.value is not None
 
 
-def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
+def hooked(node: Node, cotangent: Node, walk: _Walk | FinishedWalk) -> Node:
     """Calls the hooks of `node` with its cotangent; the cotangent that they return, or `cotangent` itself."""
-    outer, walking.now = walking.now, walk
+    outer, walking.current = walking.current, walk
     try:
         for hook in list((node.hooks or {}).values()):
             before = cotangent
@@ -220,11 +221,11 @@ def hooked(node: Node, cotangent: Node, walk: _Sweep | Reached) -> Node:
             if observers.listening:
                 tell(Hooked(node, before, cotangent))
     finally:
-        walking.now = outer
+        walking.current = outer
     return cotangent
 
 
-class _Sweep:
+class _Walk:
     """One walk over `nodes`, the last recorded first. `arrived` has the sum of the cotangents of each node so far."""
 
     def __init__(
@@ -232,13 +233,13 @@ class _Sweep:
         nodes: list[Node],
         operations: list[Node],
         targets: Sequence[Node] | None,
-        now: Mapping[Node, Node],
+        current_of: Mapping[Node, Node],
         create_graph: bool,
         batch: tuple[int, ...],
         short_pieces: bool,
         leaf_hooks: bool,
     ) -> None:
-        self.now = now
+        self.current_of = current_of
         self.nodes = nodes
         self.operations = operations
         self.targets = targets
@@ -252,11 +253,11 @@ class _Sweep:
 
     def arrive(self, node: Node | Number, cotangent: Node | None) -> None:
         if isinstance(node, Node) and cotangent is not None and node in self.on_the_way:
-            node = self.now.get(node, node)
+            node = self.current_of.get(node, node)
             known = self.arrived.get(node)
             self.arrived[node] = cotangent if known is None else record(add, (known, cotangent))
 
-    def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> Walk:
+    def run(self, roots: Sequence[Node], cotangents: Sequence[Node]) -> WalkResult:
         for root, cotangent in zip(roots, cotangents, strict=True):
             self.arrive(root, cotangent)
         shown = set(roots)
@@ -281,14 +282,14 @@ class _Sweep:
         if self.leaf_hooks:
             for node in ends:
                 self.call_hooks(node)
-        leaves = [node for node in ends if node.is_leaf and node not in self.now]
+        leaves = [node for node in ends if node.is_leaf and node not in self.current_of]
         wanted = leaves if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
-        # What arrived at a leaf that was written since stands at its node of now.
-        current = {node: self.now.get(node, node) for node in wanted}
+        # What arrived at a leaf that was written since stands at its current node.
+        current = {node: self.current_of.get(node, node) for node in wanted}
         gradients = {node: before_hooks.get(at, self.arrived[at]) for node, at in current.items() if at in self.arrived}
         retained = {node: self.arrived[node] for node in self.nodes if node.retains and node in self.arrived}
-        return Walk(gradients, retained, values, self.operations)
+        return WalkResult(gradients, retained, values, self.operations)
 
     def ends(self) -> list[Node]:
         """The nodes where the walk ends, in torch's order: first those whose cotangent is complete first."""
@@ -297,7 +298,7 @@ class _Sweep:
         for at, node in enumerate(self.operations):
             for each in gradient_edges(node):
                 if each not in passed:
-                    complete.setdefault(self.now.get(each, each), -at)
+                    complete.setdefault(self.current_of.get(each, each), -at)
         return sorted((node for node in self.nodes if node not in passed), key=lambda node: complete.get(node, 1))
 
     def segments(self) -> list[list[Node]]:
@@ -400,13 +401,9 @@ class _Sweep:
 
     def step(self, segment: list[Node]) -> None:
         """Takes the backward step of a single node, calls its hooks and, in anomaly mode, checks the result for NaN."""
-        node, step = segment[0], segment[0].python
-        outputs: Sequence[Node | None] = segment if step is None else step.outputs
-        if type(node.aval) is tuple:
-            made = {each.output_number: each for each in segment[1:]}
-            outputs = [made.get(number) for number in range(len(node.aval))]
+        node, step, hooks = segment[0], segment[0].python, segment[0].step_hooks
+        outputs = self.outputs_of(segment)
         given: list[Node | None] = [each and self.arrived.get(each) for each in outputs]
-        hooks = node.step_hooks
         if hooks is not None:
             for prehook in list(hooks.before.values()):
                 given = hooks.call(node, prehook, given, None)
@@ -417,17 +414,7 @@ class _Sweep:
                 tell(Stepped(step, given, results))
         else:
             inputs = list(node.inputs)
-            settled, self.arrived = self.arrived, {}
-            unpacked = node.packed(self.create_graph) if node.packed is not None else {}
-            if unpacked and observers.listening:
-                tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
-            arrived = [(each, v) for each, v in zip(outputs, given, strict=True) if each is not None and v is not None]
-            if arrived:  # not so, if a hook has returned None
-                self.pull(segment, [each for each, _ in arrived], [v for _, v in arrived], unpacked)
-            results = [
-                self.arrived.get(self.now.get(each, each)) if isinstance(each, Node) else None for each in inputs
-            ]
-            self.arrived = settled
+            results = self.pull_alone(segment, outputs, given)
         if hooks is not None:
             for hook in list(hooks.after.values()):
                 results = hooks.call(node, hook, results, given)
@@ -440,3 +427,30 @@ class _Sweep:
             pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
             self.arrive(each, result)
+
+    def outputs_of(self, segment: list[Node]) -> Sequence[Node | None]:
+        """The outputs of the single node of a segment; None for one that no cotangent can arrive at."""
+        node, step = segment[0], segment[0].python
+        if type(node.aval) is tuple:
+            made = {each.output_number: each for each in segment[1:]}
+            return [made.get(number) for number in range(len(node.aval))]
+        return segment if step is None else step.outputs
+
+    def pull_alone(
+        self, segment: list[Node], outputs: Sequence[Node | None], cotangents: Sequence[Node | None]
+    ) -> list[Node | None]:
+        """The cotangents of the inputs of a single node, apart from what arrived there already."""
+        node = segment[0]
+        settled, self.arrived = self.arrived, {}
+        unpacked = node.packed(self.create_graph) if node.packed is not None else {}
+        if unpacked and observers.listening:
+            tell(Unpacked(node, {node.inputs[place]: each for place, each in unpacked.items()}))
+        pairs = [(each, v) for each, v in zip(outputs, cotangents, strict=True) if each is not None and v is not None]
+        if pairs:  # there are none, if a hook has returned None
+            self.pull(segment, [each for each, _ in pairs], [v for _, v in pairs], unpacked)
+        results = [
+            self.arrived.get(self.current_of.get(each, each)) if isinstance(each, Node) else None
+            for each in node.inputs
+        ]
+        self.arrived = settled
+        return results

@@ -19,30 +19,30 @@ from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, replay
 from jaxvjp.ops.op import Op, op
 
-Where = tuple[int, ...]
+Positions = tuple[int, ...]
 
 
-def function_of(program: Program, leaves: Sequence[Any], wrt: Where) -> tuple[Callable[..., Any], list[Any]]:
-    """`program` as a function of its leaves `wrt` alone, and the primals: the values of those leaves."""
+def function_of(program: Program, arguments: Sequence[Any], wrt: Positions) -> tuple[Callable[..., Any], list[Any]]:
+    """`program` as a function of its arguments `wrt` alone, and the primals: the values of those arguments."""
 
     def primal(*differentiated: Any) -> tuple[Any, ...]:
-        arguments = list(leaves)
+        given = list(arguments)
         for position, each in zip(wrt, differentiated, strict=True):
-            arguments[position] = each
-        return replay(program, arguments)
+            given[position] = each
+        return replay(program, given)
 
-    return primal, [leaves[position] for position in wrt]
+    return primal, [arguments[position] for position in wrt]
 
 
 @op(saves="residuals", public="", grad_fn="PullbackBackward0")
-def pullback(*operands: Any, program: Program, wrt: Where, batched: int) -> tuple[Any, ...]:
-    """The outputs of `program`, then the cotangents of its leaves `wrt`.
+def pullback(*operands: Any, program: Program, wrt: Positions, batched: int) -> tuple[Any, ...]:
+    """The outputs of `program`, then the cotangents of its arguments `wrt`.
 
-    The operands are the program's leaves and a cotangent for each output. If these are batches of cotangents, they, and
-    so the results, have `batched` more dimensions in front. A complex cotangent is torch's: the conjugate of JAX's.
+    The operands are the program's arguments and a cotangent for each output. If these are batches of cotangents, they,
+    and so the results, have `batched` more dimensions in front. A complex cotangent is torch's: the conjugate of JAX's.
     """
-    leaves, cotangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
-    primal, primals = function_of(program, leaves, wrt)
+    arguments, cotangents = operands[: len(program.arguments)], operands[len(program.arguments) :]
+    primal, primals = function_of(program, arguments, wrt)
     outputs, pull = jax.vjp(primal, *primals)
     for _ in range(batched):
         pull = jax.vmap(pull)
@@ -56,22 +56,22 @@ def _conjugated(cotangent: Any) -> Any:
 
 def record_pullback(
     program: Program,
-    leaves: Sequence[Node | Number],
+    arguments: Sequence[Node | Number],
     wrt: Sequence[int],
     cotangents: Sequence[Node],
     create_graph: bool,
     batch: tuple[int, ...] = (),
 ) -> tuple[list[Node], list[Node]]:
-    """Nodes for the outputs of `program` and for the cotangents of its leaves `wrt`.
+    """Nodes for the outputs of `program` and for the cotangents of its arguments `wrt`.
 
     With `create_graph` the cotangents can be differentiated again, and each has edges to just those operands that it
     depends on. For y = 2x + w² the cotangent of x is 2: to differentiate that is an error, as in torch, and not zero.
     """
-    operands = (*leaves, *cotangents)
+    operands = (*arguments, *cotangents)
     primals = tuple([each.aval.shaped(each.aval.shape[len(batch) :]) for each in cotangents])
 
-    def apply(positions: Where, edges: tuple[Node, ...]) -> list[Node]:
-        pulled = [leaves[position].aval for position in positions]
+    def apply(positions: Positions, edges: tuple[Node, ...]) -> list[Node]:
+        pulled = [arguments[position].aval for position in positions]
         avals = (*primals, *[each.shaped((*batch, *each.shape)) for each in pulled])
         static = (program, positions, len(batch))
         node = Node(pullback, static, operands, avals, requires_grad=bool(edges))
@@ -88,29 +88,29 @@ def record_pullback(
     for position, reads in zip(wrt, dependences(program, tuple(wrt)), strict=True):
         differentiable = [operands[each] for each in reads if operands[each].requires_grad]
         groups.setdefault(tuple(each for each in differentiable if isinstance(each, Node)), []).append(position)
-    of_leaf: dict[int, Node] = {}
+    of_argument: dict[int, Node] = {}
     outputs: list[Node] = []
     for edges, positions in groups.items():
         results = apply(tuple(positions), edges)
         outputs = results[: len(primals)]
-        of_leaf.update(zip(positions, results[len(primals) :], strict=True))
-    return outputs, [of_leaf[position] for position in wrt]
+        of_argument.update(zip(positions, results[len(primals) :], strict=True))
+    return outputs, [of_argument[position] for position in wrt]
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
-def dependences(program: Program, wrt: Where) -> tuple[Where, ...]:
-    """For the cotangent of each leaf of `wrt`: the operands of the pullback that it depends on, by their numbers."""
-    structs = [each.struct for each in program.leaves]
+def dependences(program: Program, wrt: Positions) -> tuple[Positions, ...]:
+    """For the cotangent of each argument `wrt`: the operands of the pullback that it depends on, by their numbers."""
+    structs = [each.struct for each in program.arguments]
     with jax.enable_x64(True):
         outputs = jax.eval_shape(lambda *arguments: replay(program, arguments), *structs)
     made_from = reads(pullback, (program, wrt, 0), [*structs, *outputs])[len(outputs) :]
     # JAX computes an array without elements from nothing; it is taken to depend on everything.
     everything = tuple(range(len(structs) + len(outputs)))
-    empty = [0 in program.leaves[position].shape for position in wrt]
+    empty = [0 in program.arguments[position].shape for position in wrt]
     return tuple(each or (everything if none else ()) for each, none in zip(made_from, empty, strict=True))
 
 
-def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Where, ...]:
+def reads(operation: Op, static: tuple[Any, ...], structs: Sequence[jax.ShapeDtypeStruct]) -> tuple[Positions, ...]:
     """For each array that `operation` returns: the numbers of the operands that it depends on, in its jaxpr."""
     with jax.enable_x64(True):
         traced = jax.make_jaxpr(lambda *operands: operation.call(static, operands))(*structs)

@@ -1,6 +1,6 @@
 """Remembers the nodes that backward passes with `create_graph` recorded, for graphs of the same structure.
 
-`differentiable_gradients` does what `engine.pull_back` does with `create_graph`. Where a graph of that structure was
+`differentiable_gradients` does what `engine.walk_back` does with `create_graph`. Where a graph of that structure was
 walked before, it records the same nodes again, on the nodes of this graph, without cutting the graph and freezing
 programs. Nothing is computed here; `remembered_walks` remembers passes whose gradients are computed at once.
 """
@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jaxvjp.core.derive.engine import Walk, pull_back
-from jaxvjp.core.derive.remembered_walks import Question, numbered
+from jaxvjp.core.derive.engine import WalkResult, walk_back
+from jaxvjp.core.derive.remembered_walks import BackwardRequest, numbered, request_of
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number, recorded
+from jaxvjp.core.record.graph import Node, Number, new_node, reachable
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.user_lines import user_line
@@ -68,27 +68,29 @@ class WalkNodes:
 memory: Memory[WalkNodes] = Memory()
 
 
-def differentiable_gradients(roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]) -> Walk:
-    """`engine.pull_back` with `create_graph`. A remembered walk has no `retained` and no `values`."""
+def differentiable_gradients(
+    roots: Sequence[Node], cotangents: Sequence[Node | None], targets: Sequence[Node]
+) -> WalkResult:
+    """`engine.walk_back` with `create_graph`. A remembered walk has no `retained` and no `values`."""
     mode = grad_mode()
     if mode.saving is not None or mode.inference or observers.listening or staging().journal is not None:
-        return pull_back(roots, cotangents, targets, create_graph=True)  # these look at each step of a walk
-    question = Question(roots, cotangents, targets, create_graph=True)
-    known = _recreated(question)
+        return walk_back(roots, cotangents, targets, create_graph=True)  # these look at each step of a walk
+    request = request_of(roots, cotangents, targets, create_graph=True)
+    known = _recreated(request)
     if known is not None:
         return known
     begin = next_serial()
-    walk = pull_back(roots, cotangents, targets, create_graph=True)
-    _learn(question, walk, begin)
+    walk = walk_back(roots, cotangents, targets, create_graph=True)
+    _learn(request, walk, begin)
     return walk
 
 
-def _recreated(question: Question) -> Walk | None:
+def _recreated(request: BackwardRequest) -> WalkResult | None:
     """Records a remembered walk again; None if there is none. RuntimeError where a saved tensor was written since."""
-    created: WalkNodes | None = memory.get(question.survey.key) if question.regular else None
+    created: WalkNodes | None = memory.get(request.survey.key) if request.regular else None
     if created is None:
         return None
-    nodes = question.survey.nodes
+    nodes = request.survey.nodes
     walked = [nodes[each] for each in created.walked]
     check_unchanged(walked)
     table: list[Any] = [*nodes, *[each.again() for each in created.constants]]
@@ -96,20 +98,20 @@ def _recreated(question: Question) -> Walk | None:
     recipe: Recipe
     for recipe in created.recipes:
         inputs = tuple([table[each] for each in recipe.inputs])
-        node = recorded(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
+        node = new_node(recipe.operation, recipe.static, inputs, recipe.aval, recipe.tracked, where)
         if recipe.edges is not None:
             node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)
     gradients = {nodes[number]: table[place] for number, place in created.gradients}
-    return Walk(gradients, {}, {}, walked, nodes)
+    return WalkResult(gradients, {}, {}, walked, nodes)
 
 
-def _learn(question: Question, walk: Walk, begin: int) -> None:
+def _learn(request: BackwardRequest, walk: WalkResult, begin: int) -> None:
     """Remembers the nodes of `walk`, which are those with a `serial` from `begin` on, if all come from this graph."""
-    if not question.regular:
+    if not request.regular:
         return
     found = _recorded_since(walk.gradients.values(), begin)
-    constants, place = numbered(question.survey, found)
+    constants, place = numbered(request.survey, found)
     recipes: list[Recipe] = []
     for node in found:
         read = (*node.inputs, *(node.edges or ()))
@@ -121,16 +123,13 @@ def _learn(question: Question, walk: Walk, begin: int) -> None:
         return
     gradients = tuple([(place[node], place[gradient]) for node, gradient in walk.gradients.items()])
     walked = tuple([place[node] for node in walk.operations])
-    memory.learn(question.survey.key, WalkNodes(tuple(constants), tuple(recipes), gradients, walked))
+    memory.learn(request.survey.key, WalkNodes(tuple(constants), tuple(recipes), gradients, walked))
 
 
 def _recorded_since(nodes: Iterable[Node], begin: int) -> list[Node]:
     """Of `nodes` and all that they are computed from, those with a `serial` from `begin` on, in that order."""
-    found: set[Node] = set()
-    pending = list(nodes)
-    while pending:
-        node = pending.pop()
-        if node.serial >= begin and node not in found:
-            found.add(node)
-            pending += [each for each in (*node.inputs, *(node.edges or ())) if type(each) is Node]
-    return sorted(found, key=lambda node: node.serial)
+
+    def behind(node: Node) -> list[Any]:
+        return [each for each in (*node.inputs, *(node.edges or ())) if type(each) is Node and each.serial >= begin]
+
+    return reachable([node for node in nodes if node.serial >= begin], behind)

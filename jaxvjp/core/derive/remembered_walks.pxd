@@ -2,7 +2,7 @@
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.run.evaluation cimport operands_of
 from jaxvjp.core.record.graph cimport Node, Number
-from jaxvjp.core.record.record cimport leaf
+from jaxvjp.core.record.record cimport node_of_value
 from jaxvjp.core.record.user_lines cimport user_line
 from jaxvjp.core.run.plan cimport Plan
 from jaxvjp.core.run.survey cimport Survey, survey
@@ -12,9 +12,9 @@ cdef class WalkPlan:
     cdef public list constants, own
     cdef public tuple gradients, values, walked
 
-cdef class Answer:
+cdef class RecalledGradients:
     cdef public list gradients, walked, met
 
-cdef class Question:
+cdef class BackwardRequest:
     cdef public Survey survey
     cdef public bint regular

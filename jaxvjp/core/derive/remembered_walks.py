@@ -1,7 +1,7 @@
 """Remembers the plans of backward passes, for graphs of the same structure.
 
-`Question(roots, cotangents, targets)` surveys a graph. `recalled()` gives the gradients, if a graph of that structure
-was walked before: it runs the remembered plan. If not, the caller has `engine.pull_back` walk and `evaluation` compute,
+`request_of(roots, cotangents, targets)` surveys a graph. `recalled()` gives the gradients, if a graph of that structure
+was walked before: it runs the remembered plan. If not, the caller has `engine.walk_back` walk and `evaluation` compute,
 and `learn` remembers the plan that was run. So how a walk goes is known to `engine` alone.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxvjp.core.derive.anomaly import anomaly
-from jaxvjp.core.derive.engine import Walk
+from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.core.run.evaluation import Computed, deferred, heavy, operands_of
 from jaxvjp.core.run.memory import Memory
@@ -54,8 +54,8 @@ class WalkPlan:
         self.walked = walked
 
 
-class Answer:
-    """What `Question.recalled` found.
+class RecalledGradients:
+    """What `BackwardRequest.recalled` found.
 
     Attributes:
         gradients: pairs of a leaf or target and its gradient, or the sum of `grad` and that (`added_to`).
@@ -72,49 +72,23 @@ class Answer:
 memory: Memory[WalkPlan] = Memory()
 
 
-class Question:
-    """A backward pass that is asked for, with the survey of its graph.
+class BackwardRequest:
+    """A backward pass that is asked for.
 
-    `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.pull_back`. `added_to` is
-    called with a leaf; it returns the node that the gradient will be added to, or a word if there is none.
+    Attributes:
+        survey: that of its graph.
+        regular: whether a plan may be remembered for graphs of that structure.
     """
 
-    def __init__(
-        self,
-        roots: Sequence[Node],
-        cotangents: Sequence[Node | None],
-        targets: Sequence[Node] | None,
-        added_to: Callable[[Node], Node | str] | None = None,
-        batch: tuple[int, ...] = (),
-        create_graph: bool = False,
-    ) -> None:
-        if not create_graph:
-            deferred.settle()
-            heavy.settle()
-        start = [*roots]
-        question: list[Any] = [batch, len(roots)]
-        for each in cotangents:
-            question.append(each is None)
-            if each is not None:
-                start.append(each)
-        if targets is not None:
-            sums = [] if added_to is None else [added_to(each) for each in targets]
-            start += [*targets, *[each for each in sums if isinstance(each, Node)]]
-            question += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
-            added_to = None
-        if len(set(start)) < len(start):  # a node that is there twice has one place in the survey
-            question += [start.index(each) for each in start]
-        self.survey = survey(start, (), question, added_to, True, create_graph)
-        transform = transforming()
-        # Inside a transform nothing is computed, so there is no plan; with `create_graph` none is needed.
-        apart = transform.forward or (transform.depth and not create_graph)
-        self.regular = self.survey.regular and not (anomaly.enabled or apart)
+    def __init__(self, found: Survey, regular: bool) -> None:
+        self.survey = found
+        self.regular = regular
 
     def runs_in_short_pieces(self) -> bool:
         """Whether the graph is to run in short pieces; counts that it does (`plan.choose_short_pieces`)."""
         return self.regular and choose_short_pieces(self.survey)
 
-    def recalled(self) -> Answer | None:
+    def recalled(self) -> RecalledGradients | None:
         """The computed gradients, if such a walk is remembered; None if not.
 
         RuntimeError where a saved tensor was written in place since.
@@ -138,10 +112,10 @@ class Question:
         where = user_line(sys._getframe())
         gradients = []
         for number, place, aval in remembered.gradients:
-            gradients.append((nodes[number], leaf(values[place], aval, where=where)))
-        return Answer(gradients, walked, nodes)
+            gradients.append((nodes[number], node_of_value(values[place], aval, where=where)))
+        return RecalledGradients(gradients, walked, nodes)
 
-    def learn(self, walk: Walk, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
+    def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
         """Remembers the plan that was run for `walk`, if one evaluation gave all `results` from this graph alone."""
         if not self.regular or len(computed) != 1:
             return
@@ -166,9 +140,45 @@ class Question:
         )
 
 
+def request_of(
+    roots: Sequence[Node],
+    cotangents: Sequence[Node | None],
+    targets: Sequence[Node] | None,
+    added_to: Callable[[Node], Node | str] | None = None,
+    batch: tuple[int, ...] = (),
+    create_graph: bool = False,
+) -> BackwardRequest:
+    """Surveys the graph that a backward pass goes through; without `create_graph`, waits for deferred programs first.
+
+    `roots`, `cotangents`, `targets`, `batch` and `create_graph` are the arguments of `engine.walk_back`. `added_to` is
+    called with a leaf; it returns the node that the gradient will be added to, or a word if there is none.
+    """
+    if not create_graph:
+        deferred.settle()
+        heavy.settle()
+    start = [*roots]
+    asked: list[Any] = [batch, len(roots)]
+    for each in cotangents:
+        asked.append(each is None)
+        if each is not None:
+            start.append(each)
+    if targets is not None:
+        sums = [] if added_to is None else [added_to(each) for each in targets]
+        start += [*targets, *[each for each in sums if isinstance(each, Node)]]
+        asked += [len(targets), *["node" if isinstance(each, Node) else each for each in sums]]
+        added_to = None
+    if len(set(start)) < len(start):  # a node that is there twice has one place in the survey
+        asked += [start.index(each) for each in start]
+    found = survey(start, (), asked, added_to, True, create_graph)
+    transform = transforming()
+    # Inside a transform nothing is computed, so there is no plan; with `create_graph` none is needed.
+    apart = transform.forward or (transform.depth and not create_graph)
+    return BackwardRequest(found, found.regular and not (anomaly.enabled or apart))
+
+
 def numbered(found: Survey, recorded: Sequence[Node]) -> tuple[list[Number], dict[Any, int]]:
     """The Python numbers that a walk of the graph `found` brought in, and the places of all nodes and numbers: those of
-    the survey first, then those numbers, then the nodes that the walk `recorded`."""
+    the survey first, then those numbers, then the nodes that the walk `new_node`."""
     number: dict[Any, int] = dict(found.number)
     read = dict.fromkeys([each for node in recorded for each in node.inputs if type(each) is Number])
     constants = [each for each in read if each not in number]

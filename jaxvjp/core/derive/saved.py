@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jaxvjp.core.derive.anomaly import blame
-from jaxvjp.core.record.graph import Node, Number, Passed, ends_here, is_held, stripped_of
+from jaxvjp.core.record.graph import Node, Number, TensorsBehind, copy_without_inputs, ends_here, is_held
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
@@ -66,16 +66,17 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
 
     As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
     is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
-    the user holds, such as loss, gets copies of the nodes behind it as inputs, which keep no values (`stripped_of`).
+    the user holds, such as loss, gets as inputs copies of the nodes behind it, which keep no values
+    (`copy_without_inputs`).
     """
     kept: list[Node] = []
     if observers.listening:
         tell(Released(list(operations)))
-    passed: Passed | None = None
+    passed: TensorsBehind | None = None
     node: Node
     for node in operations:
         if node.value is not None:
-            passed = node.passed = passed or Passed(met)
+            passed = node.passed = passed or TensorsBehind(met)
         if node.special and node.python is not None:
             node.python.free()
         elif node.operation is not None and node.operation.saves:
@@ -96,7 +97,7 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
                 behind: Node = each
                 if behind.requires_grad and not (ends_here(behind) or (behind.special and behind.python)):
                     if behind not in stripped:
-                        stripped[behind] = stripped_of(behind, passed)
+                        stripped[behind] = copy_without_inputs(behind, passed)
                         if not behind.freed:
                             kept.append(behind)
                     each = stripped[behind]

@@ -14,9 +14,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.core.derive.pullback import Where, function_of, reads
+from jaxvjp.core.derive.pullback import Positions, function_of, reads
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
-from jaxvjp.core.record.modes import grad_mode, recording, transforming
+from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
 from jaxvjp.ops.identity import item, transform_argument, transform_result
@@ -34,27 +34,27 @@ def _mapped(function: Callable[[Any], Any], arguments: Any, chunk: int | None) -
 
 
 @op(saves="residuals", public="")
-def jvp(*operands: Any, program: Program, wrt: Where) -> tuple[Any, ...]:
-    """The tangents of the outputs of `program`. The operands are its leaves and a tangent for each leaf of `wrt`."""
-    leaves, tangents = operands[: len(program.leaves)], operands[len(program.leaves) :]
-    primal, primals = function_of(program, leaves, wrt)
+def jvp(*operands: Any, program: Program, wrt: Positions) -> tuple[Any, ...]:
+    """The tangents of the outputs of `program`. The operands are its arguments, then a tangent for each of `wrt`."""
+    arguments, tangents = operands[: len(program.arguments)], operands[len(program.arguments) :]
+    primal, primals = function_of(program, arguments, wrt)
     _, pushed = jax.jvp(primal, tuple(primals), tangents)
     return tuple(pushed)
 
 
 @op(saves="residuals", public="")
-def vmap(*leaves: Any, program: Program, in_axes: Axes, out_axes: Where, size: int, chunk: int | None) -> Any:
-    """`jax.vmap` of `program`: of the leaves with an axis in `in_axes` one example each, `chunk` of `size` at once."""
+def vmap(*arguments: Any, program: Program, in_axes: Axes, out_axes: Positions, size: int, chunk: int | None) -> Any:
+    """`jax.vmap` of `program` over the arguments with an axis in `in_axes`, `chunk` of `size` examples at once."""
     batched = {position: axis for position, axis in enumerate(in_axes) if axis is not None}
 
     def one(examples: tuple[Any, ...]) -> tuple[Any, ...]:
-        arguments = list(leaves)
+        given = list(arguments)
         for position, each in zip(batched, examples[1:], strict=True):
-            arguments[position] = each
-        return replay(program, arguments)
+            given[position] = each
+        return replay(program, given)
 
-    # The numbers from 0 on are one batch more, so that there is one where no leaf is batched.
-    moved = [jnp.moveaxis(leaves[position], axis, 0) for position, axis in batched.items()]
+    # The numbers from 0 on are one batch more, so that there is one where no argument is batched.
+    moved = [jnp.moveaxis(arguments[position], axis, 0) for position, axis in batched.items()]
     results = _mapped(one, (jnp.arange(size), *moved), chunk)
     return tuple(jnp.moveaxis(each, 0, axis) for each, axis in zip(results, out_axes, strict=True))
 
@@ -91,7 +91,7 @@ def leads_on(node: Node) -> bool:
 
 
 @lru_cache(maxsize=PROGRAM_CACHE)
-def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Where, ...]:
+def _sources(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Positions, ...]:
     return reads(operation, static, [each.struct for each in avals])
 
 
@@ -160,15 +160,17 @@ def pushforward(
     if not wanted:
         return lambda tangents: [None] * len(outputs)
     refuse_python_steps(nodes, what)
-    program, leaves = freeze(nodes, wanted)
-    differentiated = {number: each for number, each in enumerate(leaves) if isinstance(each, Node) and each in starts}
+    program, arguments = freeze(nodes, wanted)
+    differentiated = {
+        number: each for number, each in enumerate(arguments) if isinstance(each, Node) and each in starts
+    }
     tracked = not all(severed(each) for each in wanted)
     avals = tuple([each.aval for each in wanted])
 
     def push(tangents: Mapping[Node, Node]) -> list[Node | None]:
         given = [tangents[each] for each in differentiated.values()]
-        with recording(grad_mode().enabled and tracked):
-            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*leaves, *given], avals))
+        with tracking(grad_mode().enabled and tracked):
+            pushed = iter(transformed(jvp, (program, tuple(differentiated)), [*arguments, *given], avals))
         return [next(pushed) if each else None for each in depends]
 
     return push
@@ -206,8 +208,8 @@ def record_vmap(
     """
     steps = [each for each in nodes if each.python is not None and not each.python.lifted]
     refuse_python_steps([each for each in steps if each.requires_grad or transforming().forward], "vmap")
-    program, leaves = freeze(nodes, outputs)
-    batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in leaves]
+    program, arguments = freeze(nodes, outputs)
+    batches = [examples.get(each, (each, None)) if isinstance(each, Node) else (each, None) for each in arguments]
     static = (program, tuple([axis for _, axis in batches]), tuple(out_axes), size, chunk)
     avals = tuple([batch_of(each.aval, axis, size) for each, axis in zip(outputs, out_axes, strict=True)])
     return transformed(vmap, static, [each for each, _ in batches], avals)

@@ -29,11 +29,11 @@ cdef class Holder:
     cdef public Node _node
 
 @cython.locals(node=Node, mode=GradMode)
-cpdef Node recorded(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
+cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
 @cython.locals(holder=Holder)
 cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)
 @cython.locals(copy=Node)
-cpdef Node stripped_of(Node node, object passed)
+cpdef Node copy_without_inputs(Node node, object passed)
 cpdef object hold(Node node, Holder holder)

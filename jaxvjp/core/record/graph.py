@@ -12,7 +12,7 @@ The life of a node:
   second backward raises an error. Once it has a value it drops its inputs; `passed` tells which tensors they may have
   come from.
 * A node whose op saves nothing, such as a sum, stays usable. If the user holds it, its inputs become copies without
-  values (`stripped_of`), which lead to the originals (`original`) while those exist.
+  values (`copy_without_inputs`), which lead to the originals (`original`) while those exist.
 * In forward mode nothing is dropped: a tangent may be pushed through a node later.
 
 A walk visits thousands of nodes, and each test of a node counts. So what few nodes have, such as hooks, is marked by
@@ -32,9 +32,9 @@ from weakref import ref
 import jax
 import numpy as np
 
-from jaxvjp.core.record.modes import COMPILED, GradMode, changed, grad_mode, transforming
+from jaxvjp.core.record.modes import CYTHONIZED, GradMode, changed, grad_mode, transforming
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
-from jaxvjp.core.record.user_lines import Location, Where, located, user_line
+from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.ops.identity import detach, item, rebind, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
@@ -79,11 +79,11 @@ class Number:
         return number
 
 
-class Leaf:
+class LeafIdentity:
     """A leaf that requires a gradient, whichever contents it has: after `w -= 0.1 * w.grad` w shows another node.
 
-    All nodes that a leaf has shown have the same `Leaf`. A gradient that arrives at any of them is added to the `grad`
-    of that tensor.
+    All nodes that a leaf has shown have the same `LeafIdentity`. A gradient that arrives at any of them is added to the
+    `grad` of that tensor.
 
     Attributes:
         hooks, step_hooks: those of the tensor; see `Node`.
@@ -98,62 +98,48 @@ class Leaf:
         self.step_hooks: StepHooks | None = None
         self.lost = lost
 
-    def found_again(self) -> Leaf:
+    def found_again(self) -> LeafIdentity:
         """One with the same hooks, for the view that is asked to require a gradient of its own."""
-        found = Leaf()
+        found = LeafIdentity()
         found.hooks, found.step_hooks = self.hooks, self.step_hooks
         return found
 
 
-def leaf_of(node: Node) -> Leaf:
-    """The `Leaf` of a leaf's node, made when it is first needed."""
+def leaf_identity_of(node: Node) -> LeafIdentity:
+    """The `LeafIdentity` of a leaf's node, made when it is first needed."""
     if node.leaf is None:
-        node.leaf = Leaf()
+        node.leaf = LeafIdentity()
     return node.leaf
 
 
-class Rare(property):
-    """An attribute of `Node` that few nodes have. Setting it also sets `node.special`.
-
-    The value is kept in the attribute `hidden`: `Node.edges` in `_edges`.
-    """
-
-    def __init__(self, hidden: str, default: Any) -> None:
-        def assign(node: Node, value: Any) -> None:
-            if value is not default:
-                node.special = True
-            changed()
-            setattr(node, hidden, value)
-
-        super().__init__(attrgetter(hidden), assign)
-
-
-class Hooks(Rare):
-    """An attribute of `Node` for hooks. A leaf's are kept in its `Leaf`, so they stay when the leaf is written."""
-
-    def __init__(self, name: str) -> None:
-        def read(node: Node) -> Any:
-            return getattr(node, f"_{name}") if node.leaf is None else getattr(node.leaf, name)
-
-        def assign(node: Node, value: Any) -> None:
-            node.special = True
-            changed()
-            if ends_here(node):
-                setattr(leaf_of(node), name, value)
-            else:
-                setattr(node, f"_{name}", value)
-
-        property.__init__(self, read, assign)
-
-
 def rare(hidden: str, default: Any = None) -> Any:
-    """`Rare(hidden, default)`, typed so that the attribute can be declared with the type of its value."""
-    return Rare(hidden, default)
+    """A property of `Node` that few nodes have, kept in the attribute `hidden`. Setting it also sets `node.special`."""
+
+    def assign(node: Node, value: Any) -> None:
+        if value is not default:
+            node.special = True
+        changed()
+        setattr(node, hidden, value)
+
+    return property(attrgetter(hidden), assign)
 
 
 def hooks_of_leaf_or_node(name: str) -> Any:
-    """`Hooks(name)`, typed likewise."""
-    return Hooks(name)
+    """Such a property for hooks. A leaf's are kept in its `LeafIdentity`, so they stay when the leaf is written."""
+    hidden = f"_{name}"
+
+    def read(node: Node) -> Any:
+        return getattr(node, hidden) if node.leaf is None else getattr(node.leaf, name)
+
+    def assign(node: Node, value: Any) -> None:
+        node.special = True
+        changed()
+        if ends_here(node):
+            setattr(leaf_identity_of(node), name, value)
+        else:
+            setattr(node, hidden, value)
+
+    return property(read, assign)
 
 
 class Node:
@@ -185,7 +171,7 @@ class Node:
 
         versions, version: the count of in-place writes to the memory that it shows, and what that was when it began to
             show it. None, until somebody needs the count.
-        leaf: the `Leaf` of a leaf that requires a gradient and was written or has hooks.
+        leaf: the `LeafIdentity` of a leaf that requires a gradient and was written or has hooks.
         stale: whether it is a leaf that was written since: its tensor shows another node.
         retaken: of a view that was taken again after its base was written, from how many view ops; else 0.
 
@@ -212,10 +198,10 @@ class Node:
     version: int
     value: Value | None
     holder: ref[Any] | None
-    passed: Passed | None
+    passed: TensorsBehind | None
     input_avals: tuple[Aval, ...] | None
     versions: Versions | None
-    leaf: Leaf | None
+    leaf: LeafIdentity | None
     original: ref[Node] | None
 
     def __init__(
@@ -226,7 +212,7 @@ class Node:
         aval: Any,
         requires_grad: bool = False,
         value: Value | None = None,
-        where: Where = None,
+        where: UserLine = None,
     ) -> None:
         self.operation = operation
         self.static = static
@@ -309,7 +295,7 @@ class Node:
         if self.value is not None and (self.freed or self.is_leaf) and not transforming().forward:
             if self.freed:
                 self.input_avals = self.avals_read()
-                self.passed = self.passed or Passed(reachable([self], gradient_edges))
+                self.passed = self.passed or TensorsBehind(reachable([self], gradient_edges))
             elif self.versions is None and self.inputs:  # a view has to notice writes also without its inputs
                 origin = self.origin()
                 if origin is not self:
@@ -389,7 +375,7 @@ class Holder:
 
 def hold(node: Node, holder: Holder) -> None:
     """Notes that the user holds `node` by the tensor `holder`."""
-    if COMPILED:
+    if CYTHONIZED:
         node.holder = PyWeakref_NewRef(holder, None)  # type: ignore[name-defined]  # noqa: F821 - see graph.pxd
     else:
         node.holder = ref(holder)
@@ -420,21 +406,21 @@ UNLESS_SET = {
 }
 """Attributes that few nodes set, with the value that all others have. They are attributes of the class: setting them on
 each node would double the time to record one. The compiled form has them in each node (`graph.pxd`)."""
-if not COMPILED:
+if not CYTHONIZED:
     for _name, _value in UNLESS_SET.items():
         setattr(Node, _name, _value)
 
 
-def recorded(
+def new_node(
     operation: Op | None,
     static: tuple[Any, ...],
     inputs: tuple[Node | Number, ...],
     aval: Any,
     tracked: bool,
-    where: Where,
+    where: UserLine,
 ) -> Node:
     """`Node(...)` without a value: in C where it is compiled by Cython."""
-    if not COMPILED:
+    if not CYTHONIZED:
         return Node(operation, static, inputs, aval, tracked, None, where)
     node: Node = Node.__new__(Node)
     node.operation = operation
@@ -498,9 +484,9 @@ def gradient_edges(node: Node) -> list[Any]:
     return [each for each in onward if each.requires_grad]
 
 
-def stripped_of(node: Node, passed: Passed | None) -> Node:
+def copy_without_inputs(node: Node, passed: TensorsBehind | None) -> Node:
     """A copy of `node` without inputs: `release` keeps such copies, so that the values that it frees are freed."""
-    copy = recorded(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
+    copy = new_node(node.operation, node.static, (), node.aval, node.requires_grad, node.where)
     copy.serial = node.serial
     copy.passed = passed
     copy.original = ref(node)
@@ -515,13 +501,13 @@ def stripped_of(node: Node, passed: Passed | None) -> Node:
     return copy
 
 
-def meant(node: Node) -> Node:
-    """`node`, or its original if it is a copy by `stripped_of` and the original still exists."""
+def original_of(node: Node) -> Node:
+    """`node`, or its original if it is a copy by `copy_without_inputs` and the original still exists."""
     original = None if node.original is None else node.original()
     return node if original is None else original
 
 
-class Passed:
+class TensorsBehind:
     """Which tensors may be behind a freed node that has dropped its inputs: all that the freeing pass met.
 
     It may name a tensor too many, one that the pass met elsewhere. Then the error for a freed graph is raised where

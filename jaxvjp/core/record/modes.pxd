@@ -1,4 +1,4 @@
-# What C knows of what a thread is doing.
+# What C knows of the modes of a thread.
 
 cdef extern from "Python.h":
     ctypedef struct PyThreadState:
@@ -26,16 +26,16 @@ cdef class Transforming(Counted):
 cdef class Staging(Counted):
     cdef public object journal
 
-cdef class Doing:
+cdef class ThreadModes:
     cdef public GradMode grad_mode
     cdef public Transforming transforming
     cdef public Staging staging
 
-cdef Doing _last
+cdef ThreadModes _last
 cdef unsigned long long _number
 
 cpdef changed()
-cpdef Doing doing()
+cpdef ThreadModes thread_modes()
 cpdef GradMode grad_mode()
 cpdef Transforming transforming()
 cpdef Staging staging()

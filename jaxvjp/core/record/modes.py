@@ -38,7 +38,7 @@ def changed() -> None:
     those.count += 1
 
 
-COMPILED = not isinstance(changed, FunctionType)
+CYTHONIZED = not isinstance(changed, FunctionType)
 """Whether this module, and with it the others that `hatch_build.py` lists, was compiled by Cython."""
 
 
@@ -47,7 +47,7 @@ class Counted:
 
     def __setattr__(self, name: str, value: Any) -> None:
         changed()
-        if COMPILED:
+        if CYTHONIZED:
             PyObject_GenericSetAttr(self, name, value)  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
         else:
             object.__setattr__(self, name, value)
@@ -108,7 +108,7 @@ class Staging(Counted):
         self.journal: Any = None
 
 
-class Doing:
+class ThreadModes:
     """All modes of one thread."""
 
     def __init__(self) -> None:
@@ -119,44 +119,44 @@ class Doing:
 
 class _Threads(threading.local):
     def __init__(self) -> None:
-        self.doing = Doing()
+        self.modes = ThreadModes()
 
 
 _threads = _Threads()
-# For the compiled form: the result of the last `doing()`, and the number of the thread that asked. Every operation asks
-# twice, and reading a `threading.local` takes as long as ten other lines of compiled code.
-_last: Doing
+# For the compiled form: the result of the last `thread_modes()`, and the number of the thread that asked. Every
+# operation asks twice, and reading a `threading.local` takes as long as ten other lines of compiled code.
+_last: ThreadModes
 _number = 0
 
 
-def doing() -> Doing:
+def thread_modes() -> ThreadModes:
     """The modes of this thread."""
-    if COMPILED:
+    if CYTHONIZED:
         global _last, _number
         number = PyThreadState_GetID(PyThreadState_Get())  # type: ignore[name-defined]  # noqa: F821 - see modes.pxd
         if number != _number:
-            _last = _threads.doing
+            _last = _threads.modes
             _number = number
         return _last
-    return _threads.doing
+    return _threads.modes
 
 
 def grad_mode() -> GradMode:
     """Whether and how operations of this thread record gradients."""
-    return doing().grad_mode
+    return thread_modes().grad_mode
 
 
 def transforming() -> Transforming:
     """The transforms that are under way in this thread."""
-    return doing().transforming
+    return thread_modes().transforming
 
 
 def staging() -> Staging:
     """The step that is being staged in this thread."""
-    return doing().staging
+    return thread_modes().staging
 
 
-class recording:  # noqa: N801 - reads as a word: `with recording(False):`
+class tracking:  # noqa: N801 - reads as a word: `with tracking(False):`
     """Switches the recording of gradients on or off for a block."""
 
     __slots__ = ("before", "enabled")

@@ -1,7 +1,7 @@
 # What C knows of how nodes are made: see graph.pxd.
 cimport cython
 
-from jaxvjp.core.record.graph cimport Node, Number, recorded
+from jaxvjp.core.record.graph cimport Node, Number, new_node
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines cimport user_line
 
@@ -15,7 +15,7 @@ cpdef bint tracks(tuple inputs)
 cpdef tuple avals_of(tuple inputs)
 cpdef Node record(object operation, tuple inputs, tuple static=*)
 @cython.locals(node=Node, mode=GradMode)
-cpdef Node record_as(Signature signature, object operation, tuple inputs, tuple static, object where)
+cpdef Node record_with(Signature signature, object operation, tuple inputs, tuple static, object where)
 cpdef object check_savable(object inputs)
 @cython.locals(node=Node)
-cpdef Node leaf(object value, object aval, bint requires_grad=*, object where=*)
+cpdef Node node_of_value(object value, object aval, bint requires_grad=*, object where=*)

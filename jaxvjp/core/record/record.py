@@ -1,4 +1,4 @@
-"""Makes nodes: of an op and its inputs (`record`), of a value (`leaf`), of another node, cut off (`detached`).
+"""Makes nodes: of an op and its inputs (`record`), of a value (`node_of_value`), of another node, cut off (`detached`).
 
 `record(mul, (x, y))` computes nothing. It finds the aval of the result with `jax.eval_shape`, once for each op and
 avals of operands, and raises torch's error where shapes or dtypes do not fit.
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, recorded
+from jaxvjp.core.record.graph import Node, Number, new_node
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
-from jaxvjp.core.record.user_lines import Where, user_line
+from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, item, variable
 from jaxvjp.ops.op import Aval, Op, abstract, laid_out
@@ -25,18 +25,18 @@ SIGNATURES = 1 << 16
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node of `operation` on `inputs`. RuntimeError or TypeError, as torch's, where shapes or dtypes do not fit."""
     signature = signature_of(operation, static, avals_of(inputs))
-    return record_as(signature, operation, inputs, static, user_line(sys._getframe()))
+    return record_with(signature, operation, inputs, static, user_line(sys._getframe()))
 
 
-def record_as(
-    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: Where
+def record_with(
+    signature: Signature, operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...], where: UserLine
 ) -> Node:
     """`record` where the signature and the user's line are known."""
     mode = grad_mode()
     tracked = signature.differentiable and mode.enabled and tracks(inputs)
     if tracked and signature.saves:
         check_savable(inputs)
-    node = recorded(operation, static, inputs, signature.aval, tracked, where)
+    node = new_node(operation, static, inputs, signature.aval, tracked, where)
     if tracked and signature.saves and mode.saving is not None:
         node.packed = mode.saving(node)
     return node
@@ -103,9 +103,9 @@ def check_savable(inputs: Iterable[Node | Number]) -> None:
             )
 
 
-def leaf(value: Any, aval: Aval, requires_grad: bool = False, where: Where = None) -> Node:
+def node_of_value(value: Any, aval: Aval, requires_grad: bool = False, where: UserLine = None) -> Node:
     """A node with this value and no operation; `where` is the user's line, if the caller has it already."""
-    node = recorded(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
+    node = new_node(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
     node.value = value
     return node
 
@@ -120,7 +120,7 @@ def variable_of(node: Node) -> Node:
     if staging().journal is not None:  # the staged step computes another value at its next call
         return Node(variable, (), (node,), node.aval, True, None, node.where)
     if node.value is not None and not transforming().forward:
-        return leaf(node.value, node.aval, True, node.where)
+        return node_of_value(node.value, node.aval, True, node.where)
     return Node(variable, (), (node,), node.aval, True, node.value, node.where)
 
 
@@ -129,7 +129,7 @@ def detached(node: Node) -> Node:
     if not node.requires_grad and not transforming().forward:
         return node
     if node.value is not None and staging().journal is None and not transforming().forward:
-        return leaf(node.value, node.aval)
+        return node_of_value(node.value, node.aval)
     return record(detach, (node,))
 
 

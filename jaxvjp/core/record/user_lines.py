@@ -12,20 +12,20 @@ import os
 from types import CodeType
 from typing import Any, NamedTuple
 
-HOUSE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
-USERS = tuple(HOUSE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
+PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
+USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
 """Parts of this package that count as the user's code."""
-Where = tuple[CodeType, int] | None
-_in_house: dict[str, bool] = {}
+UserLine = tuple[CodeType, int] | None
+_in_package: dict[str, bool] = {}
 
 
-def user_line(frame: Any) -> Where:
+def user_line(frame: Any) -> UserLine:
     """The code object and instruction of the innermost frame that is not in this package."""
     while frame is not None:
         code: CodeType = frame.f_code
-        inside = _in_house.get(code.co_filename)
+        inside = _in_package.get(code.co_filename)
         if inside is None:
-            inside = in_house(code.co_filename)
+            inside = in_package(code.co_filename)
         if not inside:
             return code, frame.f_lasti
         frame = frame.f_back
@@ -43,7 +43,7 @@ class Location(NamedTuple):
         return f"line {self.number} of {self.filename}" + (f":\n    {self.text}" if self.text else "")
 
 
-def located(where: Where) -> Location | None:
+def located(where: UserLine) -> Location | None:
     """The file, line number and text for a result of `user_line`."""
     if where is None:
         return None
@@ -55,7 +55,7 @@ def located(where: Where) -> Location | None:
     return Location(code.co_filename, line, linecache.getline(code.co_filename, line).strip())
 
 
-def loop_around(inside: Where, outside: Where) -> int | None:
+def loop_around(inside: UserLine, outside: UserLine) -> int | None:
     """The first line of the outermost loop that has `inside` in it and not `outside`, in one function; None if none."""
     if inside is None or outside is None or inside[0] is not outside[0]:
         return None
@@ -71,7 +71,7 @@ def loop_around(inside: Where, outside: Where) -> int | None:
     return min((span.start for span in spans if here.number in span and there.number not in span), default=None)
 
 
-def in_house(filename: str) -> bool:
+def in_package(filename: str) -> bool:
     """Whether a file is part of this package, and not of `USERS`."""
-    inside = _in_house[filename] = filename.startswith(HOUSE) and not filename.startswith(USERS)
+    inside = _in_package[filename] = filename.startswith(PACKAGE) and not filename.startswith(USERS)
     return inside

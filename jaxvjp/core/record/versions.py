@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 from weakref import WeakSet
 
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.user_lines import UserLine
 
 next_serial = count().__next__
 """The next number in the order of recording: 0 for the first node, 1 for the second."""
@@ -32,7 +32,7 @@ class Versions:
 
     def __init__(self) -> None:
         self.count = 0
-        self.where: Where = None
+        self.where: UserLine = None
         self.left: WeakSet[Any] | None = None
 
     def leave(self, storage: Any) -> None:
@@ -41,7 +41,7 @@ class Versions:
             self.left = WeakSet()
         self.left.add(storage)
 
-    def written(self, where: Where) -> None:
+    def written(self, where: UserLine) -> None:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxvjp.core.record.user_lines import Where
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.choosing import (
     ONE_GROUP,
     SETTINGS,
@@ -68,7 +68,7 @@ def packed_numbers(numbers: list[Any], own: Any) -> Any:
         return np.array([each % (1 << 64) for each in numbers], np.uint64).astype(own)
 
 
-told_of_compiles: list[Callable[[Where, Executable], None]] = []
+told_of_compiles: list[Callable[[UserLine, Executable], None]] = []
 """Who wants to know of each program that is compiled, and for which line."""
 
 
@@ -79,8 +79,8 @@ class Executable:
     numbers add 2 µs to a call; as 20 operands they would add 32.
 
     Attributes:
-        arrays: the positions of those leaves of the program that are arrays.
-        packs: for each dtype, the positions of its Python numbers among the leaves.
+        arrays: the positions of those arguments of the program that are arrays.
+        packs: for each dtype, the positions of its Python numbers among the arguments.
         compiled: the function to call with those operands.
         choice: how it is compiled, once that was chosen.
         where: the user's line that needed it first.
@@ -93,9 +93,9 @@ class Executable:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.arrays = [position for position, aval in enumerate(program.leaves) if not aval.number]
+        self.arrays = [position for position, aval in enumerate(program.arguments) if not aval.number]
         self.packs: dict[dtype, list[int]] = {}
-        for position, aval in enumerate(program.leaves):
+        for position, aval in enumerate(program.arguments):
             if aval.number:
                 self.packs.setdefault(aval.dtype, []).append(position)
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
@@ -103,14 +103,14 @@ class Executable:
         usual = together(self.traced, ONE_GROUP)
         self.compiled: Compiled = Waiting(self.run, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
-        place = next((each.device for each in program.leaves if each.device is not None), None)
+        place = next((each.device for each in program.arguments if each.device is not None), None)
         if place is META:
             self.compiled = lambda *_: [NO_DATA] * len(program.outputs)
         elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
             self.compiled = self._placed(usual)  # it does not wait: NumPy would run it on the CPU
         self.deferring: Compiled | None = None
-        self.where: Where = None
+        self.where: UserLine = None
 
     def traced(self, *operands: Any, outputs: tuple[int, ...] | None = None) -> tuple[Any, ...]:
         """What `jax.jit` traces: the program, or of its outputs only those at the places `outputs`."""
@@ -120,13 +120,13 @@ class Executable:
 
     def run(self, *operands: Any) -> tuple[Any, ...]:
         """The outputs of the program, computed one operation after the other from the operands of `compiled`."""
-        leaves: list[Any] = [None] * len(self.program.leaves)
+        arguments: list[Any] = [None] * len(self.program.arguments)
         for position, array in zip(self.arrays, operands, strict=False):
-            leaves[position] = array
+            arguments[position] = array
         for positions, pack in zip(self.packs.values(), operands[len(self.arrays) :], strict=True):
             for index, position in enumerate(positions):
-                leaves[position] = pack[index]
-        return replay(self.program, leaves)
+                arguments[position] = pack[index]
+        return replay(self.program, arguments)
 
     def output_groups(self) -> OutputGroups:
         """The outputs in two groups, for `apart`."""

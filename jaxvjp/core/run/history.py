@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from jaxvjp.core.record.user_lines import Location, Where, located
+from jaxvjp.core.record.user_lines import Location, UserLine, located
 from jaxvjp.core.run.compilation import Executable, told_of_compiles
 from jaxvjp.core.run.program import Equation, Program
 
@@ -35,11 +35,11 @@ class History:
     """The programs compiled last, each with the line that asked for it, and the recompiles among them."""
 
     def __init__(self) -> None:
-        self.programs: deque[tuple[Where, Executable]] = deque(maxlen=REMEMBERED)
+        self.programs: deque[tuple[UserLine, Executable]] = deque(maxlen=REMEMBERED)
         self.recompiles: deque[Recompile] = deque(maxlen=REMEMBERED)
         self.told = "recompiles" in os.environ.get("JAXVJP_LOG", "").split(",")
 
-    def compiled(self, where: Where, executable: Executable) -> None:
+    def compiled(self, where: UserLine, executable: Executable) -> None:
         """Notes a program that is compiled for the line `where`."""
         before = next((each for line, each in reversed(self.programs) if line == where), None)
         self.programs.append((where, executable))
@@ -70,7 +70,7 @@ def difference(old: Program, new: Program) -> str:
     for number, (was, now) in enumerate(zip(old.equations, new.equations, strict=True)):
         if was != now:
             return _changed(number, was, now)
-    for before, after in zip(old.leaves, new.leaves, strict=False):
+    for before, after in zip(old.arguments, new.arguments, strict=False):
         if before is not after:
             return f"an operand is {after} and was {before}"
     if len(new.outputs) != len(old.outputs):
@@ -107,7 +107,7 @@ def explain_program(last: int = 10) -> str:
     return "\n".join(_described(list(history.programs)[-last:]))
 
 
-def _described(programs: Iterable[tuple[Where, Executable]]) -> Iterable[str]:
+def _described(programs: Iterable[tuple[UserLine, Executable]]) -> Iterable[str]:
     for where, executable in programs:
         line = located(where)
         choice = executable.choice

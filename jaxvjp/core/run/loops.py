@@ -1,6 +1,6 @@
 """Compiles a program as the body of a `jax.lax.fori_loop`: `looped(Body(program, ...))`.
 
-As in `jax.lax.scan`, some leaves are carried from round to round, some are read from a **stack** (an array with one
+As in `jax.lax.scan`, some arguments are carried from round to round, some are read from a **stack** (an array with one
 entry for each round of an earlier loop), and some outputs are returned as a stack. Unlike in `scan`, the number of
 rounds is an operand: a longer loop is the same compiled program. `rolled_loops` finds such loops in a plan.
 """
@@ -31,11 +31,11 @@ class Body(NamedTuple):
 
     Attributes:
         program: one round.
-        carried: pairs (output, leaf): the output is that leaf of the next round.
-        stacked: pairs (leaf, step): the leaf is an entry of a stack, and each round reads `step` entries further.
+        carried: pairs (output, argument): the output is that argument of the next round.
+        stacked: pairs (argument, step): the argument is an entry of a stack; each round reads `step` entries further.
         last: the outputs whose value after the last round is returned.
         kept: pairs (output, aval): the output of each round is returned, as a stack. If the output is carried, the
-            stack begins with the leaf of the first round.
+            stack begins with the argument of the first round.
         capacity: the number of entries of stacks, and of rounds for which the operands have Python numbers. 0, if there
             are neither.
     """
@@ -51,9 +51,9 @@ class Body(NamedTuple):
 class Loop(Executable):
     """A compiled loop. Its operands are those of its program, then an array of integers (`Dispatch.loop_counts`).
 
-    The operand for a carried leaf is its value in the first round, that for a stacked leaf is the stack. A pack has the
-    Python numbers of all rounds, one round after the other. The integers are the number of rounds and, for each stacked
-    leaf, the entry that the first round reads.
+    The operand for a carried argument is its value in the first round, that for a stacked argument is the stack. A pack
+    has the Python numbers of all rounds, one round after the other. The integers are the number of rounds and, for each
+    stacked argument, the entry that the first round reads.
     """
 
     def __init__(self, body: Body) -> None:
@@ -78,17 +78,17 @@ class Loop(Executable):
         *given, loop_counts = operands
         arrays = dict(zip(self.arrays, given, strict=False))
         packs = [_rows(each, body.capacity) for each in given[len(self.arrays) :]]
-        start = {leaf: (loop_counts[1 + number], step) for number, (leaf, step) in enumerate(body.stacked)}
-        state = {output: arrays[leaf] for output, leaf in body.carried}
+        start = {argument: (loop_counts[1 + number], step) for number, (argument, step) in enumerate(body.stacked)}
+        state = {output: arrays[argument] for output, argument in body.carried}
         if not carried.keys() >= set(body.last):  # `fori_loop` needs a value before the first round, of the right type
-            leaves = [array[0] if leaf in start else array for leaf, array in arrays.items()]
-            results = jax.eval_shape(super().run, *leaves, *[each[0] for each in packs])
+            arguments = [array[0] if argument in start else array for argument, array in arrays.items()]
+            results = jax.eval_shape(super().run, *arguments, *[each[0] for each in packs])
             state |= {each: jnp.zeros_like(results[each]) for each in body.last if each not in carried}
 
         def turn(number: Any, before: Any) -> Any:
             state, stacks = before
-            read = {leaf: state[output] for output, leaf in body.carried}
-            read |= {leaf: _at(arrays[leaf], begun + step * number) for leaf, (begun, step) in start.items()}
+            read = {argument: state[output] for output, argument in body.carried}
+            read |= {each: _at(arrays[each], begun + step * number) for each, (begun, step) in start.items()}
             results = super(Loop, self).run(*({**arrays, **read}).values(), *[_at(each, number) for each in packs])
             entries = [state[each] if each in carried else results[each] for each, _ in body.kept]
             return {each: results[each] for each in state}, _with(stacks, entries, number)

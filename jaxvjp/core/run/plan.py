@@ -149,13 +149,13 @@ def plan_of(found: Survey, short_pieces: bool = False) -> Plan:
     dispatches: list[Dispatch] = []
     for piece in pieces:
         outputs = [node for node in piece if node in needed]
-        program, leaves = freeze(piece, outputs)
+        program, arguments = freeze(piece, outputs)
         compiled = executable(program)
         if short_pieces:
             compiled.may_run_eagerly()
         elif compiled.where is None:
             compiled.where = max(piece, key=recording_order).where
-        reads = [number[each] for each in leaves]
+        reads = [number[each] for each in arguments]
         arrays = tuple([reads[each] for each in compiled.arrays])
         packs = tuple([(dtype.numpy, tuple([reads[each] for each in of])) for dtype, of in compiled.packs.items()])
         dispatches.append(Dispatch(compiled, arrays, packs, tuple([number[each] for each in outputs]), ()))

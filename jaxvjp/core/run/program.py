@@ -15,30 +15,30 @@ from jaxvjp.ops.op import Aval, Op
 
 PROGRAM_CACHE = 4096
 Equation = tuple[Op, tuple[Any, ...], tuple[int, ...]]
-"""(op, its static arguments, its operands). An operand is a number: k is the result of equation k, -1 - k is leaf k.
+"""(op, its static arguments, its operands). An operand is a number: k is the result of equation k, -1 - k argument k.
 `sin(x) * x` has the equations (sin, (), (-1,)) and (mul, (), (0, -1))."""
 
 
 class Program:
-    """A pure function as data. Graphs of equal structure make equal programs, whatever the values of their leaves.
+    """A pure function as data. Graphs of equal structure make equal programs, whatever the values of their arguments.
 
     Attributes:
-        leaves: the aval of each argument; `aval.number` marks a Python number.
+        arguments: the aval of each argument; `aval.number` marks a Python number.
         equations: the operations, each after those whose results it reads.
         outputs: the results that the function returns, numbered like the operands of an `Equation`.
         weight: the number of operations, counting also those in programs that an operation carries, as `pullback` does.
     """
 
-    __slots__ = ("_hash", "equations", "leaves", "outputs", "weight")
+    __slots__ = ("_hash", "arguments", "equations", "outputs", "weight")
 
     def __init__(
-        self, leaves: tuple[Aval, ...], equations: tuple[Equation, ...], outputs: tuple[int, ...], weight: int
+        self, arguments: tuple[Aval, ...], equations: tuple[Equation, ...], outputs: tuple[int, ...], weight: int
     ) -> None:
-        self.leaves = leaves
+        self.arguments = arguments
         self.equations = equations
         self.outputs = outputs
         self.weight = weight
-        self._hash = hash((leaves, equations, outputs))
+        self._hash = hash((arguments, equations, outputs))
 
     def __hash__(self) -> int:
         return self._hash
@@ -48,14 +48,14 @@ class Program:
             isinstance(other, Program)
             and self._hash == other._hash
             and self.outputs == other.outputs
-            and self.leaves == other.leaves
+            and self.arguments == other.arguments
             and self.equations == other.equations
         )
 
     def __repr__(self) -> str:
-        lines = [f"leaf {number}: {aval}" for number, aval in enumerate(self.leaves)]
+        lines = [f"argument {number}: {aval}" for number, aval in enumerate(self.arguments)]
         for number, (operation, static, inputs) in enumerate(self.equations):
-            reads = ", ".join(f"e{each}" if each >= 0 else f"leaf {-1 - each}" for each in inputs)
+            reads = ", ".join(f"e{each}" if each >= 0 else f"argument {-1 - each}" for each in inputs)
             lines.append(f"e{number} = {operation.name}({reads}) {static or ''}".rstrip())
         return "\n".join([*lines, f"return {self.outputs}"])
 
@@ -65,12 +65,12 @@ intern = lru_cache(maxsize=PROGRAM_CACHE)(Program)
 
 
 def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node | Number]]:
-    """The program that computes `outputs` with the operations of `nodes`, and the leaves to call it with.
+    """The program that computes `outputs` with the operations of `nodes`, and the arguments to call it with.
 
-    `nodes` are in the order of recording. An input of theirs that is not among them becomes a leaf.
+    `nodes` are in the order of recording. An input of theirs that is not among them becomes an argument.
     """
     number: dict[Node | Number, int] = {}
-    leaves: list[Node | Number] = []
+    arguments: list[Node | Number] = []
     equations: list[Equation] = []
     weight = 0
     node: Node
@@ -79,8 +79,8 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         for each in node.inputs:
             position = number.get(each)
             if position is None:
-                leaves.append(each)
-                position = number[each] = -len(leaves)
+                arguments.append(each)
+                position = number[each] = -len(arguments)
             reads.append(position)
         number[node] = len(equations)
         operation: Any = node.operation
@@ -88,10 +88,10 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         weight += weight_of(node) if operation.carries_program else 1
     for each in outputs:
         if each not in number:  # an output that is not among `nodes`, and that none of them reads
-            leaves.append(each)
-            number[each] = -len(leaves)
+            arguments.append(each)
+            number[each] = -len(arguments)
     returned = tuple([number[each] for each in outputs])
-    return intern(tuple([each.aval.plain for each in leaves]), tuple(equations), returned, weight), leaves
+    return intern(tuple([each.aval.plain for each in arguments]), tuple(equations), returned, weight), arguments
 
 
 def weight_of(node: Node) -> int:
@@ -103,7 +103,7 @@ def weight_of(node: Node) -> int:
 
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
-    """The outputs of `program`, given an array for each leaf. JAX can trace it."""
+    """The outputs of `program`, given an array for each argument. JAX can trace it."""
     results: list[Any] = []
     for operation, static, inputs in program.equations:
         operands = [results[each] if each >= 0 else arguments[-1 - each] for each in inputs]

@@ -3,8 +3,8 @@
 `for _ in range(1000): x = x * w + 1` records 1000 rounds. The plan has a dispatch for every few of them, all of the
 same program. `roll_loops` replaces those by one dispatch of a `jax.lax.fori_loop` (`loops.Loop`).
 
-To be a loop, equal dispatches must read alike from round to round. A leaf is **carried**, if it is an output of the
-round before (x); the same array in each round (w); a Python number of the round's own (1); or **stacked**, if round k
+To be a loop, equal dispatches must read alike from round to round. An argument is **carried**, if the round before
+returned it (x); the same array in each round (w); a Python number of the round's own (1); or **stacked**, if round k
 reads what round k of an earlier loop read or gave. A backward pass reads the values of the forward loop like that, the
 last first. The forward loop returns those values as a stack.
 """
@@ -38,7 +38,7 @@ class Round(NamedTuple):
 
     Attributes:
         shape: equal for rounds that are the same but for places.
-        reads: the places that it reads before it writes them, in the order of reading: its leaves.
+        reads: the places that it reads before it writes them, in the order of reading: its arguments.
         gives: the places that it writes: its outputs.
     """
 
@@ -63,9 +63,9 @@ def round_of(dispatches: Sequence[Dispatch]) -> Round:
 
 
 def _reads(dispatch: Dispatch) -> list[int]:
-    """The place of each leaf of the program that is called."""
+    """The place of each argument of the program that is called."""
     executable = dispatch.executable
-    places = [0] * len(executable.program.leaves)
+    places = [0] * len(executable.program.arguments)
     for position, place in zip(executable.arrays, dispatch.arrays, strict=True):
         places[position] = place
     for positions, (_, of) in zip(executable.packs.values(), dispatch.packs, strict=True):
@@ -75,17 +75,17 @@ def _reads(dispatch: Dispatch) -> list[int]:
 
 
 def program_of(dispatches: Sequence[Dispatch]) -> Program:
-    """One program for a round: its leaves are the round's `reads`, its outputs the round's `gives`."""
+    """One program for a round: its arguments are the round's `reads`, its outputs the round's `gives`."""
     number: dict[int, int] = {}
-    leaves: list[Aval] = []
+    arguments: list[Aval] = []
     equations: list[Any] = []
     for dispatch in dispatches:
         program = dispatch.executable.program
         operands = _reads(dispatch)
-        for place, aval in zip(operands, program.leaves, strict=True):
+        for place, aval in zip(operands, program.arguments, strict=True):
             if place not in number:
-                leaves.append(aval)
-                number[place] = -len(leaves)
+                arguments.append(aval)
+                number[place] = -len(arguments)
         before = len(equations)
 
         def of(each: int, operands: list[int] = operands, before: int = before) -> int:
@@ -97,7 +97,7 @@ def program_of(dispatches: Sequence[Dispatch]) -> Program:
         number.update(zip(dispatch.gives, results, strict=True))
     outputs = tuple([number[place] for dispatch in dispatches for place in dispatch.gives])
     weight = sum(dispatch.executable.program.weight for dispatch in dispatches)
-    return intern(tuple(leaves), tuple(equations), outputs, weight)
+    return intern(tuple(arguments), tuple(equations), outputs, weight)
 
 
 class Stack(NamedTuple):
@@ -108,13 +108,13 @@ class Stack(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """A leaf that is an output of the round before."""
+    """An argument that is an output of the round before."""
 
     output: int
 
 
 class Stacked(NamedTuple):
-    """A leaf that is an entry of a stack: the first round reads that at `start`, each other `step` entries further.
+    """An argument that is an entry of a stack: the first round reads that at `start`, the next `step` entries further.
 
     In a backward pass `step` is negative. It is -2 where a round there belongs to two rounds forward.
     """
@@ -126,7 +126,7 @@ class Stacked(NamedTuple):
 
 SAME, NUMBER = "same", "number"
 Role = Carried | Stacked | str
-"""What a leaf of a round is. SAME: the same array in each round. NUMBER: a Python number of the round's own."""
+"""What an argument of a round is. SAME: the same array in each round. NUMBER: a Python number of the round's own."""
 
 
 class FoundLoop(NamedTuple):
@@ -136,7 +136,7 @@ class FoundLoop(NamedTuple):
         start: the number of its first dispatch.
         period: the number of dispatches in a round.
         rounds: its rounds.
-        roles: what each leaf of a round is.
+        roles: what each argument of a round is.
     """
 
     start: int
@@ -150,12 +150,12 @@ class FoundLoop(NamedTuple):
         return self.start + self.period * len(self.rounds)
 
     def carried(self) -> dict[int, int]:
-        """Maps an output to the leaf that it is in the next round."""
-        return {role.output: leaf for leaf, role in enumerate(self.roles) if type(role) is Carried}
+        """Maps an output to the argument that it is in the next round."""
+        return {role.output: argument for argument, role in enumerate(self.roles) if type(role) is Carried}
 
     def entries(self, output: int) -> list[int]:
         """The places of the values that a stack of `output` holds, in order."""
-        first = [self.rounds[0].reads[leaf] for each, leaf in self.carried().items() if each == output]
+        first = [self.rounds[0].reads[argument] for each, argument in self.carried().items() if each == output]
         return first + [each.gives[output] for each in self.rounds]
 
     def array_places(self) -> list[int]:
@@ -215,7 +215,7 @@ class LoopSearch:
         return found if len(found.rounds) >= ROUNDS and self.cuts.isdisjoint(range(start + 1, start + period)) else None
 
     def _roles(self, first: Round, second: Round, numbers: set[int]) -> list[Role]:
-        """The role of each leaf, judged by the first two rounds. SAME, if it can be nothing else."""
+        """The role of each argument, judged by the first two rounds. SAME, if it can be nothing else."""
         given = {place: output for output, place in enumerate(first.gives)}
         roles: list[Role] = []
         for before, after in zip(first.reads, second.reads, strict=True):
@@ -230,7 +230,7 @@ class LoopSearch:
         return roles
 
     def _goes_on(self, found: FoundLoop, another: Round) -> bool:
-        """Whether in one more round each leaf is what its role says."""
+        """Whether in one more round each argument is what its role says."""
         for place, first, role in zip(another.reads, found.rounds[0].reads, found.roles, strict=True):
             if type(role) is Carried:
                 fits = place == found.rounds[-1].gives[role.output]
@@ -257,7 +257,7 @@ class LoopSearch:
         programs = [program_of(self.dispatches[each.start : each.start + each.period]) for each in self.loops]
         stacks: list[dict[int, Aval]] = [{} for _ in self.loops]
         for found, program in zip(self.loops, programs, strict=True):
-            for role, aval in zip(found.roles, program.leaves, strict=True):
+            for role, aval in zip(found.roles, program.arguments, strict=True):
                 if type(role) is Stacked:
                     stacks[role.stack.loop][role.stack.output] = aval
         read = self.places_read_outside()
@@ -272,7 +272,7 @@ class LoopSearch:
     def _dispatch(self, found: FoundLoop, program: Program, kept: dict[int, Aval], read: set[int]) -> Dispatch:
         """The one dispatch of a loop."""
         rounds, roles = found.rounds, found.roles
-        stacked = {leaf: role for leaf, role in enumerate(roles) if type(role) is Stacked}
+        stacked = {argument: role for argument, role in enumerate(roles) if type(role) is Stacked}
         last = [output for output, place in enumerate(rounds[-1].gives) if place in read]
         capacity = 0
         if kept or NUMBER in roles:
@@ -282,7 +282,7 @@ class LoopSearch:
         body = Body(
             program,
             tuple(found.carried().items()),
-            tuple([(leaf, role.step) for leaf, role in stacked.items()]),
+            tuple([(argument, role.step) for argument, role in stacked.items()]),
             tuple(last),
             tuple(kept.items()),
             capacity,
@@ -290,12 +290,12 @@ class LoopSearch:
         called = looped(body)
         called.where = self.dispatches[found.start].executable.where
         places = list(rounds[0].reads)
-        for leaf, role in stacked.items():
-            places[leaf] = self.loops[role.stack.loop].rounds[0].gives[role.stack.output]
+        for argument, role in stacked.items():
+            places[argument] = self.loops[role.stack.loop].rounds[0].gives[role.stack.output]
         rows = [each.reads for each in rounds] + [rounds[-1].reads] * (capacity - len(rounds))
         return Dispatch(
             called,
-            tuple([places[leaf] for leaf in called.arrays]),
+            tuple([places[argument] for argument in called.arrays]),
             tuple([(own.numpy, tuple([row[each] for row in rows for each in of])) for own, of in called.packs.items()]),
             tuple([rounds[-1].gives[output] for output in last] + [rounds[0].gives[output] for output in kept]),
             (),

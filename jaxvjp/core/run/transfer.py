@@ -11,7 +11,7 @@ from weakref import ref
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
-from jaxvjp.core.record.record import leaf
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.ops.identity import function_result
 from jaxvjp.types.devices import device, put
@@ -51,7 +51,7 @@ def moved(node: Node, place: device | None) -> Node:
     if staging().journal is not None:
         staging().journal.refuse("moves a tensor to another device")
     evaluate((node,))
-    value = leaf(put(node.value, place), node.aval.on(place))
+    value = node_of_value(put(node.value, place), node.aval.on(place))
     tracked = grad_mode().enabled and node.requires_grad
     if not (tracked or transforming().forward):
         return value

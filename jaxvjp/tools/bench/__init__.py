@@ -22,7 +22,7 @@ from typing import Any
 import jax
 
 import jaxvjp
-from jaxvjp.core.record.modes import COMPILED
+from jaxvjp.core.record.modes import CYTHONIZED
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.history import history
 from jaxvjp.core.run.tiers import Compiling, set_compiling
@@ -192,12 +192,12 @@ def main(arguments: Sequence[str] = ()) -> int:
     device = jax.devices()[0]
     results = run(chosen, torch)
     if options.json:
-        about = {"device": device.device_kind, "platform": device.platform, "compiled": COMPILED}
+        about = {"device": device.device_kind, "platform": device.platform, "compiled": CYTHONIZED}
         print(json.dumps({**about, "results": results}))
         return 0
     if torch is None:
         print("torch is not installed, so its column is empty: `pip install 'jaxvjp[compare]'`")
-    form = "compiled" if COMPILED else "as pure Python: an install from a wheel is compiled where it can be"
+    form = "compiled" if CYTHONIZED else "as pure Python: an install from a wheel is compiled where it can be"
     print(
         f"on {device.platform} ({device.device_kind}), jaxvjp {form}; every program compiled by XLA at its first call"
     )
