@@ -62,7 +62,7 @@ def test_a_program_is_equal_by_content_also_after_the_cache_forgot_it():
     second, _ = frozen(leaf(1.0) * 2)
     assert first is not second
     assert first == second
-    assert "e0 = mul(leaf 0, leaf 1)" in repr(first)
+    assert "e0 = mul(argument 0, argument 1)" in repr(first)
 
 
 def test_a_program_replays_as_a_function_that_jax_transforms():

@@ -187,8 +187,8 @@ def test_a_created_graph_is_walked_once(monkeypatch):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(remembered_graphs, "pull_back", refused)
-    monkeypatch.setattr(accumulation, "pull_back", refused)
+    monkeypatch.setattr(remembered_graphs, "walk_back", refused)
+    monkeypatch.setattr(accumulation, "walk_back", refused)
     assert (step(), transformed()) == expected
     assert step(held=True) == expected[0]
     with jaxvjp.autograd.graph.save_on_cpu(), pytest.raises(AssertionError, match="walked again"):
@@ -210,7 +210,7 @@ def test_a_walk_is_recorded_once(monkeypatch):
     def refused(*arguments, **named):
         raise AssertionError("the engine walked again")
 
-    monkeypatch.setattr(accumulation, "pull_back", refused)
+    monkeypatch.setattr(accumulation, "walk_back", refused)
     step()
     with pytest.raises(AssertionError, match="walked again"):
         (w * w * w).sum().backward()
