@@ -88,6 +88,8 @@ INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions)\.")
 """Modules whose names are listed, too, with the private ones that are theirs: `torch.nn.modules.loss._Loss`."""
 
 
+OF_EXTRAS = {"torch.utils.tensorboard": ["FileWriter", "SummaryWriter"]}
+"""Modules that need another library, which need not be installed, with the names that programs use."""
 PYTHONS = (itertools.count, typing.TypeVar, type(getattr(typing, "NoDefault", None)))
 """Types of Python's own objects that modules of torch have, and that say of no module that it is theirs."""
 
@@ -136,6 +138,7 @@ def text() -> str:
     lines = [f"version: {torch.__version__.partition('+')[0]}"]
     every = modules_of(torch)
     names = {name: public_names(importlib.import_module(name)) for name in [*LISTED, *filter(INNER.match, every)]}
+    names |= OF_EXTRAS
     for name in sorted({*names, *every}):
         lines.append(f"{name}: {' '.join(names.get(name, ()))}".rstrip())
     lines.append(f"torch.Tensor: {' '.join(public_names(torch.Tensor))}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,10 @@ from jaxvjp.tools.scripts.names import advice, counterpart, counterpart_name, co
 
 SHOWN_AS_TORCHS = ("torch.Tensor", "torch.Size", "torch.dtype", "torch.device", "torch.nn.parameter.Parameter")
 """Classes that are printed with torch's name, as in `print(type(x))`."""
+
+
+OF_OTHERS = {"safetensors.torch": "jaxvjp.serialization.safetensors"}
+"""Modules for torch's tensors that other libraries have, and ours in their place."""
 
 
 class StandIn(ModuleType):
@@ -56,10 +61,19 @@ def stand_in(module: str) -> StandIn:
     return StandIn(module)
 
 
-class _Refusal(MetaPathFinder):
-    """Refuses to import a module without a counterpart; the error says what to use instead."""
+class _Ours(Loader):
+    """Puts one of our modules in the place of one of `OF_OTHERS`."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(OF_OTHERS[module.__name__])
+
+
+class _Finder(MetaPathFinder):
+    """Finds ours for `OF_OTHERS`. It refuses a module of torch's without a counterpart: the error says what to use."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name in OF_OTHERS:
+            return ModuleSpec(name, _Ours())
         if name.partition(".")[0] == "torch":
             parent, _, last = name.rpartition(".")
             told = advice(parent, last)
@@ -67,6 +81,7 @@ class _Refusal(MetaPathFinder):
                 raise ImportError(f"cannot import name '{last}' from '{parent}'{told}")
             # If `name` were set, `from torch import fft` would replace this error by one without the advice.
             raise ModuleNotFoundError(f"No module named '{name}'{told}", name=None if told else name)
+        return None
 
 
 @contextmanager
@@ -80,7 +95,7 @@ def as_torch() -> Iterator[ModuleType]:
     No counterpart in torch. Underneath: `sys.modules` and `sys.meta_path`.
     """
     before = _torch_modules()
-    finder = _Refusal()
+    finder = _Finder()
     classes = [each for each in map(_shown, SHOWN_AS_TORCHS) if each is not None]
     called = [each.__module__ for each, _ in classes]
     for name in before:
@@ -111,4 +126,5 @@ def _shown(qualified: str) -> tuple[type, str] | None:
 
 
 def _torch_modules() -> dict[str, ModuleType]:
-    return {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch"}
+    """Those of torch's modules that were imported, and `OF_OTHERS`."""
+    return {name: each for name, each in sys.modules.items() if name.partition(".")[0] == "torch" or name in OF_OTHERS}
