@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -113,3 +114,69 @@ def test_what_torch_has_no_value_for_is_not_compared():
     overflow = program("w = torch.tensor([1e30, 1.], requires_grad=True)", "a = w * w\nb = a - a")
     wrong = Broken(tensor=lambda data, **kwargs: live.tensor([each + 1.0 for each in data], **kwargs))
     assert not list(disagreements(overflow, ours=wrong))
+
+
+LEAF = "a = torch.tensor([[1., 2.], [3., 4.], [5., 6.]], requires_grad=True)"
+OPEN = {
+    "set_, with other strides": (
+        "a = torch.nn.Parameter(torch.arange(6.).view(2, 3).t())",
+        "b = a[2]\nwith torch.no_grad(): a.set_(torch.ones((3, 2)))\nb.sum().backward()",
+    ),
+    "the gradient of a turned tensor": (
+        LEAF,
+        "b = 2. * a\ny = b.sum()\nwith torch.no_grad(): b.t_()\n"
+        "note('b', *torch.autograd.grad(y, b, allow_unused=True, retain_graph=True))",
+    ),
+    "the gradient of a turned tensor that was saved": (
+        LEAF,
+        "b = 2. * a\ny = b * b\nwith torch.no_grad(): b.t_()\n"
+        "note('b', *torch.autograd.grad(y.sum(), b, allow_unused=True, retain_graph=True))",
+    ),
+    "which error is first, of a turned result": (
+        LEAF,
+        "b = a.tanh()\nwith torch.no_grad(): b.t_()\nb.backward(torch.full((2, 3), 2.))",
+    ),
+    "data of an operand": (LEAF, "b = 2. * a\ny = b * b\nb.data = torch.ones((3, 2))\ny.sum().backward()"),
+    "hooks of a leaf that was detached": (
+        LEAF,
+        "a.register_post_accumulate_grad_hook(lambda leaf: note('a', leaf.grad))\n"
+        "y = 2. * a\na.detach_()\ny.sum().backward()",
+    ),
+}
+"""Programs that docs/storage.md says to differ: their comparison ends, and says nothing."""
+
+
+@pytest.mark.parametrize("name", OPEN)
+@pytest.mark.parametrize("compared", ["statement", "end"])
+def test_what_differs_on_purpose_ends_a_comparison(name, compared):
+    assert not list(disagreements(replace(program(*OPEN[name]), rounds=1, compared=compared)))
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_wrong_value_beside_what_differs_on_purpose_is_found(name):
+    before, inside = OPEN[name]
+    *lines, last = inside.splitlines()
+    wrong = Broken(full=lambda shape, value: live.full(shape, value + 1e-3))
+    planted = program(before, "\n".join([*lines, "wrong = torch.full((3, 2), 2.)", last]))
+    assert next(disagreements(planted, ours=wrong)).sort == "value"
+
+
+class Deaf:
+    """torch.autograd, whose `grad` finds nothing."""
+
+    @staticmethod
+    def grad(outputs: Any, inputs: Any, **_: Any) -> tuple[None]:
+        return (None,)
+
+
+@pytest.mark.parametrize("turn", ["", "\nwith torch.no_grad(): c.t_()", "\nwith torch.no_grad(): b.add_(1.)"])
+def test_a_gradient_that_is_missing_is_found_unless_its_tensor_was_turned(turn):
+    inside = "b = 2. * a\nc = 3. * a\ny = b.sum() + c.sum()" + turn
+    planted = program(LEAF, inside + "\nnote('b', *torch.autograd.grad(y, b, allow_unused=True, retain_graph=True))")
+    assert next(disagreements(planted, ours=Broken(autograd=Deaf))).sort == "hooks"
+
+
+def test_a_gradient_of_a_view_after_set_is_compared_where_the_strides_are_the_same():
+    view = "b = a[2]\nwith torch.no_grad(): a.set_(torch.ones((3, 2)))\n(b * torch.full((2,), 2.)).sum().backward()"
+    wrong = Broken(full=lambda shape, value: live.full(shape, value + 1e-3))
+    assert next(disagreements(program(LEAF, view), ours=wrong)).what == "grad's value"

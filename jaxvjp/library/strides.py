@@ -28,7 +28,7 @@ from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import view_by
+from jaxvjp.tensor.storage import made_by, view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.tensor.view_steps import Step, read, strided_step
 
@@ -100,8 +100,8 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     shown = self._node_unchecked
     leaf = shown.requires_grad and shown.is_leaf
     self.versions.written(node.where)
-    if self.retains_grad:
-        self.gradient_node.retains, node.retains = False, True
+    if made_by(shown).retains:
+        made_by(shown).retains, node.retains = False, True
     self.storage.version += 1  # views of it have a base of another shape now
     self.place(self.storage, path)
     if self._base is not None and not self._base.path:

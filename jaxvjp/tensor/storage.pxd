@@ -25,6 +25,7 @@ cdef class Stored(Holder):
     cdef public Storage _storage
     cdef public Py_ssize_t _seen, _counted
     cdef public tuple _steps
+    cdef public bint _retained
     cdef public object _unrecorded, _base_tensor, _path, _versions, _leaf, _grad, _after_accumulation
 
     cpdef object _take_grad(self, object value)

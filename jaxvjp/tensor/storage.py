@@ -107,6 +107,7 @@ class Stored(Holder):
         _seen: the version of `_storage` when `_node` was made.
         _counted: of a view, the count of writes when `_node` was computed from its base.
         _leaf: the `LeafIdentity` that all nodes share that it has shown as a leaf; None until it is needed.
+        _retained: whether it retained its gradient when `detach_()` made it a leaf; `retains_grad` goes on saying so.
     """
 
     # A tensor without aliases, such as each operation makes, sets none of these: see UNLESS_SET.
@@ -119,6 +120,7 @@ class Stored(Holder):
     _counted: int
     _versions: Versions | None
     _leaf: LeafIdentity | None
+    _retained: bool
     # What the subclass `Tensor` keeps.
     _grad: Any  # a tensor, too
     _after_accumulation: dict[int, Callable[[Any], None]] | None
@@ -146,8 +148,6 @@ class Stored(Holder):
         if old.requires_grad and old.is_leaf:
             old.stale = True  # a gradient that arrives there belongs to the new node
         self._node = node
-        if old.retains and not old.requires_grad:  # it was detached in place: in torch it goes on saying so
-            node.retains = True
         if node.inference != old.inference:  # a tensor that was made in inference mode stays one
             node.inference = old.inference
         if node.stale:
@@ -365,8 +365,8 @@ class Stored(Holder):
             contents.aval = storage.contents.aval
         if not recorded:
             new = self._with_gradient(new)
-        elif made_by(old).retains:
-            new.retains, made_by(old).retains = True, False
+        elif self._retained or made_by(old).retains:
+            new.retains, made_by(old).retains, self._retained = True, False, False
         if new.value is None and new.operation is variable:
             heavy.add(new)
         if staging().journal is not None:
@@ -499,6 +499,7 @@ UNLESS_SET = {
     **dict.fromkeys(("_storage", "_base_tensor", "_path", "_versions", "_leaf", "_grad", "_after_accumulation")),
     **dict.fromkeys(("_seen", "_counted"), 0),
     "_unrecorded": None,
+    "_retained": False,
     "_steps": (),
 }
 """Attributes that few tensors set, with the value that all others have (see `graph.UNLESS_SET`)."""

@@ -364,15 +364,13 @@ class Tensor(Methods):
                 "detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
-        retains = self.retains_grad
+        self._retained = self.retains_grad
         before = self.node
         if not before.is_leaf:  # of a leaf, torch's saved tensors are the tensor itself
             before.detached = True
             Versions.last_detach = next_serial()
         self._show(detached(before))
         self._update_views()
-        if retains:
-            self._node.retains = True
         return self
 
     # Hooks.
@@ -411,13 +409,14 @@ class Tensor(Methods):
             self.check_current()
         if not node.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        node.retains = not node.is_leaf
+        if not node.is_leaf:
+            node.retains = True
+            hold(node, self)  # after a backward it may be a copy by `copy_without_inputs`, which nobody holds
 
     @property
     def retains_grad(self) -> bool:
         """Whether `backward` fills in the `grad` of this intermediate tensor, as `retain_grad` has it."""
-        node = made_by(self._node_unchecked)
-        return node.retains and (node.requires_grad or node.tensor is self)  # `detach()` may show the same node
+        return self._retained or made_by(self._node_unchecked).retains
 
     # Reading the value computes it.
 

@@ -21,6 +21,17 @@ def a_hook_sees_the_gradient(torch):
     return seen, x.grad
 
 
+def a_hook_of_a_leaf_written_before_backward_is_called_once_beside_a_hook_of_a_step(torch):
+    a, seen = leaf(torch, 1.0, 2.0), []
+    a.register_hook(seen.append)
+    y = a + torch.ones(2)
+    y.grad_fn.register_hook(lambda inputs, outputs: None)
+    with torch.no_grad():
+        a.add_(2.0)
+    y.sum().backward()
+    return seen, a.grad
+
+
 def a_hook_replaces_the_gradient(torch):
     x = leaf(torch, 1.0, 2.0)
     h = x * 2

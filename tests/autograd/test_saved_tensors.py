@@ -291,6 +291,32 @@ def retains_grad_of_what_was_detached_in_place(torch):
     return found
 
 
+def retains_grad_is_not_shared_by_tensors_of_one_memory(torch):
+    b = torch.ones(3, requires_grad=True) * 2
+    b.retain_grad()
+    alias, other = b.data, torch.zeros(3)
+    b.detach_()
+    other.data = b
+    found = [b.retains_grad, alias.retains_grad, other.retains_grad]
+    b[0] = 5.0
+    found += [b.retains_grad, alias.retains_grad, other.retains_grad, b.view(3).retains_grad]
+    b.requires_grad_().retain_grad()
+    with torch.no_grad():
+        b.mul_(2.0)
+    (b * 3.0).sum().backward()
+    return found, b.retains_grad, b.grad, alias
+
+
+def retain_grad_after_a_backward_of_a_view_written_through_data(torch):
+    a = torch.ones(3, requires_grad=True)
+    c = a.expand(2, -1)
+    a.data.add_(1.0)
+    c.backward(torch.ones(2, 3))
+    c.retain_grad()
+    c.backward(torch.full((2, 3), 2.0))
+    return c.retains_grad, c.grad, a.grad
+
+
 def a_step_of_a_recurrence_detached_in_place(torch):
     w, h = torch.tensor(0.5, requires_grad=True), torch.tensor(1.0)
     for _ in range(3):

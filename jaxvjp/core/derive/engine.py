@@ -278,11 +278,11 @@ class _Walk:
             for node, primal in self.pull(segment, outputs, [self.arrived[node] for node in outputs]):
                 if node in shown and node.value is None:
                     values[node] = primal
-        ends = self.ends()
+        ends = [node for node in self.ends() if node not in self.current_of]
         if self.leaf_hooks:
             for node in ends:
                 self.call_hooks(node)
-        leaves = [node for node in ends if node.is_leaf and node not in self.current_of]
+        leaves = [node for node in ends if node.is_leaf]
         wanted = leaves if self.targets is None else self.targets
         # As in torch: a target that the walk goes on through gives its cotangent before hooks, others after hooks.
         # What arrived at a leaf that was written since stands at its current node.
@@ -422,7 +422,7 @@ class _Walk:
             look_for_nan(node, results)
         pairs = list(zip(inputs, results, strict=True))
         if step is not None or hooks is not None:
-            self.stopped |= any(result is None for result in results)
+            self.stopped |= any(result is None and each in self.on_the_way for each, result in pairs)
         if step is None:
             pairs = list(dict(pairs).items())  # an input that is read twice has one cotangent, the sum
         for each, result in pairs:
