@@ -59,13 +59,14 @@ def end(
     met: Iterable[Any],
     retain_graph: bool,
     create_graph: bool = False,
+    targets: Sequence[Node] | None = None,
 ) -> None:
     """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
     come after accumulation."""
     if staging().journal is not None:
         staging().journal.note_walk(walked)
     if not retain_graph:
-        release(walked, met)
+        release(walked, met, targets)
     receiver: Stored
     for receiver, gradient in receivers:
         node = shown(receiver)

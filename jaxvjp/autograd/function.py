@@ -61,9 +61,10 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             returned = backward(ctx, *gradients)
         if not grad_mode().enabled or not any(isinstance(each, Tensor) and each.requires_grad for each in gradients):
             return returned
-        step = OnceStep(gradients)
+        listed = returned if isinstance(returned, tuple) else (returned,)
+        step = OnceStep(gradients, listed)
         refused: list[Any] = []
-        for position, each in enumerate(returned if isinstance(returned, tuple) else (returned,)):
+        for position, each in enumerate(listed):
             tensor = isinstance(each, Tensor)
             step.add_output(each.node.aval if tensor else None, each.node if tensor else None)
             refused.append(wrap(step.output_node(position)) if tensor else each)

@@ -86,6 +86,7 @@ class FunctionStep(PythonStep):
         written: for the position of each output that is an argument, that `forward` has written, that argument's.
         unfilled: those of the outputs without a gradient for which `backward` gets None, not zeros.
         unused: by their place, gradients that `backward` returned for tensors that require none, for hooks of the step.
+        views: by their place, tangents that `jvp` returned as views: kept, as who asks for one sees its `_base`.
         operands: the nodes of the arguments, where forward mode may ask for their tangents; None for no tensor.
     """
 
@@ -104,6 +105,7 @@ class FunctionStep(PythonStep):
         self.written: dict[int, int] = {}
         self.unfilled: set[int] = set()
         self.unused: dict[int, Node] = {}
+        self.views: dict[int, Tensor] = {}
         ctx.needs_input_grad = tuple(each is not None and each.requires_grad for each in nodes)
         ctx._step = ref(self)
 
@@ -255,14 +257,19 @@ class FunctionStep(PythonStep):
                 f"not supported. Tensor is of size {list(aval.shape)} while the given forward gradient is of size "
                 f"{list(tangent.shape)}."
             )
+        if position in self.aliased:
+            self.views[position] = tangent
         return converted(tangent.node, aval.dtype)
 
 
 class OnceStep(PythonStep):
     """The step of the gradients from a `@once_differentiable` backward: it raises, as there is no second derivative."""
 
-    def __init__(self, given: Sequence[Any]) -> None:
-        super().__init__("Error", [node_of_value(None, Aval((), float32), True)])
+    def __init__(self, given: Sequence[Any], returned: Sequence[Any]) -> None:
+        tensors = [isinstance(each, Tensor) for each in returned]
+        super().__init__(
+            "Error", [node_of_value(None, Aval((), float32), True) if each else NO_GRADIENT for each in tensors]
+        )
         self.operands = [each.node for each in given if isinstance(each, Tensor)]
 
     def __call__(self, cotangents: list[Node | None], create_graph: bool) -> list[Node | None]:

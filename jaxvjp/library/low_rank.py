@@ -104,6 +104,7 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={size}) is smaller than 3 x the number of "
             f"requested eigenpairs (={asked})"
         )
+    A = (A + A.mH) / 2  # `eigh` reads one triangle, and the gradient here is symmetric, as torch's
     if B is None:
         values, vectors = apply(linalg_eigh, (A,), ("L",))
     else:

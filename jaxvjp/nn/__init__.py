@@ -12,9 +12,9 @@ from jaxvjp.nn.parameter import Buffer as Buffer
 from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.tensor.docstrings import complete_all
 
-LATER = modules.LATER | parameter.LATER
+LATER = modules.LATER | parameter.LATER | {"DataParallel": "jaxvjp.nn.parallel"}
 """Names whose modules are imported at first use."""
-ROOMS = ("utils",)
+ROOMS = ("parallel", "utils")
 """Packages that are imported at first use."""
 
 __all__ = sorted(["Buffer", "Parameter", "functional", "init", "modules", "parameter", *ROOMS, *LATER])
@@ -28,7 +28,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"jaxvjp.nn.{name}")
     if name not in LATER:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    found = globals()[name] = getattr(modules if name in modules.LATER else parameter, name)
+    home = modules if name in modules.LATER else import_module(LATER[name])
+    found = globals()[name] = getattr(home, name)
     return found
 
 

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 from jaxvjp.nn import functional as functional
 from jaxvjp.nn import init as init
 from jaxvjp.nn import modules as modules
+from jaxvjp.nn import parallel as parallel
 from jaxvjp.nn import parameter as parameter
 from jaxvjp.nn import utils as utils
 from jaxvjp.nn.modules.activation import CELU as CELU
@@ -166,6 +167,7 @@ from jaxvjp.nn.modules.vision import Unfold as Unfold
 from jaxvjp.nn.modules.vision import Upsample as Upsample
 from jaxvjp.nn.modules.vision import UpsamplingBilinear2d as UpsamplingBilinear2d
 from jaxvjp.nn.modules.vision import UpsamplingNearest2d as UpsamplingNearest2d
+from jaxvjp.nn.parallel import DataParallel as DataParallel
 from jaxvjp.nn.parameter import Buffer as Buffer
 from jaxvjp.nn.parameter import Parameter as Parameter
 from jaxvjp.nn.uninitialized import UninitializedBuffer as UninitializedBuffer

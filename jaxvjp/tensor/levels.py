@@ -292,7 +292,8 @@ class Duals:
             if severed(node) or (node.requires_grad and (node.is_leaf or node.held)):
                 steps.append(([node], pushforward([node], starts, self.edges, FORWARD)))
                 starts.add(node)
-        steps.append((list(nodes), pushforward(nodes, starts, self.edges, FORWARD)))
+        ends = [node for node in nodes if node not in starts]  # any other has the tangent that it was given
+        steps.append((ends, pushforward(ends, starts, self.edges, FORWARD)))
 
         def push(tangents: dict[Node, Node]) -> list[Node | None]:
             reached = dict(tangents)
@@ -306,12 +307,12 @@ class Duals:
     def _through(self, python: PythonBackward, starts: set[Node]) -> Callable[[dict[Node, Node]], list[Node | None]]:
         """The linear function from the tangents of `starts` to those of a custom Function's outputs, by its own
         `jvp`."""
-        operands = [each for each in python.operands if each is not None]
+        operands = [each for each in python.operands if each is not None and each not in starts]
         push = pushforward(operands, set(starts), self.edges, FORWARD)
 
         def step(tangents: dict[Node, Node]) -> list[Node | None]:
-            pushed = iter(push(tangents))
-            found = python.jvp([None if each is None else next(pushed) for each in python.operands])
+            known = {**tangents, **dict(zip(operands, push(tangents), strict=True))}
+            found = python.jvp([None if each is None else known.get(each) for each in python.operands])
             return [tangent for output, tangent in zip(python.outputs, found, strict=True) if output is not None]
 
         return step

@@ -497,3 +497,34 @@ def test_forward_may_use_numpy_inside_of_a_transform():
         return torch.func.grad(Cube.apply)(x), torch.func.grad(torch.func.grad(Cube.apply))(x)
 
     agree(program)
+
+
+def test_the_tangent_of_an_argument_that_is_returned():
+    def program(torch):
+        """It is a view of the tangent that was given, where `jvp` makes one."""
+        fw = forward_ad(torch)
+        found = []
+        for jvp in (lambda x: x.view_as(x), lambda x: x, lambda x: x * 2):
+            function = custom(torch, lambda ctx, x, y: (x + y, x), jvp=lambda ctx, x, y, of=jvp: (x + y, of(x)))
+            for tracked in (True, False):
+                x, tangent = torch.ones(2, requires_grad=tracked), torch.ones(2)
+                with fw.dual_level():
+                    try:
+                        shown = fw.unpack_dual(function.apply(fw.make_dual(x, tangent), torch.ones(2))[1]).tangent
+                        found.append((shown._base is tangent, shown))
+                    except RuntimeError as error:
+                        found.append(str(error).partition(".")[0])
+        return found
+
+    agree(program)
+
+
+def test_the_step_of_what_is_differentiable_once():
+    def program(torch):
+        backward = once_differentiable(torch)(lambda ctx, gradient: (gradient * 2, None, gradient * 3))
+        function = custom(torch, lambda ctx, x, k, y: x * k + y, backward)
+        x, y, gradient = leaf(torch), leaf(torch), torch.ones(2, requires_grad=True)
+        found, _ = torch.autograd.grad(function.apply(x, 2, y), (x, y), gradient, create_graph=True)
+        return found, [edge and type(edge).__name__ for edge, _ in found.grad_fn.next_functions]
+
+    agree(program)

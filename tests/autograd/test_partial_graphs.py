@@ -151,4 +151,33 @@ def a_gradient_kept_of_one_of_several_views_asked_for_again(torch):
     return part.retains_grad
 
 
+def the_gradients_of_one_loss_one_after_the_other(torch):
+    """What the first walk freed leads to a and not to b; so it goes for backward, and for several results of one op."""
+    a, b, c = torch.ones(2, 3, requires_grad=True), leaf(torch), leaf(torch)
+    grad = torch.autograd.grad
+    sums = (a * a).sum() + (b * b).sum()
+    highest = (a * a).max(0)[0].sum() + (b * b).sum() + a.exp().cumsum(0)[0].mean()
+    shared = c * 2
+    products = ((a * a) @ torch.ones(3) + shared * b + shared.tanh()).sum()
+    parts = ((a * a) @ torch.ones(3) + c.sin() * b).sum()
+    return outcomes(
+        torch,
+        *[lambda: grad(sums, a), lambda: grad(sums, b), lambda: grad(sums, b)],
+        *[lambda: grad(highest, a), lambda: grad(highest, b), lambda: grad(highest, b)],
+        *[lambda: grad(products, a), lambda: grad(products, shared), lambda: grad(products, b)],
+        *[lambda: grad(products, b), lambda: grad(products, c)],
+        *[lambda: parts.backward(inputs=[a]), lambda: parts.backward(inputs=[c])],
+        *[lambda: (a.grad.clone(), c.grad.clone()), lambda: parts.backward(inputs=[b])],
+    )
+
+
+def the_gradients_of_pieces_in_shards(torch):
+    leaves = [leaf(torch) for _ in range(6)]
+    pieces = [each * at + each * each for at, each in enumerate(leaves)]
+    loss = sum(each * at for at, each in enumerate(pieces)).sum()
+    found = [each for at in (0, 2, 4) for each in torch.autograd.grad(loss, pieces[at : at + 2])]
+    torch.autograd.backward(pieces, found)
+    return [each.grad for each in leaves], outcomes(torch, lambda: torch.autograd.grad(loss, leaves[0]))
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), leaf))

@@ -82,4 +82,13 @@ def parameter_dicts(torch):
     return shown, found, dict(joined.items()), list(made), repr(made.fromkeys(["r"], 2)), repr(made.copy()), refused
 
 
+def a_module_in_data_parallel(torch):
+    inner = torch.nn.Linear(2, 1, bias=False)
+    torch.nn.init.ones_(inner.weight)
+    made = torch.nn.DataParallel(inner)
+    made(input=torch.ones(3, 2)).sum().backward()
+    shown = repr(made), made.device_ids, made.module is inner, inner.weight.grad
+    return *shown, made.state_dict(), made.eval().training, isinstance(made, torch.nn.parallel.DataParallel)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals(), layer))

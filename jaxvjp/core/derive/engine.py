@@ -24,6 +24,8 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxvjp.core.derive.anomaly import Inside, anomaly, blame, look_for_nan
 from jaxvjp.core.derive.pullback import record_pullback
 from jaxvjp.core.derive.saved import check_unchanged, freed_error
@@ -45,6 +47,7 @@ from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.pieces import PIECE, in_pieces
 from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import item
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 
 
@@ -113,6 +116,10 @@ def walk_back(
     if freed >= 0:
         blame(operations[freed])
         raise freed_error(operations[freed])
+    for node in reached:
+        if node.value is None and node.original is not None and whole(node).freed and type(node.aval) is Aval:
+            # What reads it saves nothing, so no derivative depends on the number.
+            node.value = np.broadcast_to(np.asarray(np.nan, node.aval.dtype.numpy), node.aval.shape)
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = _Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)

@@ -16,6 +16,7 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
+from jaxvjp.ops.identity import variable
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -61,8 +62,9 @@ def check_unchanged(operations: Sequence[Node]) -> None:
             raise changed_error(node, changed)
 
 
-def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
+def release(operations: Iterable[Node], met: Iterable[Any], targets: Sequence[Node] | None = None) -> None:
     """Frees `operations`, which a backward pass without `retain_graph` went through; `met` is all that it met.
+    `targets` are those of the pass, None for all leaves.
 
     As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
     is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
@@ -73,10 +75,11 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
     if observers.listening:
         tell(Released(list(operations)))
     passed: TensorsBehind | None = None
+    exact = targets is not None and _leaves_some(met, targets)
     node: Node
     for node in operations:
         if node.value is not None:
-            passed = node.passed = passed or TensorsBehind(met)
+            passed = node.passed = passed or TensorsBehind(met, exact)
         if node.special and node.python is not None:
             node.python.free()
         elif node.operation is not None and node.operation.saves:
@@ -104,6 +107,18 @@ def release(operations: Iterable[Node], met: Iterable[Any]) -> None:
             inputs.append(each)
         node = stripped.get(node, node)
         node.inputs = tuple(inputs)
+
+
+def _leaves_some(met: Iterable[Any], targets: Sequence[Node]) -> bool:
+    """Whether a gradient can flow to more tensors than these `targets`."""
+    count = 0
+    for each in targets:
+        if not ends_here(each):
+            return True
+    for each in met:
+        if each.requires_grad and (each.operation is None or each.operation is variable):
+            count += 1
+    return count > len(targets)
 
 
 def freed_error(node: Node) -> RuntimeError:

@@ -511,13 +511,34 @@ class TensorsBehind:
     """Which tensors may be behind a freed node that has dropped its inputs: all that the freeing pass met.
 
     It may name a tensor too many, one that the pass met elsewhere. Then the error for a freed graph is raised where
-    torch would go on. It never names one too few.
+    torch would go on. It never names one too few. With `exact` it names only what is behind: after a pass to some of
+    the inputs, another to the others is usual.
     """
 
-    def __init__(self, met: Iterable[Node | Number]) -> None:
+    def __init__(self, met: Iterable[Any], exact: bool = False) -> None:
         self.holders = [each.holder for each in met if each.holder is not None]
+        self.ways: dict[int, tuple[Any, TensorsBehind | None, list[int]]] = {}
+        for each in met if exact else ():
+            if type(each) is Node:
+                onward = [behind.serial for behind in gradient_edges(each)]
+                self.ways[each.serial] = each.holder, each.passed, onward
+
+    def behind(self, serial: int) -> list[Any]:
+        """Weak references to the tensors that may be behind the node with this number."""
+        if serial not in self.ways:
+            return self.holders
+        found: list[Any] = []
+        pending, seen = [serial], {serial}
+        for each in pending:  # `pending` grows while the loop runs
+            holder, earlier, onward = self.ways[each]
+            found += [] if holder is None else [holder]
+            found += [] if earlier is None else earlier.behind(each)
+            pending += [way for way in onward if way not in seen]
+            seen.update(onward)
+        return found
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:
         """Whether the gradient of `node` may lead to one of `targets`."""
-        known = {id(each) for each in self.holders}  # by identity: == of weak references compares the tensors
+        # By identity: == of weak references compares the tensors.
+        known = {id(each) for each in self.behind(node.serial)}
         return any(id(each.holder) in known and (each.is_leaf or each.serial < node.serial) for each in targets)
