@@ -451,7 +451,7 @@ def cumprod(input: Tensor, dim: builtins.int, *, dtype: dtype | None = None, out
     """The product up to each place along `dim`; of integers an int64."""
 def cumsum(input: Tensor, dim: builtins.int, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The sum up to each place along `dim`; of integers an int64."""
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex = 1, dim: builtins.int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex | None = None, dim: builtins.int = -1) -> Tensor:
     """The integral up to each place along `dim` by the trapezoidal rule."""
 def deg2rad(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Degrees as radians."""
@@ -1291,9 +1291,9 @@ def transpose(input: Tensor, dim0: builtins.int, dim1: builtins.int) -> Tensor:
     """Two dimensions exchanged."""
 def transpose_copy(input: Tensor, dim0: builtins.int, dim1: builtins.int, *, out: Tensor | None = None) -> Tensor:
     """Two dimensions exchanged."""
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex = 1, dim: builtins.int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex | None = None, dim: builtins.int = -1) -> Tensor:
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
-def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex = 1, dim: builtins.int = -1) -> Tensor:
+def trapz(y: Tensor, x: Tensor | None = None, *, dx: builtins.complex | None = None, dim: builtins.int = -1) -> Tensor:
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
 def triangular_solve(input: Tensor, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False, *, out: tuple[Tensor, ...] | None = None) -> return_types.triangular_solve:
     """torch's older `linalg.solve_triangular`, and A beside the solution."""

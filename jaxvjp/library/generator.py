@@ -24,6 +24,8 @@ DEFAULT_SEED = 67280421310721
 """torch's seed before anybody calls `manual_seed`."""
 CHUNK = 16
 """From this many normal draws on, torch makes them 16 at a time."""
+FEW = 4096
+"""So many numbers are shuffled one at a time."""
 
 
 class Generator:
@@ -104,10 +106,23 @@ class Generator:
 
     def permutation(self, count: int) -> Array:
         """The numbers below `count`, shuffled: each is swapped with one after it, or stays."""
-        order = np.arange(count)
-        for place, draw in enumerate(self._bits32(max(count - 1, 0))):
-            other = place + int(draw) % (count - place)
-            order[place], order[other] = order[other], order[place]
+        order, draws = np.arange(count), self._bits32(max(count - 1, 0))
+        place, first = 0, np.empty(count if count > FEW else 0, np.int64)
+        while count - place > FEW:  # many swaps at once, up to the first that meets a place of one before it
+            steps = np.arange(math.isqrt(count - place))
+            places = place + steps
+            others = places + draws[place : place + steps.size] % (count - places)
+            first[others[::-1]] = steps[::-1]
+            ahead = others[(others > places) & (others < place + steps.size)] - place
+            until = min(ahead.min(initial=steps.size), np.flatnonzero(first[others] != steps).min(initial=steps.size))
+            others = others[:until]
+            order[place : place + until], order[others] = order[others], order[place : place + until].copy()
+            place += int(until)
+        rest = order[place:].tolist()
+        for step, draw in enumerate(draws[place:].tolist()):
+            other = step + draw % (len(rest) - step)
+            rest[step], rest[other] = rest[other], rest[step]
+        order[place:] = rest
         return order
 
     def normal(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:

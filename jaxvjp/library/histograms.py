@@ -43,6 +43,11 @@ def histogram(
 
     NotImplementedError for other than floating types. Counterpart of `torch.histogram`.
     """
+    if isinstance(bins, Tensor) and range is not None:
+        raise TypeError(
+            "histogram() received an invalid combination of arguments - got bins as a tensor of edges, and a range\n"
+            "The edges say what the range is; leave it out."
+        )
     each = bins if isinstance(bins, Tensor) else [bins]
     weight = None if weight is None else weight.reshape(-1) if weight.shape == input.shape else weight
     found, edges = _counted(input.reshape(-1, 1), [each] if isinstance(each, Tensor) else each, range, weight, density)

@@ -21,7 +21,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.core.run.transfer import on_device
-from jaxvjp.library.splits import counted, cut, unbind
+from jaxvjp.library.splits import counted, cut, elements
 from jaxvjp.ops.indexing import index
 from jaxvjp.ops.op import SHORT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
@@ -359,7 +359,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """The elements of the first dimension, as views."""
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(unbind(self))
+    return elements(self)
 
 
 def _kept(self: Tensor, key: Any) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.library.generator import Generator
+from jaxvjp.library.random_tensors import DIGITS, Array, bernoulli, between, coins, drawn_leaf
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
-from jaxvjp.library.random_tensors import Array, bernoulli, coins, drawn_leaf
 from jaxvjp.ops.pointwise import copy
 from jaxvjp.tensor.apply import apply_in_place
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
-from jaxvjp.types.dtypes import BOOL, CTYPES, INTEGRAL, LARGEST, complex128, float32, float64, int64
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, LARGEST, complex128, float32, float64, int64
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 
@@ -138,7 +137,9 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
     names = ("to",) if len(bounds) == 1 else ("from", "to")
     given = dict(zip(names, bounds, strict=False)) | named
     if given.get("to") is not None or given.get("from") is not None:
-        return _between(source, count, own, given.get("from", 0), given.get("to"))
+        return between(source, count, own, given.get("from", 0), given.get("to"))
+    if own.is_complex:
+        raise NotImplementedError(f"\"random_kernel_cpu\" not implemented for '{own.legacy}'")
     if own.category == BOOL:
         return source.integers(count, 0, 2)
     if own.category == INTEGRAL:
@@ -147,46 +148,6 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
     if own.itemsize == 8:
         return source.integers(count, 0, (1 << 53) + 1)
     return source.integers(count, 0, (1 << DIGITS[own.name]) + 1)
-
-
-DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
-"""How many binary digits of each floating type are exact."""
-
-
-def _between(source: Generator, count: int, own: Dtype, low: int, high: int | None) -> Array:
-    """Integers from `low` on, below `high` or up to the largest that the dtype tells apart.
-
-    Bounds of floats that are no such numbers themselves are moved inwards, as torch moves them.
-    """
-    if own.is_floating_point:
-        least, most = -int(LARGEST[own.name] if own is not float64 else 2.0**1023), 1 << DIGITS[own.name]
-        most = max(most, int(LARGEST[own.name] if own is not float64 else 2.0**1023)) if high is not None else most
-    else:
-        least, most = (0, 1) if own.category == BOOL else (int(np.iinfo(own.numpy).min), int(np.iinfo(own.numpy).max))
-    if high is None:
-        high = most + 1
-    elif low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    for name, bound in (("from", low), ("to - 1", high - 1)):
-        if not least <= bound <= most:
-            raise RuntimeError(f"{name} is out of bounds for {CTYPES[own.name]}")
-        if own.is_floating_point and abs(bound) > 1 << DIGITS[own.name]:
-            range_ = f"[-(2^{DIGITS[own.name]}), 2^{DIGITS[own.name]}]"
-            warnings.warn(
-                f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
-                "discrete uniform distribution only within this range. This warning will become an error in version "
-                "1.7 release, please fix the code in advance",
-                UserWarning,
-                stacklevel=4,
-            )
-    if own.is_floating_point:
-        inward = DIGITS[own.name] - 1
-        after, last = int(own.numpy.type(low + 1)), int(own.numpy.type(high - 1))
-        if after < low:
-            low = after + (1 << (abs(low + 1).bit_length() - 1 - inward))
-        if last >= high:
-            high = last - (1 << ((high - 1).bit_length() - 1 - inward))
-    return source.integers(count, low, high)
 
 
 @public("method")

@@ -7,6 +7,7 @@ Numbers are drawn on the host and put on the device. Inside of `vmap` each examp
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -28,7 +29,18 @@ from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import META, place
-from jaxvjp.types.dtypes import INTEGRAL, float32, float64, get_default_dtype, int64, taken, uint8
+from jaxvjp.types.dtypes import (
+    BOOL,
+    CTYPES,
+    INTEGRAL,
+    LARGEST,
+    float32,
+    float64,
+    get_default_dtype,
+    int64,
+    taken,
+    uint8,
+)
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
 
 UNDERNEATH = "numbers drawn by NumPy's MT19937 on the host, a leaf; no `jax.random`"
@@ -164,13 +176,52 @@ def _integers(
     pin_memory: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-
     def draw(source: Generator, count: int) -> Array:
-        return source.integers(count, low, high)
+        return between(source, count, own, low, high)
 
     return drawn_leaf(draw, shape, own, generator, device, requires_grad, out)
+
+
+DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}
+"""How many binary digits of each floating type are exact."""
+
+
+def between(source: Generator, count: int, own: Dtype, low: int, high: int | None) -> Array:
+    """Integers from `low` on, below `high` or up to the largest that the dtype tells apart.
+
+    Bounds of floats that are no such numbers themselves are moved inwards, as torch moves them.
+    """
+    if own.is_complex:
+        raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
+    if own.is_floating_point:
+        least, most = -int(LARGEST[own.name] if own is not float64 else 2.0**1023), 1 << DIGITS[own.name]
+        most = max(most, int(LARGEST[own.name] if own is not float64 else 2.0**1023)) if high is not None else most
+    else:
+        least, most = (0, 1) if own.category == BOOL else (int(np.iinfo(own.numpy).min), int(np.iinfo(own.numpy).max))
+    if high is None:
+        high = most + 1
+    elif low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    for name, bound in (("from", low), ("to - 1", high - 1)):
+        if not least <= bound <= most:
+            raise RuntimeError(f"{name} is out of bounds for {CTYPES[own.name]}")
+        if own.is_floating_point and abs(bound) > 1 << DIGITS[own.name]:
+            range_ = f"[-(2^{DIGITS[own.name]}), 2^{DIGITS[own.name]}]"
+            warnings.warn(
+                f"{name} is out of bounds {range_}. Due to precision limitations {CTYPES[own.name]} can support "
+                "discrete uniform distribution only within this range. This warning will become an error in version "
+                "1.7 release, please fix the code in advance",
+                UserWarning,
+                stacklevel=4,
+            )
+    if own.is_floating_point:
+        inward = DIGITS[own.name] - 1
+        after, last = int(own.numpy.type(low + 1)), int(own.numpy.type(high - 1))
+        if after < low:
+            low = after + (1 << (abs(low + 1).bit_length() - 1 - inward))
+        if last >= high:
+            high = last - (1 << ((high - 1).bit_length() - 1 - inward))
+    return source.integers(count, low, high)
 
 
 @public("function")
@@ -189,6 +240,8 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
+    if own.is_complex or own.category == BOOL:
+        raise NotImplementedError(f"\"randperm\" not implemented for '{own.legacy}'")
     digits = ml_dtypes.finfo(own.numpy).nmant + 1 if own.is_floating_point else 63  # type: ignore[no-untyped-call]
     if own.is_floating_point and n > 2**digits + 1:
         told = 2**digits + 1 if digits < 24 else f"2^{digits}+1"

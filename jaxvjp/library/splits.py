@@ -5,12 +5,18 @@ They return views; their copying forms, copies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from jaxvjp.core.record.graph import Number
+from jaxvjp.core.record.modes import staging, transforming
+from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.ops.arguments import wrap as wrap_dim
 from jaxvjp.ops.op import Op
 from jaxvjp.ops.view import (
@@ -21,8 +27,10 @@ from jaxvjp.ops.view import (
     unbind_one,
 )
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import shown, view_by
 from jaxvjp.tensor.tensor import Tensor, view, wrap
 from jaxvjp.tensor.view_steps import Step
+from jaxvjp.types.devices import META
 from jaxvjp.types.dtypes import INTEGRAL, int32, int64
 
 UNDERNEATH = "view ops of `jaxvjp.ops.view`, one for each piece, and `jax.vjp` of them"
@@ -68,9 +76,36 @@ def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     if not self.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     dim = wrap_dim(dim, self.ndim)
-    return tuple(
-        view(self, Step(unbind_one, (dim,), (counted(each, self.shape[dim]),))) for each in range(self.shape[dim])
-    )
+    count = self.shape[dim]
+    return tuple(view(self, _place(each, count, dim)) for each in range(count))
+
+
+MANY = 1 << 14
+"""From so many elements on `for each in x` reads the value of x once, and makes each view when the loop gets there."""
+
+
+def elements(self: Tensor) -> Iterator[Tensor]:
+    """What `for each in x` gives: the indices of the first dimension, as views."""
+    tracing = transforming().depth or transforming().forward or staging().journal is not None
+    if self.shape[0] < MANY or tracing or self.requires_grad or self._node.inference or self._node.device is META:
+        return iter(unbind(self))
+    return _with_values(view_by(shown(self), self, (), Tensor))
+
+
+def _with_values(source: Tensor) -> Iterator[Tensor]:
+    """The views of a tensor, each with its value: `all(x > 0)` asks each for its number and runs no program for it."""
+    count, known, values = source.shape[0], None, np.empty(0)
+    aval = view(source, _place(0, count)).node.aval
+    for index in range(count):
+        node = shown(source)
+        if node is not known:  # at first, and after a write
+            known, values = node, source._numbers()
+        piece = node_of_value(values[index, ...], aval, False, user_line(sys._getframe()))
+        yield view_by(piece, source, (_place(index, count),), Tensor)
+
+
+def _place(index: int, count: int, dim: int = 0) -> Step:
+    return Step(unbind_one, (dim,), (counted(index, count),))
 
 
 @public()

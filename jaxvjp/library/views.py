@@ -232,6 +232,8 @@ def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str | None = None) -
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {each}")
         if each.dtype is not given[0].dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+        if each.device != given[0].device:
+            raise RuntimeError("meshgrid expects all tensors to have the same device")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if indexing is None:

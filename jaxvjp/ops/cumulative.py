@@ -144,13 +144,21 @@ def _strips(y, x, dx, dim):
     return _fractional(both * width) / 2, dim
 
 
+def _distance(name, x, dx):
+    """`dx`, by default 1; TypeError where the points are given, too."""
+    if x is not None and dx is not None:
+        raise TypeError(f"{name}() received an invalid combination of arguments - got both x and dx\nLeave one out.")
+    return jnp.asarray(1) if dx is None else dx
+
+
 def _fractional(array):
     return array if jnp.issubdtype(array.dtype, jnp.inexact) else array.astype("float32")
 
 
 @op(aliases="trapz", grad_fn="DivBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
-def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
+def trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
+    dx = _distance("trapezoid", x, dx)
     if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
         raise RuntimeError("trapezoid: Currently, we only support dx as a real number")
     strips, dim = _strips(y, x, dx, dim)
@@ -162,8 +170,9 @@ def trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
 
 
 @op(grad_fn="CumsumBackward0", public="function", out=False, rounds_once=True, numbers=OPMATH)
-def cumulative_trapezoid(y, x=None, *, dx: Scalar = 1, dim: Index = -1):
+def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
     """The integral up to each place along `dim` by the trapezoidal rule."""
+    dx = _distance("cumulative_trapezoid", x, dx)
     if jnp.iscomplexobj(dx) and not jnp.iscomplexobj(y):
         raise RuntimeError("cumulative_trapezoid: Currently, we only support dx as a real number")
     strips, dim = _strips(y, x, dx, dim)

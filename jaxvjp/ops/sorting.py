@@ -307,7 +307,13 @@ def _places(sorted_sequence, input, right, out_int32):
     return found.reshape(input.shape).astype(jnp.int32 if out_int32 else jnp.int64)
 
 
-@op(public="function", differentiable=False, arities=())
+def _inside_sequence(sorter, shapes, **_):
+    """RuntimeError if a position in the sorter is outside of the sequence."""
+    if sorter.size and not 0 <= sorter.min() <= sorter.max() < shapes[0][-1]:
+        raise RuntimeError("torch.searchsorted(): sorter index out of range")
+
+
+@op(public="function", differentiable=False, arities=(), check_values=("sorter", _inside_sequence))
 def searchsorted(
     sorted_sequence,
     input: Either,

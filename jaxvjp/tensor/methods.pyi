@@ -1286,7 +1286,7 @@ class Methods(Stored):
         """Two dimensions exchanged."""
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Self:
         """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
-    def trapz(self, x: Tensor | None = None, *, dx: complex = 1, dim: builtins.int = -1) -> Tensor:
+    def trapz(self, x: Tensor | None = None, *, dx: complex | None = None, dim: builtins.int = -1) -> Tensor:
         """The integral along `dim` by the trapezoidal rule, over points `x` or at a distance of `dx`."""
     def triangular_solve(self, A: Tensor, upper: builtins.bool = True, transpose: builtins.bool = False, unitriangular: builtins.bool = False) -> return_types.triangular_solve:
         """torch's older `linalg.solve_triangular`, and A beside the solution."""

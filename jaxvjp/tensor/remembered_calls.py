@@ -257,6 +257,8 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
         raise Unlike(always=True)
     if _looks_again(node.operation):
         raise Unlike(always=True)
+    if not node.inputs:  # it was computed at once, and has forgotten them
+        raise Unlike(always=False)
     inputs: list[tuple[int, dtype | None]] = []
     for each in node.inputs:
         if isinstance(each, Node):

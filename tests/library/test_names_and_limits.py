@@ -71,6 +71,51 @@ def randperm_as_large_as_it_may_be(torch):
     return torch.randperm(256, out=torch.empty(0, dtype=torch.uint8)), torch.randperm(2**11 + 1, dtype=torch.half).sum()
 
 
+def _refused(*calls):
+    """The class and sentence of what each call raises; the name of its dtype where it raises nothing."""
+    found = []
+    for call in calls:
+        try:
+            found.append(str(call().dtype))
+        except (RuntimeError, NotImplementedError) as error:
+            found.append((type(error).__name__, str(error).partition("\n")[0]))
+    return found
+
+
+def randint_outside_of_a_type(torch):
+    like = torch.zeros(2, dtype=torch.uint8)
+    kinds = ((3, torch.bool), (2, torch.bool), (300, torch.uint8), (6, torch.complex64), (4096, torch.half))
+    return _refused(
+        *[lambda high=high, kind=kind: torch.randint(high, (2,), dtype=kind) for high, kind in kinds],
+        lambda: torch.randint(-300, 2, (2,), dtype=torch.uint8),
+        lambda: torch.randint_like(like, 2**25),
+        lambda: torch.randint_like(like.to(torch.complex64), 6),
+        lambda: like.to(torch.complex64).random_(6),
+        lambda: like.to(torch.complex64).random_(),
+        lambda: torch.randperm(3, dtype=torch.complex64),
+        lambda: torch.randperm(3, dtype=torch.bool),
+    )
+
+
+@raises(RuntimeError)
+def meshgrid_over_two_devices(torch):
+    torch.meshgrid(torch.ones(2), torch.ones(2, device="meta"), indexing="ij")
+
+
+@raises(RuntimeError)
+def searchsorted_with_a_sorter_beyond_the_sequence(torch):
+    torch.searchsorted(torch.arange(3.0), torch.ones(2), sorter=torch.tensor([0, 1, 3]))
+
+
+def randperm_of_many(torch):
+    found = []
+    for n in (4095, 4096, 4097, 4098, 70_000):
+        torch.manual_seed(n)
+        order = torch.randperm(n)
+        found += [order[:5], order[-5:], (order * torch.arange(n)).sum(), torch.randint(100, (2,))]
+    return found
+
+
 @raises(RuntimeError)
 def arange_of_too_many(torch):
     torch.arange(-1e300, 1e300, 1e-5, dtype=torch.float64)
@@ -107,3 +152,18 @@ def test_no_tensor_has_them():
             torch.ones(2).to(kind)
     with pytest.raises(NotImplementedError, match="only a name here"):
         torch.zeros(2, layout=torch.sparse_coo)
+
+
+def test_arguments_that_exclude_each_other():
+    x = jaxvjp.ones(3)
+    with pytest.raises(TypeError, match=r"histogram\(\) received an invalid combination of arguments"):
+        jaxvjp.histogram(x, x, range=(0, 1))
+    for integral in (jaxvjp.trapezoid, jaxvjp.cumulative_trapezoid):
+        with pytest.raises(TypeError, match="received an invalid combination of arguments"):
+            integral(x, x, dx=2)
+
+
+def test_numbers_alone_many_times():
+    """From time to time a tensor is computed at once, as too many wait; its call is no less like the others."""
+    kept = [jaxvjp.add(number % 7 + 0.5, 2) for number in range(3000)]
+    assert [float(each) for each in kept] == [number % 7 + 2.5 for number in range(3000)]

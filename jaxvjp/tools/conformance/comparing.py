@@ -109,9 +109,9 @@ class Comparison:
         values = []
         for each in (actual, expected):
             if isinstance(each, np.ndarray | torch.Tensor):
-                if int(np.prod(each.shape)) != 1:
+                if math.prod(each.shape) != 1:
                     return f"{actual!r} is not a number as {expected!r} is"
-                values.append(array(each).item() if is_tensor(each) else each.item())
+                values.append(each.item())
             else:
                 values.append(each.item() if isinstance(each, np.generic) else each)
         one, other = values

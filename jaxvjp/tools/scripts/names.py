@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -49,6 +49,7 @@ def is_module(name: str) -> bool:
     return name in torch_names().modules and name != TENSOR
 
 
+@cache
 def counterpart_name(module: str) -> str | None:
     """The name of our counterpart of one of torch's modules, or None. It looks for its file, and imports nothing."""
     if module in ANOTHER_THING or not is_module(module):
@@ -61,6 +62,7 @@ def counterpart_name(module: str) -> str | None:
     return counterpart_name(package) if package in FLAT else None
 
 
+@cache
 def counterpart(module: str) -> ModuleType | None:
     """Our counterpart of one of torch's modules, or None."""
     ours = counterpart_name(module)
