@@ -1103,6 +1103,8 @@ def round_(self: Tensor) -> Tensor:
 def round_(self: Tensor, *, decimals: builtins.int) -> Tensor: ...
 def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Arrays one after another along their first dimension; vectors as rows."""
+def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
+    """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(input)`."""
 def rsqrt_(self: Tensor) -> Tensor:

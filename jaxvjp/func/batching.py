@@ -151,7 +151,12 @@ def _batched(name: str, batch: Batch, returned: Any, out_dims: Any) -> Any:
             if isinstance(each, Tensor) and batch.holds(each.node):
                 raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         elif isinstance(each, Tensor):
-            axes[position] = wrapped_dim(dim, each.ndim + 1)
+            axis = wrapped_dim(dim, each.ndim + 1)
+            found = batch.viewed(each, axis) if batch.chunk is None else None
+            if found is None:
+                axes[position] = axis
+            else:
+                outputs[position] = found
         else:
             raise ValueError(
                 f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(each)}. Did you mean to set "

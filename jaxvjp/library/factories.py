@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
-from jaxvjp.ops.layouts import memory_format, preserve_format, strided
+from jaxvjp.ops.layouts import Layout, contiguous_strides, memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
 from jaxvjp.tensor.out_argument import COUNTED, write_out
@@ -184,6 +184,13 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
     return public("function", name)(create_like)
 
 
+def _stacked(shape: tuple[int, ...], stride: Sequence[int]) -> tuple[int, ...]:
+    """The strides of a batch of this shape, whose examples have `stride` and lie one behind the other."""
+    batch, own = shape[: len(shape) - len(stride)], shape[len(shape) - len(stride) :]
+    length = Layout(own, tuple(stride)).reach[1]
+    return (*[each * length for each in contiguous_strides(batch)], *stride)
+
+
 def new_method(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     """The `new_` method of such a function: dtype and device of another tensor."""
 
@@ -192,13 +199,15 @@ def new_method(create: Callable[..., Tensor], name: str) -> Callable[..., Tensor
         own = taken(f"new_{name}", dtype) or self.dtype
 
         def made(shape: Any) -> Tensor:
-            return create(shape, *arguments[1:], dtype=own, device=where, **named)
+            further = (_stacked(shape, *arguments[1:]),) if name == "empty_strided" else arguments[1:]
+            return create(shape, *further, dtype=own, device=where, **named)
 
         if not transforming().batches or not arguments:
             return create(*arguments, dtype=own, device=where, **named)
-        if name != "full":
+        if name not in ("full", "empty_strided"):
             arguments = (sizes(name, arguments),)
-        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node))
+        copied = name != "empty_strided"  # which would not keep the strides
+        return per_example(tuple(arguments[0]), made, lambda batch: batch.holds(self.node), copied=copied)
 
     method.__name__ = method.__qualname__ = f"new_{name}"
     show_signature(method, method, create)

@@ -31,12 +31,16 @@ from jaxvjp.tensor.apply import apply, apply_in_place, inspect
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import OVERLAP, shown
 from jaxvjp.tensor.storage import view as view_of
-from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap, wrap_unlinked
+from jaxvjp.tensor.tensor import NUMBERS, Tensor, unreadable, view, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.dtypes import LEAST, bool_, fitted, int64, uint8
 
 UNDERNEATH = "view ops, `index` and `index_put` of `jaxvjp.ops`, and `jax.vjp` of them"
 
+MASKED = (
+    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with "
+    "a boolean mask."
+)
 SCALAR = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
     "tensor to a number"
@@ -58,6 +62,7 @@ class Key(NamedTuple):
         found: dict[int, Node] = {}
         for dim, tensor in self.picks.items():
             if _is_mask(tensor):
+                unreadable(tensor.node, MASKED)
                 for place, each in enumerate(np.nonzero(np.asarray(tensor.value)), dim):
                     found[place] = node_of_value(each.astype(np.int64), Aval(each.shape, int64))
             else:

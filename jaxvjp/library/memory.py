@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from jaxvjp.core.record.graph import leaf_identity_of
-from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
 from jaxvjp.library.storages import Memory, TypedStorage, whole
@@ -25,10 +25,18 @@ UNDERNEATH = "what is known of the tensor's storage; a copy of it is a recorded 
 
 def is_contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> bool:
     """Whether the elements lie in memory in their order, or in that of a format. As `torch.Tensor.is_contiguous`."""
+    _check_format(self, memory_format, "querying is_contiguous inside of vmap for memory_format other than {1}")
     layout, order = self._layout(), memory_format.order
     if order is None:
         return layout.contiguous
     return len(layout.shape) == len(order) and layout.ordered(order)
+
+
+def _check_format(self: Tensor, form: memory_format, sentence: str) -> None:
+    """RuntimeError, in torch's words, for an order of dimensions of one example of a batch, which has one more."""
+    if form.order is not None and any(batch.holds(self.node) for batch in transforming().batches):
+        given = form.name.title().replace("_", "")
+        raise RuntimeError("NYI: " + sentence.format(preserve_format, contiguous_format, given))
 
 
 def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -> Tensor:
@@ -40,6 +48,7 @@ def contiguous(self: Tensor, memory_format: memory_format = contiguous_format) -
         if self._layout().contiguous:
             return self
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    _check_format(self, memory_format, "querying is_contiguous inside of vmap for memory_format other than {1}")
     strides = memory_format.strides(self._layout())
     return self if is_contiguous(self, memory_format) else wrap(record(laid, (self.node,), (strides,)))
 
@@ -52,6 +61,11 @@ def copy_of(input: Tensor, *, memory_format: memory_format | None = preserve_for
     """
     if memory_format is None or memory_format is preserve_format:
         return wrap(record(clone, (input.node,)))
+    _check_format(
+        input,
+        memory_format,
+        "Tensor.clone(memory_format) inside vmap is only supported with memory_format {0} or {1} (got {2})",
+    )
     return wrap(record(laid, (input.node,), (memory_format.strides(input._layout()),)))
 
 

@@ -15,6 +15,7 @@ from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import Array, constant, drawn_leaf
 from jaxvjp.ops.random import pathwise_dirichlet, pathwise_gamma
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.levels import drawn_from
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
@@ -49,14 +50,20 @@ def _gammas(source: Generator, shapes: Array, own: Dtype) -> Array:
     return np.maximum(drawn, float(np.finfo(kind).tiny))
 
 
-def _drawn(input: Tensor, draw: Callable[[Generator], Array], own: Dtype, generator: Generator | None) -> Tensor:
-    return drawn_leaf(lambda source, _: draw(source), tuple(input.shape), own, generator, input.device)
+def _drawn(draw: Callable[..., Array], own: Dtype, generator: Generator | None, *parameters: Tensor) -> Tensor:
+    """What `draw` gives for a generator and the values of the parameters."""
+
+    def drawn(*given: Tensor) -> Tensor:
+        values = [np.asarray(each.detach().value) for each in given]
+        shape = tuple(given[0].shape)
+        return drawn_leaf(lambda source, _: draw(source, *values), shape, own, generator, given[0].device)
+
+    return drawn_from(drawn, *parameters)
 
 
 def standard_gamma(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Gamma numbers of which `input` has the shapes, as a function of them."""
-    shapes = np.asarray(input.detach().value)
-    drawn = _drawn(input, lambda source: _gammas(source, shapes, input.dtype), input.dtype, generator)
+    drawn = _drawn(lambda source, shapes: _gammas(source, shapes, input.dtype), input.dtype, generator, input)
     result: Tensor = apply(pathwise_gamma, (input, drawn))
     return result
 
@@ -66,8 +73,7 @@ def sample_dirichlet(input: Tensor, generator: Generator | None = None) -> Tenso
 
     The gradient is that of gamma numbers divided by their sum. torch's is another estimate with the same mean.
     """
-    shapes = np.asarray(input.detach().value, np.float64)
-    drawn = _drawn(input, lambda source: _gammas(source, shapes, float64), float64, generator)
+    drawn = _drawn(lambda source, shapes: _gammas(source, shapes, float64), float64, generator, input.double())
     result: Tensor = apply(pathwise_dirichlet, (input, drawn))
     return result
 
@@ -85,13 +91,13 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     if count.dtype is not prob.dtype:
         raise RuntimeError(f"Found dtype {prob.dtype.legacy} but expected {count.dtype.legacy}")
     shape = np.broadcast_shapes(tuple(count.shape), tuple(prob.shape))
-    counts, probs = [np.broadcast_to(np.asarray(each.detach().value), shape).ravel() for each in (count, prob)]
 
-    def draw(source: Generator, _: int) -> Array:
-        pairs = zip(counts.tolist(), probs.tolist(), strict=True)
+    def draw(source: Generator, counts: Array, probs: Array) -> Array:
+        pairs = zip(counts.ravel().tolist(), probs.ravel().tolist(), strict=True)
         return np.array([_binomial(source, n, p, count.dtype) for n, p in pairs], np.float64)
 
-    return constant(drawn_leaf(draw, shape, count.dtype, generator, count.device), [count, prob], "binomial")
+    drawn = _drawn(draw, count.dtype, generator, count.expand(shape), prob.expand(shape))
+    return constant(drawn, [count, prob], "binomial")
 
 
 def _binomial(source: Generator, n: float, p: float, own: Dtype) -> float:

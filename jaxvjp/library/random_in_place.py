@@ -9,15 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.record.modes import transforming
+from jaxvjp.library.factories import new_leaf, nothing
 from jaxvjp.library.generator import Generator
 from jaxvjp.library.random_tensors import DIGITS, Array, bernoulli, between, coins, drawn_leaf
 from jaxvjp.library.random_tensors import UNDERNEATH as UNDERNEATH
 from jaxvjp.ops.pointwise import copy
 from jaxvjp.tensor.apply import apply_in_place
+from jaxvjp.tensor.levels import check_target, drawn_into
 from jaxvjp.tensor.published import public
+from jaxvjp.tensor.storage import INCOMPATIBLE
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import BOOL, INTEGRAL, LARGEST, complex128, float32, float64, int64
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+
+
+def _in_batches(fill: Callable[[Tensor], Tensor], self: Tensor) -> Tensor:
+    """`fill(self)`; inside `vmap` as `randomness` says. What is the same for all examples is drawn in their order."""
+    inside = transforming().batches
+    if inside and not inside[-1].random_differs() and inside[-1].holds(self.node):
+        return apply_in_place(copy, self, (fill(new_leaf(nothing(tuple(self.shape), self.dtype.numpy), self.dtype)),))
+    return drawn_into(fill, self)
 
 
 def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator: Generator | None) -> Tensor:
@@ -39,14 +51,15 @@ def _in_place(
 
     def declare(draw: Callable[..., Array]) -> Callable[..., Tensor]:
         def method(self: Tensor, *parameters: Any, generator: Generator | None = None, **named: Any) -> Tensor:
-            own = self.dtype
+            def fill(target: Tensor) -> Tensor:
+                chosen = draw if scattered is None or target.is_contiguous() else scattered
 
-            chosen = draw if scattered is None or self.is_contiguous() else scattered
+                def numbers(source: Generator, count: int) -> Array:
+                    return chosen(source, count, target.dtype, *parameters, **named)
 
-            def numbers(source: Generator, count: int) -> Array:
-                return chosen(source, count, own, *parameters, **named)
+                return _filled(target, numbers, generator)
 
-            return _filled(self, numbers, generator)
+            return _in_batches(fill, self)
 
         own, taken = inspect.signature(method, eval_str=True), inspect.signature(draw, eval_str=True)
         listed = [own.parameters["self"], *list(taken.parameters.values())[3:], own.parameters["generator"]]
@@ -154,5 +167,12 @@ def random_(source: Generator, count: int, own: Dtype, *bounds: int, **named: An
 def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | None = None) -> Tensor:
     """1 with probability `p`, which may be a tensor, else 0. In place. Counterpart of `torch.Tensor.bernoulli_`."""
     if isinstance(p, Tensor):
+        for batch in transforming().batches[-1:]:
+            differs = batch.random_differs()
+            if batch.holds(p.node):
+                if differs and not batch.holds(self.node):
+                    raise RuntimeError(INCOMPATIBLE.format("bernoulli"))
+            elif differs:
+                check_target(batch, self)
         return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))
-    return _filled(self, coins(p), generator)
+    return _in_batches(lambda target: _filled(target, coins(p), generator), self)

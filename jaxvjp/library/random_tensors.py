@@ -24,7 +24,7 @@ from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.pointwise import broadcast
-from jaxvjp.tensor.levels import Batch, per_example
+from jaxvjp.tensor.levels import Batch, drawn_from, per_example, refuse_out
 from jaxvjp.tensor.out_argument import write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -71,6 +71,7 @@ def drawn_leaf(
     out: Tensor | None = None,
 ) -> Tensor:
     """A leaf of drawn numbers, for each example of a batch its own."""
+    refuse_out(out)
 
     def made(shape: tuple[int, ...]) -> Tensor:
         if place(device) is META:
@@ -101,6 +102,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
             raise NotImplementedError(
                 f"\"{kernel}\" not implemented for '{own.legacy}'\nDraw floats and convert them: `{name}(...).long()`."
             )
+        refuse_out(out)
         if out is not None and out.dtype is own and tuple(out.shape) == shape:
             return fill(out, generator=generator)
         return drawn_leaf(lambda source, n: draw(source, n, own), shape, own, generator, device, requires_grad, out)
@@ -237,6 +239,7 @@ def randperm(
     pin_memory: bool = False,
 ) -> Tensor:
     """The integers below `n`, shuffled. Counterpart of `torch.randperm`."""
+    refuse_out(out)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     own = taken("randperm", dtype) or (int64 if out is None else out.dtype)
@@ -273,12 +276,11 @@ def normal(
 
     Counterpart of `torch.normal`.
     """
-    if isinstance(std, Tensor):
-        if np.min(np.asarray(std.value).real, initial=0) < 0:
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-    elif std < 0:
+    refuse_out(out)
+    if not isinstance(std, Tensor) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    tensors = [each for each in (mean, std) if isinstance(each, Tensor)]
+    named_tensors = [(name, each) for name, each in (("mean", mean), ("std", std)) if isinstance(each, Tensor)]
+    tensors = [each for _, each in named_tensors]
     if not tensors:
         if size is None:
             raise TypeError("normal() received an invalid combination of arguments - got (float, float)")
@@ -291,8 +293,17 @@ def normal(
         check(*[np.broadcast_to(0, each.shape) for each in tensors])
         shape = tuple(np.broadcast_shapes(*[each.shape for each in tensors]))
     own = tensors[0].dtype
-    drawn = drawn_leaf(lambda source, n: source.normal(n, own), shape, own, generator)
-    result: Tensor = constant((drawn * std + mean).detach(), tensors, "normal")
+
+    def draw(*given: Tensor) -> Tensor:
+        by_name = dict(zip([name for name, _ in named_tensors], given, strict=True))
+        if "std" in by_name and np.min(np.asarray(by_name["std"].value).real, initial=0) < 0:
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        drawn = drawn_leaf(lambda source, n: source.normal(n, own), tuple(given[0].shape), own, generator)
+        found: Tensor = drawn * by_name.get("std", std) + by_name.get("mean", mean)
+        return found
+
+    drawn = drawn_from(draw, *[each.expand(shape) for each in tensors])
+    result: Tensor = constant(drawn.detach(), tensors, "normal")
     return result if out is None else write_out(out, result)
 
 
@@ -308,24 +319,32 @@ def bernoulli(
 ) -> Tensor:
     """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
     if p is not None:
-        return drawn_leaf(coins(p), tuple(input.shape), input.dtype, generator, input.device)
+        chance = coins(p)
+        return drawn_from(
+            lambda given: drawn_leaf(chance, tuple(given.shape), given.dtype, generator, given.device), input
+        )
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_self_\" not implemented for '{input.dtype.legacy}'")
     if input.is_meta:
         return input.detach().clone()
-    chances = np.asarray(input.detach().value)
-    if ((chances < 0) | (chances > 1)).any():
-        raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
-            "so, please report an enhancement request to PyTorch.)\nA probability is a number from 0 to 1."
-        )
+    refuse_out(out)
     own = input.dtype if out is None else out.dtype
     draws = own if own is float64 else float32
 
-    def draw(source: Generator, count: int) -> Array:
-        return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
+    def draw(given: Tensor) -> Tensor:
+        chances = np.asarray(given.detach().value)
+        if ((chances < 0) | (chances > 1)).any():
+            raise RuntimeError(
+                "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  "
+                "If so, please report an enhancement request to PyTorch.)\nA probability is a number from 0 to 1."
+            )
 
-    drawn = drawn_leaf(draw, tuple(input.shape), own, generator)
+        def flips(source: Generator, count: int) -> Array:
+            return source.uniform(count, draws).astype(np.float64) < np.broadcast_to(chances.reshape(-1), count)
+
+        return drawn_leaf(flips, tuple(given.shape), own, generator)
+
+    drawn = drawn_from(draw, input)
     return constant(drawn, [input], "bernoulli") if out is None else write_out(out, drawn)
 
 
@@ -340,14 +359,18 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`."""
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.legacy}'")
-    rates = np.asarray(input.detach().value).astype(np.float64).reshape(-1)
-    if not (rates >= 0).all():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
-    def draw(source: Generator, count: int) -> Array:
-        return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
+    def draw(given: Tensor) -> Tensor:
+        rates = np.asarray(given.detach().value).astype(np.float64).reshape(-1)
+        if not (rates >= 0).all():
+            raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
 
-    return constant(drawn_leaf(draw, tuple(input.shape), input.dtype, generator, input.device), [input], "poisson")
+        def counts(source: Generator, count: int) -> Array:
+            return source.poisson(np.broadcast_to(rates, (count // max(len(rates), 1), len(rates))).reshape(-1))
+
+        return drawn_leaf(counts, tuple(given.shape), given.dtype, generator, given.device)
+
+    return constant(drawn_from(draw, input), [input], "poisson")
 
 
 def coins(p: float) -> Callable[[Generator, int], Array]:
@@ -378,9 +401,15 @@ def multinomial(
         raise RuntimeError("number of categories cannot exceed 2^24")
     if out is not None and out.dtype is not int64:
         raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.legacy}")
+    refuse_out(out)
+    result = drawn_from(lambda given: _positions(given, num_samples, replacement, generator), input)
+    return result if out is None else write_out(out, result)
+
+
+def _positions(input: Tensor, count: int, replacement: bool, generator: Generator | None) -> Tensor:
     weights = np.asarray(input.detach().value)
     if not np.isfinite(weights).all() or (weights < 0).any():
-        if not replacement or num_samples == 1:
+        if not replacement or count == 1:
             raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
         flat = weights.reshape(-1)
         first = flat[np.argmax((flat < 0) | ~np.isfinite(flat))]
@@ -390,10 +419,11 @@ def multinomial(
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     rows = weights.reshape(math.prod(weights.shape[:-1]), weights.shape[-1])
     source = generator or default_generator
-    # One sample is drawn in the same way with and without replacement.
-    found = (_by_sums if replacement and num_samples > 1 else _by_waiting)(source, rows, num_samples)
-    result = new_leaf(found.reshape(*weights.shape[:-1], num_samples), int64)
-    return result if out is None else write_out(out, result)
+    if replacement and count > 1:
+        found = _by_sums(source, rows, count)
+    else:  # one sample is drawn in the same way with and without replacement
+        found = _by_waiting(source, rows, count, by_columns=input.ndim == 2 and input.stride(0) < input.stride(1))
+    return new_leaf(found.reshape(*weights.shape[:-1], count), int64)
 
 
 def _by_sums(source: Generator, rows: Array, count: int) -> Array:
@@ -405,9 +435,14 @@ def _by_sums(source: Generator, rows: Array, count: int) -> Array:
     return np.array(found, np.int64).reshape(len(rows), count)
 
 
-def _by_waiting(source: Generator, rows: Array, count: int) -> Array:
-    """Positions without replacement: the first to arrive, by exponential waiting times whose rates are the weights."""
-    waiting = -np.log1p(-source.doubles(rows.size)).reshape(rows.shape).astype(rows.dtype)
+def _by_waiting(source: Generator, rows: Array, count: int, by_columns: bool) -> Array:
+    """Positions without replacement: the first to arrive, by exponential waiting times whose rates are the weights.
+
+    `by_columns`: the times are drawn column by column, as the weights lie in memory.
+    """
+    drawn = source.doubles(rows.size)
+    drawn = drawn.reshape(rows.T.shape).T if by_columns else drawn.reshape(rows.shape)
+    waiting = -np.log1p(-drawn).astype(rows.dtype)
     return np.argsort(-(rows / waiting), axis=-1, kind="stable")[:, :count]
 
 

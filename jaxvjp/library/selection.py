@@ -26,7 +26,7 @@ from jaxvjp.tensor.apply import apply, inspect
 from jaxvjp.tensor.bindings import function_of
 from jaxvjp.tensor.out_argument import written_into
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.tensor.tensor import Tensor, unreadable, wrap
 from jaxvjp.types.devices import put
 from jaxvjp.types.dtypes import bool_, dtype, int32, int64
 
@@ -43,7 +43,13 @@ def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
         return wrap(node_of_value(value, Aval(array.shape, own, place=place)))
 
 
-def _values(input: Tensor) -> Array:
+def _values(input: Tensor, name: str = "") -> Array:
+    """The numbers; RuntimeError, in torch's words, where the shape of what `name` gives would differ by example."""
+    unreadable(
+        input.node,
+        "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+        f"aten::{name}. Please file an issue at https://github.com/pytorch/pytorch/issues if you need this feature.",
+    )
     return np.asarray(input.value)
 
 
@@ -58,7 +64,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False, out: Tensor | None = None)
                 f"nonzero: Expected out tensor to have scalar type Long but got scalar type{out.dtype.legacy}"
             )
         return written_into("nonzero", lambda: nonzero(input), out, [input], exact=True)
-    values = _values(input)
+    values = _values(input, "nonzero_numpy" if as_tuple else "nonzero")
     if as_tuple:
         return tuple(_beside(input, each) for each in np.nonzero(np.atleast_1d(values)))
     return _beside(input, np.argwhere(values))
@@ -77,7 +83,9 @@ def where_function(*arguments: Any, **named: Any) -> Any:
     Counterpart of `torch.where`.
     """
     if len(arguments) + len(named) == 1:
-        return nonzero(*(*arguments, *named.values()), as_tuple=True)
+        (condition,) = *arguments, *named.values()
+        _values(condition, "where")
+        return nonzero(condition, as_tuple=True)
     return _where(*arguments, **named)
 
 
@@ -87,7 +95,7 @@ _where = function_of([where], "where")
 @public()
 def argwhere(input: Tensor) -> Tensor:
     """Where the elements are that are not zero, a row of indices each. Counterpart of `torch.argwhere`."""
-    return _beside(input, np.argwhere(_values(input)))
+    return _beside(input, np.argwhere(_values(input, "argwhere")))
 
 
 @public()
@@ -107,6 +115,12 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     if mask.dtype is not bool_:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     shape = np.broadcast_shapes(input.shape, mask.shape)
+    unreadable(
+        mask.node,
+        "vmap: Attempted to vmap over `mask` in torch.masked_select(self, mask) We cannot support this because for "
+        "each batch this would return a differently shaped Tensor. Please file an issue at "
+        "https://github.com/pytorch/pytorch/issues if you need this feature.",
+    )
     positions = np.flatnonzero(np.broadcast_to(_values(mask), shape))
     picked: Tensor = apply(select_positions, (input.expand(shape), _beside(input, positions)))
     return picked
@@ -164,10 +178,10 @@ def unique(
     gradient flows through it.
     """
     _refuse_complex(input, dim)
-    values = _values(input)
     name = "_unique2"
     if dim is not None:
         dim, name = _sliced(input, dim), "unique_dim"
+    values = _values(input, name)
     found, inverse, counts = np.unique(values, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     if dim is None:
         inverse = inverse.reshape(values.shape)
@@ -213,7 +227,8 @@ def unique_consecutive(
     _refuse_complex(input, dim)
     if dim is not None:
         dim = _sliced(input, dim)
-    values = _values(input)
+    name = "unique_consecutive" if dim is None else "unique_dim_consecutive"
+    values = _values(input, name)
     rows = values.reshape(-1) if dim is None else np.moveaxis(values, dim, 0)
     starts = np.ones(len(rows), bool)
     starts[1:] = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
@@ -221,7 +236,6 @@ def unique_consecutive(
     counts = np.diff(np.append(np.flatnonzero(starts), len(rows)))
     found = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
     inverse = number.reshape(values.shape) if dim is None else number
-    name = "unique_consecutive" if dim is None else "unique_dim_consecutive"
     return _told(name, input, found, inverse, counts, return_inverse, return_counts)
 
 

@@ -6,10 +6,10 @@ They are `as_strided` and its like, and `t_`, `squeeze_`, `resize_`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import detached
 from jaxvjp.library.creation import empty
 from jaxvjp.library.splits import narrow
@@ -27,6 +27,7 @@ from jaxvjp.ops.layouts import (
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.storage import made_by, view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -43,8 +44,56 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
     Of a view the storage is that of its base; the gradient goes to what is part of the view.
     """
+    if transforming().batches:
+        return _of_examples(as_strided, input, (), size, stride, storage_offset)
     step = _strided(input, size, stride, storage_offset)
     return _restrided(view_by(step.read(input.differentiable_contents(input.node)), input, (step,), Tensor), step)
+
+
+def _of_examples(
+    function: Callable[..., Tensor],
+    input: Tensor,
+    others: tuple[Tensor, ...],
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Tensor:
+    """`function` inside `vmap`: called with the whole batch, whose examples lie apart by its stride."""
+    batch: Batch = transforming().batches[-1]
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    if not any(batch.holds(each.node) for each in (input, *others)):
+        with batch.outside():
+            return function(input, *others, size, stride, offset)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            "Tensor.as_strided(size, stride, ...): size and stride must have the same length! Got size "
+            f"{list(size)} and stride {list(stride)}"
+        )
+    if batch.holds(input.node):
+        _check_inside(input._layout(), Layout(tuple(size), tuple(stride), offset))
+    whole, *beside = [batch.whole(each) for each in (input, *others)]
+    with batch.outside():
+        found = function(whole, *beside, (batch.size, *size), (whole.stride(0), *stride), offset)
+    return batch.example(found, 0)
+
+
+def _check_inside(own: Layout, asked: Layout) -> None:
+    """RuntimeError where what is asked for of one example would reach into the memory of another."""
+    first, last = asked.offset, asked._replace(itemsize=1).reach[1]
+    held = own.offset, own._replace(itemsize=1).reach[1]
+    if first == last or (held[0] <= first and last <= held[1]):
+        return
+    told = (
+        "`tensor` has no storage but the passed-in (size, stride, storage_offset) imply a result with some storage."
+        if held[0] == held[1]
+        else f"`result` can access some memory in range [{first}, {last}], but `tensor` can only access some memory in "
+        f"range [{held[0]}, {held[1]}]."
+    )
+    raise RuntimeError(
+        f"result = tensor.as_strided({list(asked.shape)}, {list(asked.strides)}, {first}) can access memory outside of "
+        f"`tensor`. {told} This is not supported inside of vmap, please try to rewrite the `as_strided` call as a "
+        "sequence of PyTorch view operations"
+    )
 
 
 def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None) -> Step:
@@ -64,6 +113,8 @@ def as_strided_copy(
     input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """As `as_strided`, with a storage of its own. Counterpart of `torch.as_strided_copy`."""
+    if transforming().batches:
+        return _of_examples(as_strided_copy, input, (), size, stride, storage_offset)
     return wrap(_strided(input, size, stride, storage_offset).read(input.differentiable_contents(input.node)))
 
 
@@ -72,6 +123,8 @@ def as_strided_scatter(
     input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> Tensor:
     """A copy with `src` in the place of what `as_strided` shows. Counterpart of `torch.as_strided_scatter`."""
+    if transforming().batches:
+        return _of_examples(as_strided_scatter, input, (src,), size, stride, storage_offset)
     step = _strided(input, size, stride, storage_offset)
     if tuple(src.shape) != step.static[0]:
         raise RuntimeError(

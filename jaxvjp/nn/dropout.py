@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import new_leaf, nothing
 from jaxvjp.library.generator import default_generator
@@ -198,7 +199,7 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
     return _alpha_dropped(input, _channels, p, training, inplace)
 
 
-@public("nn.functional")
+@public("function nn.functional")
 def rrelu(
     input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
@@ -207,6 +208,11 @@ def rrelu(
     torch draws only for numbers that are not positive, so `input` is computed to know which these are. Counterpart of
     `torch.nn.functional.rrelu`.
     """
+    if transforming().batches:
+        raise RuntimeError(
+            "vmap: we do not yet support aten::rrelu. Please file an issue\nWhich numbers it draws for depends on "
+            "their values. Draw before vmap, and use `torch.where(x > 0, x, x * slopes)`."
+        )
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Either, Flag, Index, Kept, Scalar, Text, wrap
+from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.indexing import (
     Pattern,
     check_index,
@@ -225,7 +226,11 @@ def _product(input, key, src, own, dim):
     places = [*key]
     places[dim] = jnp.where(ends, position, input.shape[dim])  # write only each position's last
     factor = jnp.ones_like(input).at[tuple(places)].set(products, mode="drop")
-    return factor * (input if own is None else jnp.where(own, input, jnp.ones_like(input)))
+    kept = input if own is None else jnp.where(own, input, jnp.ones_like(input))
+    if input.dtype == bool:  # which JAX does not multiply
+        return factor & kept
+    # The value is multiplied one by one, as torch does, and rounds as torch's; the derivative is that of the scan.
+    return rebind.function(factor * kept, kept.at[key].multiply(src, mode=IN_BOUNDS))
 
 
 REDUCTIONS = {"sum": _sum, "prod": _product, "mean": _mean, "amax": _extreme("max"), "amin": _extreme("min")}

@@ -9,7 +9,8 @@ A dual tensor and an example are views of the tensor they were made of: a write 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from jaxvjp.core.derive.transforms import between, example_of, inputs_of, leads_on, pushforward, record_vmap, severed
@@ -22,12 +23,16 @@ from jaxvjp.ops.identity import clone, dual, example, primal, transform_argument
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, Aval, Op
 from jaxvjp.ops.pointwise import assigned
-from jaxvjp.ops.view import alias
+from jaxvjp.ops.view import alias, permute
 from jaxvjp.tensor.tensor import Tensor, view, wrap
-from jaxvjp.tensor.view_steps import Step
+from jaxvjp.tensor.view_steps import Step, has_layout
 
 T = TypeVar("T")
 FORWARD = "forward mode"
+UNSUPPORTED = (
+    "vmap: We do not yet support calling random operations inside of vmap. Please perform random operations outside of "
+    "vmap as a workaround"
+)
 
 
 class Guard:
@@ -328,18 +333,30 @@ class Duals:
         return plain
 
 
+def _moved(ndim: int, start: int, end: int) -> tuple[int, ...]:
+    """The order of dimensions in which the one at `start` is at `end`."""
+    others = [each for each in range(ndim) if each != start]
+    return (*others[:end], start, *others[end:])
+
+
 class ExampleStep(Step):
     """The view step from a batch to one example, which stands for all of them."""
 
-    def __init__(self, level: Batch, axis: int) -> None:
+    def __init__(self, level: Batch, axis: int, source: Tensor) -> None:
         super().__init__(example, ())
         self.level = level
         self.axis = axis
+        self.source = source
 
     def read(self, node: Node) -> Node:
-        shown = Node(example, (), (node,), example_of(node.aval, self.axis), node.requires_grad)
+        return self.shown(self.level, node, self.axis)
+
+    @staticmethod
+    def shown(level: Batch, node: Node, axis: int) -> Node:
+        """A node that stands for one example of `node` at this level."""
+        shown = Node(example, (), (node,), example_of(node.aval, axis), node.requires_grad)
         shown.edges = ()
-        self.level.examples[shown] = node, self.axis
+        level.examples[shown] = node, axis
         return shown
 
     def write(self, base: Node, new: Node) -> Node:
@@ -348,6 +365,42 @@ class ExampleStep(Step):
 
     def layout(self, layout: Layout) -> Layout:
         return layout.without((self.axis,))
+
+
+class BatchedStep(Step):
+    """The view of a batch that a step is of each of its examples: after `vmap(lambda row: row[:2])(x)`, that of x.
+
+    Attributes:
+        axis, out_axis: where the batch is before and after the step.
+    """
+
+    def __init__(self, step: Step, axis: int, out_axis: int) -> None:
+        super().__init__(step.operation, step.static, step.operands)
+        self.step, self.axis, self.out_axis = step, axis, out_axis
+
+    def _mapped(
+        self, whole: Node, others: list[tuple[Node, int]], out: int, each: Callable[[list[Node]], Node]
+    ) -> Node:
+        """`each` of the examples of `whole` and of `others`, each with its axis, as a batch along `out`."""
+        level = Batch(whole.aval.shape[self.axis], "same", None, of_function=False)
+        shown = [ExampleStep.shown(level, node, axis) for node, axis in [(whole, self.axis), *others]]
+        (batch,) = level.batches([each(shown)], [out])
+        return batch
+
+    def read(self, node: Node) -> Node:
+        return self._mapped(node, [], self.out_axis, lambda shown: self.step.read(shown[0]))
+
+    def put(self, base: Node, new: Node, operation: Op) -> Node:
+        given = [(new, self.out_axis)]
+        return self._mapped(base, given, self.axis, lambda shown: self.step.put(shown[0], shown[1], operation))
+
+    def anew(self) -> Step:
+        return BatchedStep(self.step.anew(), self.axis, self.out_axis)
+
+    def layout(self, layout: Layout) -> Layout:
+        size, apart = layout.shape[self.axis], layout.strides[self.axis]
+        shown = self.step.layout(layout.without((self.axis,)))
+        return shown.with_dim(self.out_axis, size, apart * layout.itemsize // shown.itemsize)
 
 
 class Batch:
@@ -379,7 +432,36 @@ class Batch:
 
     def example(self, batch: Tensor, axis: int) -> Tensor:
         """A view of `batch` that stands for one example, along `axis`, counted from the front."""
-        return view(batch, ExampleStep(self, axis))
+        return view(batch, ExampleStep(self, axis, batch))
+
+    def viewed(self, output: Tensor, out_axis: int) -> Tensor | None:
+        """The view of an argument's batch of which `output` is one example; None if it is a view of none.
+
+        What shows an argument as it is becomes the argument, and what is the same for all examples is repeated.
+        """
+        if not self.holds(output.node):
+            return output.unsqueeze(out_axis).expand(*output.shape[:out_axis], self.size, *output.shape[out_axis:])
+        taken = output._steps if output.follows_base else ()
+        places = [n for n, each in enumerate(taken) if isinstance(each, ExampleStep) and each.level is self]
+        if not places or not has_layout(taken[places[0] + 1 :]):
+            return None
+        first: Any = taken[places[0]]
+        rest = taken[places[0] + 1 :]
+        source: Tensor = first.source
+        axes = [first.axis, *[0] * (len(rest) - 1), out_axis]
+        steps = [BatchedStep(each, *axes[n : n + 2]) for n, each in enumerate(rest)]
+        if not rest:
+            return (
+                source
+                if first.axis == out_axis
+                else view(source, Step(permute, (_moved(source.ndim, first.axis, out_axis),)))
+            )
+        return view(source, *steps)
+
+    def whole(self, output: Tensor) -> Tensor:
+        """The batch of which `output` is one example, along the first dimension: a view where it is one."""
+        viewed = self.viewed(output, 0)
+        return wrap(self.batches([output.node], [0])[0]) if viewed is None else viewed
 
     def peeled(self, node: Node) -> tuple[str, Node] | None:
         """What torch calls a tensor that differs from example to example, and the whole batch."""
@@ -392,13 +474,19 @@ class Batch:
         """Whether `node` differs from example to example."""
         return node in self.examples or bool(between([node], self.examples, inputs_of))
 
+    @contextmanager
+    def outside(self) -> Iterator[None]:
+        """A block that is run as if it were outside of the innermost level, which this is."""
+        transforming().batches.pop()
+        try:
+            yield
+        finally:
+            transforming().batches.append(self)
+
     def random_differs(self) -> bool:
         """Whether a random tensor is to be another one for each example; RuntimeError where none is allowed."""
         if not self.of_function:
-            raise RuntimeError(
-                "vmap: We do not yet support calling random operations inside of vmap. Please perform random "
-                "operations outside of vmap as a workaround"
-            )
+            raise RuntimeError(UNSUPPORTED)
         if self.randomness == "error":
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use the 'same' or "
@@ -421,19 +509,76 @@ class Batch:
         return record_vmap(inside, nodes, examples, out_axes, self.size, self.chunk)
 
 
+def drawn_from(draw: Callable[..., Tensor], *parameters: Tensor) -> Tensor:
+    """`draw(*parameters)`, random numbers for each element of parameters of one shape, whose values it reads.
+
+    Inside `vmap` it is called once, with the parameters of all examples.
+    """
+    if not transforming().batches:
+        return draw(*parameters)
+    batch: Batch = transforming().batches[-1]
+    differs = batch.random_differs()
+    if not differs and any(batch.holds(each.node) for each in parameters):
+        raise RuntimeError(
+            "Vmap does not currently support same randomness with a batched tensor input. Please file an issue with "
+            'functorch\nWhat is drawn depends on the example: `vmap(f, randomness="different")`.'
+        )
+    given = [(batch.whole(each) if differs else each).detach() for each in parameters]
+    with batch.outside():
+        drawn = drawn_from(draw, *given)
+    return wrap(record(clone, (batch.example(drawn, 0).node,))) if differs else drawn
+
+
+def drawn_into(fill: Callable[[Tensor], Tensor], target: Tensor) -> Tensor:
+    """`fill(target)`, which writes random numbers there; inside `vmap`, into all examples of `target`."""
+    if not transforming().batches:
+        return fill(target)
+    batch: Batch = transforming().batches[-1]
+    if not batch.random_differs():
+        return fill(target)
+    check_target(batch, target)
+    whole = batch.viewed(target, 0)
+    if whole is None:
+        return fill(target)
+    with batch.outside():
+        drawn_into(fill, whole)
+    return target
+
+
+def check_target(batch: Batch, target: Tensor) -> None:
+    """RuntimeError where each example draws numbers of its own for a tensor that all of them share."""
+    if not batch.holds(target.node):
+        raise RuntimeError(
+            "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same "
+            "randomness. If this is necessary for your usage, please file an issue with functorch.\n"
+            'One for all examples is drawn with `randomness="same"`, or before vmap.'
+        )
+
+
+def refuse_out(out: Tensor | None) -> None:
+    """RuntimeError for random numbers that are written to `out` inside of `vmap`."""
+    if out is not None and transforming().batches:
+        raise RuntimeError(
+            "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out "
+            "variants as a workaround"
+        )
+
+
 def per_example(
     shape: tuple[int, ...],
     make: Callable[[tuple[int, ...]], Tensor],
     differs: Callable[[Batch], bool],
     depth: int | None = None,
+    copied: bool = True,
 ) -> Tensor:
     """`make(shape)` inside `vmap`: a tensor of its own for each example of the `vmap`s that `differs` picks, and the
-    same one for all examples of the others."""
+    same one for all examples of the others. `copied`: a write into it, which may have a gradient, stays in the
+    example."""
     depth = len(transforming().batches) if depth is None else depth
     if depth == 0:
         return make(shape)
     batch: Batch = transforming().batches[depth - 1]
     if not differs(batch):
-        return per_example(shape, make, differs, depth - 1)
-    example = batch.example(per_example((batch.size, *shape), make, differs, depth - 1), 0)
-    return wrap(record(clone, (example.node,)))  # a write into it, which may have a gradient, stays in the example
+        return per_example(shape, make, differs, depth - 1, copied)
+    example = batch.example(per_example((batch.size, *shape), make, differs, depth - 1, copied), 0)
+    return wrap(record(clone, (example.node,))) if copied else example

@@ -56,6 +56,16 @@ OVERLAP = (
 )
 
 
+INCOMPATIBLE = (
+    "vmap: inplace {0}(self, *extra_args) is not possible because there exists a Tensor `other` in "
+    "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
+    "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace {0}. "
+    "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
+    "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
+    "`y = y + x` instead of `y += x`."
+)
+
+
 class Storage:
     """The memory that tensors share.
 
@@ -221,7 +231,7 @@ class Stored(Holder):
         with tracking(True):
             node = (
                 read(base.node, self._steps)
-                if self._follows_base
+                if self.follows_base
                 else read(base.differentiable_contents(base.node), self.path)
             )
             if not node.requires_grad:  # in torch it still says that it does; its gradient is added to no `grad`
@@ -234,7 +244,7 @@ class Stored(Holder):
 
     def _values(self) -> Node:
         """A node with the contents as they are now, through which no gradient flows."""
-        if self._follows_base:
+        if self.follows_base:
             node, steps = self._base_tensor.node, self._steps
         else:
             node, steps = self.storage.contents, self.path
@@ -307,7 +317,7 @@ class Stored(Holder):
         return self._steps if self._path is None else self._path
 
     @property
-    def _follows_base(self) -> bool:
+    def follows_base(self) -> bool:
         """Whether it is a view that shows part of what its base shows. `x.data = ...` on one of them ends that."""
         base = self._base_tensor
         if base is None or base._storage is not self._storage:
@@ -327,7 +337,7 @@ class Stored(Holder):
                 anew = copy(old)
                 anew.hooks = None
                 new.inputs = tuple([anew if each is old else each for each in new.inputs])
-            if self._follows_base:
+            if self.follows_base:
                 whole = put_back(base.node, self._steps, new)
             else:
                 whole = read(put_back(base.differentiable_contents(base.node), self.path, new), base.path)
@@ -605,11 +615,4 @@ def shown(tensor: Stored) -> Node:
 
 def _check_batched(batch: Any, tensor: Stored, new: Node) -> None:
     if batch.holds(new) and not batch.holds(tensor.node):
-        raise RuntimeError(
-            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-            "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but `self` "
-            "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
-            "If said operator is being called inside the PyTorch framework, please file a bug report instead.\n"
-            "The tensor is one for all examples and cannot hold a value for each. Make a new one of an example: "
-            "`y = y + x` instead of `y += x`."
-        )
+        raise RuntimeError(INCOMPATIBLE.format("arithmetic"))

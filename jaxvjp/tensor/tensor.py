@@ -318,12 +318,14 @@ class Tensor(Methods):
     @property
     def data(self) -> Tensor:
         """The same storage without the gradient: a write to it changes this tensor, unrecorded and uncounted."""
+        self._check_data("accessing `data` under vmap transform is not allowed")
         return self._alias(counted=False)
 
     @data.setter
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._check_data("mutating directly with `.data` under vmap transform is not allowed.")
         if self.requires_grad and not value.dtype.differentiable:
             raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self.move(value.storage, value.path)
@@ -331,6 +333,14 @@ class Tensor(Methods):
     @data.deleter
     def data(self) -> None:
         raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+    def _check_data(self, sentence: str) -> None:
+        """RuntimeError for `data` of what differs from example to example of the innermost transform."""
+        state = transforming()
+        if state.batches and state.batches[-1].depth == state.depth and state.batches[-1].holds(self.node):
+            raise RuntimeError(
+                f"{sentence}\nTake `x.detach()` to read it without its gradient; `x.copy_(y)` writes it."
+            )
 
     def detach(self) -> Tensor:
         """The same storage as a tensor that requires no gradient; underneath `jax.lax.stop_gradient`."""
@@ -451,7 +461,7 @@ class Tensor(Methods):
             return self.detach().resolve_conj().resolve_neg().numpy()
         if grad_mode().enabled and self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        _unreadable(self._node_unchecked, NO_STORAGE)
+        unreadable(self._node_unchecked, NO_STORAGE)
         if self._node.device is META:
             raise TypeError(
                 "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory "
@@ -497,7 +507,7 @@ class Tensor(Methods):
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers."""
-        _unreadable(self._node_unchecked, NO_STORAGE)
+        unreadable(self._node_unchecked, NO_STORAGE)
         return self._numbers().tolist()
 
     def __bool__(self) -> bool:
@@ -507,7 +517,7 @@ class Tensor(Methods):
                 f"Boolean value of Tensor with {many} is ambiguous\n"
                 f"Its shape is {list(self.shape)}; say what is meant: `(x > 0).all()`, `(x > 0).any()`."
             )
-        _unreadable(self._node_unchecked, CONTROL_FLOW)
+        unreadable(self._node_unchecked, CONTROL_FLOW)
         return bool(self.item())
 
     def _scalar(self, word: str) -> Any:
@@ -609,7 +619,7 @@ def inside(call: str, others: str = "") -> str:
     )
 
 
-def _unreadable(node: Node, sentence: str) -> None:
+def unreadable(node: Node, sentence: str) -> None:
     """RuntimeError with `sentence` if `node` differs from example to example of a `vmap` under way."""
     if any(batch.holds(node) for batch in transforming().batches):
         raise RuntimeError(f"{sentence}\n{NO_VALUE.partition(chr(10))[2]}")

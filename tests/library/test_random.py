@@ -61,6 +61,7 @@ torch.normal(torch.zeros(17), 0.5); torch.bernoulli(torch.full((20,), 0.3)); tor
 torch.bernoulli(torch.full((20,), 0.3, dtype=torch.float64)); torch.empty(7).bernoulli_(torch.full((7,), 0.6))
 torch.multinomial(torch.tensor([0.1, 0.2, 0.3, 0.4]), 3)
 torch.multinomial(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), 6, True)
+torch.multinomial(torch.arange(1.0, 13.0).reshape(3, 4).t(), 2)
 torch.empty(9).uniform_(-2, 3); torch.empty(20).uniform_(-2, 3); torch.empty(20, dtype=torch.float64).uniform_(0, 5)
 torch.empty(5).normal_(1, 2); torch.empty(40).normal_(1, 2); torch.empty(9).exponential_(2.0)
 torch.empty(9).cauchy_(1, 2); torch.empty(9).geometric_(0.3); torch.empty(9).log_normal_(0.5, 0.25)

@@ -171,3 +171,21 @@ def test_a_negative_zero_is_another_argument():
         return [1 / threshold(x, 0.0, value) for value in (0.0, -0.0, 0.0, -0.0)]
 
     agree(program)
+
+
+def test_products_of_what_is_scattered_round_as_torchs():
+    def program(torch):
+        torch.manual_seed(0)
+        index = torch.tensor([[0, 1, 0, 0, 1, 0]] * 50)
+        found = []
+        for own in (torch.float32, torch.float64):
+            x, source = torch.ones(50, 2, dtype=own) * 3, torch.rand(50, 6).to(own)
+            one_by_one = x.clone()
+            for row in range(50):
+                for column in range(6):
+                    one_by_one[row, index[row, column]] *= source[row, column]
+            found.append((x.scatter_reduce(1, index, source, "prod") == one_by_one).all())
+        marks = torch.tensor([[True, True], [False, True]])
+        return found, marks.scatter_reduce(1, index[:2], torch.arange(12).reshape(2, 6) != 4, "prod")
+
+    agree(program)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.user_lines import UserLine, located
 from jaxvjp.core.run.evaluation import evaluate
 
@@ -87,10 +88,19 @@ def _warn(text: str) -> None:
         print(f"UserWarning: {text}", file=sys.stderr)
 
 
+def _of_all_examples(node: Node) -> Node:
+    """`node`; inside `vmap`, its whole batch, which has values."""
+    for batch in reversed(transforming().batches):
+        if batch.holds(node):
+            (node,) = batch.batches([node], [0])
+    return node
+
+
 def look_for_nan(node: Node, results: Sequence[Node | None]) -> None:
     """RuntimeError where the backward step of `node` gave a NaN."""
-    evaluate([each for each in results if each is not None])
-    for place, each in enumerate(results):
+    numbers = [None if each is None else _of_all_examples(each) for each in results]
+    evaluate([each for each in numbers if each is not None])
+    for place, each in enumerate(numbers):
         if each is not None and np.isnan(np.asarray(each.value)).any():
             raise RuntimeError(
                 f"Function '{node.gradient_name}' returned nan values in its {place}th output.\n"

@@ -199,8 +199,12 @@ def _while(condition: Interpreter, body: Interpreter, of_condition: int, of_body
     def run(*operands: Array) -> list[Array]:
         of_both = of_condition + of_body
         read, given, state = operands[:of_condition], operands[of_condition:of_both], list(operands[of_both:])
-        while condition(*read, *state)[0]:
-            state = body(*given, *state)
+        while np.any(on := condition(*read, *state)[0]):
+            new = body(*given, *state)
+            if on.ndim:  # of a batch, those go on for which the condition holds
+                pairs = zip(new, state, strict=True)
+                new = [np.where(on.reshape(on.shape + (1,) * (a.ndim - on.ndim)), a, b) for a, b in pairs]
+            state = new
         return state
 
     return run

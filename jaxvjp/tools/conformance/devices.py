@@ -23,6 +23,13 @@ class subtest(NamedTuple):  # noqa: N801 - torch's name
     decorators: Sequence[Any] = ()
 
 
+class tol(NamedTuple):  # noqa: N801 - torch's name
+    """The least tolerances of a test for a type."""
+
+    atol: float
+    rtol: float
+
+
 def parametrize(arguments: str, values: Any, name_fn: Callable[..., str] | None = None, **_: Any) -> Any:
     """Runs a test once for each of `values`, as the arguments that `arguments` names."""
     names = [each.strip() for each in arguments.split(",")]
@@ -71,14 +78,20 @@ def precisionOverride(by_type: dict[Any, float]) -> Any:
     """The least absolute tolerance of a test for each type."""
 
     def decorate(function: Any) -> Any:
-        function.precisions = by_type
+        function.tolerances = {dtype: tol(atol, 0.0) for dtype, atol in by_type.items()}
         return function
 
     return decorate
 
 
-def toleranceOverride(by_type: dict[Any, Any]) -> Any:
-    return precisionOverride({dtype: each.atol for dtype, each in by_type.items()})
+def toleranceOverride(by_type: dict[Any, tol]) -> Any:
+    """The least tolerances of a test for each type."""
+
+    def decorate(function: Any) -> Any:
+        function.tolerances = by_type
+        return function
+
+    return decorate
 
 
 def deviceCountAtLeast(count: int) -> Any:
@@ -177,11 +190,11 @@ def _with(
     given = {**given, **{key: each for key, each in (("device", device), ("devices", [device])) if key in taken}}
     others = [each for each in taken if each not in given]  # what the test calls the type, if not `dtype`
     given = given if dtype is None or not others else {**given, others[0]: dtype}
-    precisions = getattr(function, "precisions", {})
+    atol, rtol = getattr(function, "tolerances", {}).get(dtype, (0.0, 0.0))
 
     @functools.wraps(function)
     def test(self: Any) -> Any:
-        self.precision = max(precisions.get(dtype, 0.0), self.precision)
+        self.precision, self.rel_tol = max(atol, self.precision), max(rtol, self.rel_tol)
         return function(self, **given)
 
     del vars(test)["__wrapped__"]  # its signature is its own

@@ -29,6 +29,7 @@ import numpy as np
 import torch
 
 from jaxvjp.core.record.modes import transforming
+from jaxvjp.library import random_gamma
 from jaxvjp.tensor.trees import flattened, mapped, unflattened
 from jaxvjp.tools.conformance import cases, devices, samples
 from jaxvjp.tools.conformance.devices import not_applicable
@@ -305,13 +306,18 @@ def _names() -> dict[str, Any]:
         ops=database,
         optims=leaving_out("a test for each optimiser of torch's own database"),
         modules=database,
-        unary_ufuncs=(),
-        binary_ufuncs=(),
-        binary_ufuncs_and_refs=(),
-        reduction_ops=(),
-        reference_masked_ops=(),
-        op_db=(),
-        optim_db=(),
+        unary_ufuncs=[],
+        binary_ufuncs=[],
+        binary_ufuncs_and_refs=[],
+        reduction_ops=[],
+        reference_masked_ops=[],
+        op_db=[],
+        optim_db=[],
+        module_db=[],
+        autograd_function_db=[],
+        OpInfo=_Described,
+        SampleInput=_Described,
+        DecorateInfo=_Described,
         OpDTypes=_Anything(),
         ReductionOpInfo=object,
         ReductionPythonRefInfo=object,
@@ -339,9 +345,16 @@ def _names() -> dict[str, Any]:
 
 
 NAMES = (
-    *("subtest", "parametrize", "dtypes", "dtypesIfCPU", "precisionOverride", "toleranceOverride"),
+    *("subtest", "tol", "parametrize", "dtypes", "dtypesIfCPU", "precisionOverride", "toleranceOverride"),
     *("deviceCountAtLeast", "instantiate_device_type_tests", "instantiate_parametrized_tests"),
 )
+
+
+class _Described:
+    """A row of torch's database of operators, or a part of one: it is made, and nothing is run for it."""
+
+    def __init__(self, name: Any = "", *_: Any, **options: Any) -> None:
+        vars(self).update({"name": name, "variant_test_name": "", "decorators": (), **options})
 
 
 class _Anything:
@@ -388,10 +401,29 @@ def install() -> None:
             tree_flatten=flattened, tree_map=mapped, tree_unflatten=lambda leaves, tree: unflattened(tree, leaves)
         )
         sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
-        vars(sys.modules["torch"]).update(_utils=sizes, _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap))
+        internal = _fallbacks()
+        vars(sys.modules["torch"]).update(
+            _utils=sizes,
+            _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap),
+            _C=internal,
+            _standard_gamma=random_gamma.standard_gamma,
+            _sample_dirichlet=random_gamma.sample_dirichlet,
+        )
         forward = importlib.import_module("torch.autograd.forward_ad")
         level = property(lambda _: -1 if transforming().level is None else 0)  # a test cleans up until there is none
         forward.__class__ = type("ForwardAD", (type(forward),), {"_current_level": level})
+
+
+def _fallbacks() -> ModuleType:
+    """`torch._C`, as far as it switches vmap's loop for operators without a rule, of which there are none here."""
+    internal = ModuleType("torch._C")
+    switch = {"_is_vmap_fallback_enabled": lambda: False, "_set_vmap_fallback_enabled": lambda _: None}
+    warning = {
+        "_debug_only_are_vmap_fallback_warnings_enabled": lambda: False,
+        "_debug_only_display_vmap_fallback_warnings": lambda _: None,
+    }
+    vars(internal).update(_functorch=SimpleNamespace(**switch), **warning)
+    return internal
 
 
 class _Functorch(ModuleType):
