@@ -8,6 +8,7 @@ from jaxvjp import accelerator as accelerator
 from jaxvjp import amp as amp
 from jaxvjp import autograd as autograd
 from jaxvjp import backends as backends
+from jaxvjp import cpu as cpu
 from jaxvjp import cuda as cuda
 from jaxvjp import distributions as distributions
 from jaxvjp import explain as explain
@@ -590,6 +591,8 @@ def frac_(self: Tensor) -> Tensor:
     """In place: `input` without its integer part."""
 def frexp(input: Tensor, *, out: tuple[Tensor, ...] | None = None) -> return_types.frexp:
     """Each number as a mantissa of at least a half, times a power of two."""
+def from_file(filename: str, shared: builtins.bool | None = None, size: builtins.int = 0, *, dtype: dtype | None = None, layout: Any = None, device: Any = None, pin_memory: builtins.bool = False) -> Tensor:
+    """A tensor on the memory of a file. Counterpart of `torch.from_file`."""
 def from_numpy(ndarray: Any) -> Tensor:
     """A leaf on the memory of a NumPy array; counterpart of `torch.from_numpy`."""
 def frombuffer(buffer: Any, *, dtype: dtype, count: builtins.int = -1, offset: builtins.int = 0, requires_grad: builtins.bool = False) -> Tensor:
@@ -705,7 +708,7 @@ def is_complex(input: Tensor) -> builtins.bool:
 def is_conj(input: Tensor) -> builtins.bool:
     """Whether it is a conjugated view, `x.conj()`. Counterpart of `torch.is_conj`."""
 def is_deterministic_algorithms_warn_only_enabled() -> builtins.bool:
-    """Whether they were asked for, with warnings only. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+    """The `warn_only` that was asked for. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
 def is_distributed(input: Tensor) -> builtins.bool:
     """Never. Counterpart of `torch.is_distributed`."""
 def is_floating_point(input: Tensor) -> builtins.bool:

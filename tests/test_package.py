@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 import re
 import shutil
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -35,7 +37,7 @@ import jaxvjp
 assert 2 not in searches and gc.isenabled()
 late = {"torch", "rich", "jax.extend", "jaxvjp.tools.scripts", "jaxvjp.tools.comparison", "jaxvjp.explain.terminal"}
 late |= {"jaxvjp.backends", "jaxvjp.accelerator", "jaxvjp.mps", "jaxvjp.version", "jaxvjp.utils.data"}
-late |= {"jaxvjp.serialization", "jaxvjp.amp", "jaxvjp.distributions", "jaxvjp.quasirandom"}
+late |= {"jaxvjp.serialization", "jaxvjp.amp", "jaxvjp.distributions", "jaxvjp.quasirandom", "jaxvjp.cpu"}
 assert late.isdisjoint(sys.modules)
 print({k for k in before if jax.config.values[k] != before[k]})
 """
@@ -183,3 +185,9 @@ for enabled in (True, False):
         del sys.modules[name]
 """
     assert run_python(code).split() == ["True", "False"]
+
+
+@pytest.mark.parametrize("name", ["tanh", "nn.functional.relu", "linalg.norm", "as_strided", "ones", "special.erf"])
+def test_functions_are_pickled_by_name(name):
+    function = attrgetter(name)(jaxvjp)
+    assert pickle.loads(pickle.dumps(function)) is function

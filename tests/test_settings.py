@@ -63,6 +63,13 @@ def memory_of_an_accelerator(torch):
     return torch.accelerator.memory_allocated()
 
 
+def the_cpu(torch):
+    cpu = torch.cpu
+    cpu.synchronize()
+    cpu.set_device(0)
+    return cpu.is_available(), cpu.is_initialized(), cpu.device_count(), cpu.current_device()
+
+
 def mps_without_one(torch):
     torch.mps.manual_seed(0)
     mps = torch.backends.mps

@@ -43,6 +43,8 @@ LISTED = [
     "torch.backends.mps",
     "torch.backends.openmp",
     "torch.compiler",
+    "torch.cpu",
+    "torch.cpu.amp",
     "torch.cuda",
     "torch.cuda.amp",
     "torch.distributions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import defaultdict
 from enum import Enum
@@ -24,6 +25,21 @@ class OptState(Enum):
 
 def _fresh() -> dict[str, Any]:
     return {"stage": OptState.READY, "found_inf": None}
+
+
+def _gradients(optimizer: Any) -> list[Tensor]:
+    found = [each.grad for group in optimizer.param_groups for each in group["params"]]
+    return [each for each in found if each is not None]
+
+
+@no_grad()
+def _infinite(gradients: list[Tensor]) -> Tensor | None:
+    """Whether one of them has an infinite element, or NaN; None if there are none."""
+    found = None
+    for each in gradients:
+        finite = each.isfinite().all()
+        found = ~finite if found is None else found | ~finite
+    return found
 
 
 class GradScaler:
@@ -110,17 +126,12 @@ class GradScaler:
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = scale.double().reciprocal().float()
-        found = None
-        for group in optimizer.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
-                if parameter.grad.dtype is float16:
-                    raise ValueError("Attempting to unscale FP16 gradients.")
-                finite = parameter.grad.isfinite().all()
-                found = ~finite if found is None else found | ~finite
-                parameter.grad.mul_(inverse.to(device=parameter.grad.device))
-        state["found_inf"] = found
+        gradients = _gradients(optimizer)
+        if any(each.dtype is float16 for each in gradients):
+            raise ValueError("Attempting to unscale FP16 gradients.")
+        state["found_inf"] = _infinite(gradients)
+        for each in gradients:
+            each.mul_(inverse.to(device=each.device))
         state["stage"] = OptState.UNSCALED
 
     def step(self, optimizer: Any, *arguments: Any, **named: Any) -> Any:
@@ -136,6 +147,10 @@ class GradScaler:
         state = self._optimizers[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            result = self._left_to(optimizer, state, arguments, named)
+            state["stage"] = OptState.STEPPED
+            return result
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if state["found_inf"] is None:
@@ -143,6 +158,27 @@ class GradScaler:
         result = None if state["found_inf"].item() else optimizer.step(*arguments, **named)
         state["stage"] = OptState.STEPPED
         return result
+
+    def _left_to(self, optimizer: Any, state: dict[str, Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A step of an optimizer that unscales by itself: it gets the scaler, or else the scale and `found_inf`."""
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+                "let the optimizer use them directly.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            return optimizer.step(*arguments, **named, grad_scaler=self)
+        scaled = state["stage"] is OptState.READY
+        if scaled:
+            state["found_inf"] = _infinite(_gradients(optimizer))
+        optimizer.grad_scale = self._given("step").clone() if scaled else None
+        optimizer.found_inf = None if state["found_inf"] is None else state["found_inf"].to(float32)
+        try:
+            return optimizer.step(*arguments, **named)
+        finally:
+            del optimizer.grad_scale, optimizer.found_inf
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Makes the scale smaller if a gradient was infinite, larger after enough that were not; or sets it."""

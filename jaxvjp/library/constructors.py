@@ -19,6 +19,7 @@ from jaxvjp.ops.view import alias
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.signatures import NUMERIC
+from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 from jaxvjp.types.devices import count_of
@@ -172,9 +173,7 @@ def set_default_tensor_type(t: Any) -> None:
 
 def _new(cls: type, *arguments: Any, **named: Any) -> Any:
     """`Tensor(...)`, or a class that inherits from it."""
-    tensor_ = made(None, arguments, named)
-    tensor_.__class__ = cls
-    return tensor_
+    return of_class(made(None, arguments, named), cls)
 
 
 def attach_methods() -> None:

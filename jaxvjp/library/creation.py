@@ -28,7 +28,7 @@ from jaxvjp.library.nested_data import nested_array
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.layouts import Layout, strides_in_order
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.storage import new_storage
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import META, Device, place
@@ -162,7 +162,7 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **named: Any) -> T
     if layout.dense:
         return laid(made, layout.strides)
     memory = node_of_value(_unfilled((layout.reach[1],), made.dtype.numpy), made.node.aval.shaped((layout.reach[1],)))
-    made.place(Storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
+    made.place(new_storage(memory), (strided_step(memory, layout.shape, layout.strides, 0),))
     return made
 
 

@@ -9,6 +9,7 @@ import importlib
 import warnings
 from contextlib import suppress
 from copy import deepcopy
+from copyreg import _slotnames  # type: ignore[attr-defined]
 from typing import Any
 
 import jax
@@ -25,7 +26,7 @@ from jaxvjp.tensor import bindings
 from jaxvjp.tensor.conversion import converted_to
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.shared_memory import address, owner_of, share, storage_of
-from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.storage import Storage, new_storage, of_class
 from jaxvjp.tensor.tensor import Tensor, wrap, wrap_unlinked
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types.devices import place_of
@@ -175,8 +176,8 @@ def _rebuilt(
         laid(tensor, strides)
     tensor.versions.count = 1  # as in torch, which fills it by `set_`
     tensor._count_for(tensor.node)
-    tensor.__class__ = kind or Tensor
-    return tensor
+    rebuilt: Tensor = of_class(tensor, kind or Tensor)
+    return rebuilt
 
 
 def _reduced(self: Tensor, _protocol: Any) -> tuple[Any, ...]:
@@ -195,8 +196,8 @@ def _copied(self: Tensor) -> Tensor:
     alias = self.data.requires_grad_(self.requires_grad)
     alias.versions.count = 1
     alias._count_for(alias.node)
-    alias.__class__ = type(self)
-    return alias
+    copied: Tensor = of_class(alias, type(self))
+    return copied
 
 
 def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -212,13 +213,16 @@ def _deeply_copied(self: Tensor, memo: dict[int, Any]) -> Tensor:
         made = wrap_unlinked(node_of_value(self.value, self.node.aval, self.requires_grad))
         hold(made.node, made)
         if self._storage is not None:
-            memo.setdefault(id(self._storage), Storage(detached(self._storage.contents)))
+            memo.setdefault(id(self._storage), new_storage(detached(self._storage.contents)))
             made.place(memo[id(self._storage)], self.path)
         made.versions.count = 1  # torch fills the copy by `set_`, which counts
         made._count_for(made._node)
-        made.__class__ = type(self)
+        made = of_class(made, type(self))
         given = {name: each for name, each in vars(self).items() if name not in OWN}
         made.__dict__.update(deepcopy(given, memo))
+        for slot in _slotnames(type(self)):
+            if hasattr(self, slot):
+                setattr(made, slot, deepcopy(getattr(self, slot), memo))
         made.grad = None if self.grad is None else _deeply_copied(self.grad, memo)
         memo[id(self)] = made
     copied: Tensor = memo[id(self)]
@@ -284,7 +288,7 @@ def from_numpy(ndarray: Any) -> Tensor:
         length = layout.reach[1]
         whole = np.lib.stride_tricks.as_strided(ndarray, (length,), (ndarray.itemsize,))
         memory = node_of_value(np.array(whole), made.node.aval.shaped((length,)))
-        made.place(Storage(memory), (strided_step(memory, *layout[:3]),))
+        made.place(new_storage(memory), (strided_step(memory, *layout[:3]),))
     owner = owner_of(ndarray)
     if made.is_cpu and ndarray.flags.writeable and owner.flags.forc:
         share(made.storage, owner, address(ndarray) - address(owner))

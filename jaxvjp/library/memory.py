@@ -11,9 +11,10 @@ from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import empty
 from jaxvjp.library.storages import Memory, TypedStorage, whole
+from jaxvjp.library.strides import grown
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.identity import clone
-from jaxvjp.ops.layouts import contiguous_format, contiguous_strides, memory_format, preserve_format
+from jaxvjp.ops.layouts import Layout, contiguous_format, contiguous_strides, memory_format, preserve_format
 from jaxvjp.ops.strided import laid
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -144,6 +145,9 @@ def set_(
     else:
         shape = (math.prod(memory.contents.aval.shape),) if size is None else size_argument(size)
         strides = contiguous_strides(shape) if stride is None else size_argument(stride)
+        further = Layout(shape, strides, storage_offset).reach[1] - math.prod(memory.contents.aval.shape)
+        if further > 0 and shape != tuple(self.shape):
+            memory = grown(memory, further)
         path = (strided_step(memory.contents, shape, strides, storage_offset),)
     self.versions.written(given.node.where if isinstance(given, Tensor) else None)
     self.storage.version += 1  # so that views of it are computed anew

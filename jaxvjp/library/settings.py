@@ -37,6 +37,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
             f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {typename(warn_only)}"
         )
     settings.deterministic = (1 if warn_only else 2) if mode else 0
+    settings.only_warns = warn_only
 
 
 @public("function")
@@ -47,8 +48,8 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 @public("function")
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether they were asked for, with warnings only. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
-    return settings.deterministic == 1
+    """The `warn_only` that was asked for. As `torch.is_deterministic_algorithms_warn_only_enabled`."""
+    return settings.only_warns
 
 
 @public("function")
@@ -68,6 +69,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
     if number not in MODES.values():
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {number}")
     settings.deterministic = number
+    settings.only_warns = number == 1
 
 
 @public("function")

@@ -10,15 +10,15 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, Self
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from jaxvjp.core.record.record import detached
 from jaxvjp.library.creation import empty, tensor
+from jaxvjp.library.files import from_file
 from jaxvjp.tensor import storage
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import Storage
+from jaxvjp.tensor.storage import Storage, new_storage
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tensor.view_steps import strided_step
 from jaxvjp.types import dtypes
@@ -52,17 +52,13 @@ def whole(memory: Storage, own: Dtype) -> Tensor:
 class Memory:
     """What both kinds of storages have: elements of `dtype`, on a `Storage`."""
 
+    __slots__ = ()
     dtype: Dtype
-    _storage: Storage
-
-    def __init__(self, memory: Storage, own: Dtype) -> None:
-        self._storage = memory
-        self.dtype = own
+    _storage: Any
 
     def _alike(self, memory: Storage) -> Self:
-        made: Self = object.__new__(type(self))
-        Memory.__init__(made, memory, self.dtype)
-        return made
+        """Such an object for another storage."""
+        raise NotImplementedError
 
     def _elements(self) -> Tensor:
         return whole(self._storage, self.dtype)
@@ -160,7 +156,8 @@ class Memory:
         """Another number of elements, on the device `meta`; elsewhere NotImplementedError, as tensors are on it."""
         if self._storage.contents.device is not META:
             raise NotImplementedError("A storage keeps its size here\n`x.resize_(shape)` gives a tensor another one.")
-        self._storage = empty(size, dtype=self.dtype, device=META).storage
+        self._storage.contents = empty(size, dtype=self.dtype, device=META).node
+        self._storage.version += 1
 
     def clone(self) -> Self:
         """A copy of it."""
@@ -169,7 +166,7 @@ class Memory:
     __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._alike(memo.setdefault(id(self._storage), Storage(detached(self._storage.contents))))
+        return self._alike(memo.setdefault(id(self._storage), new_storage(detached(self._storage.contents))))
 
     def cpu(self) -> Self:
         """It in the host's memory; itself where it is there."""
@@ -198,26 +195,35 @@ def _filled(arguments: tuple[Any, ...], own: Dtype, place: Any, told: str) -> St
     return tensor(first, dtype=own, device=place).storage
 
 
-class UntypedStorage(Memory):
+class UntypedStorage(Memory, Storage):
     """The memory that tensors share, as bytes; counterpart of `torch.UntypedStorage`.
+
+    The storage of each tensor is one, also before anybody asks for it.
 
     `UntypedStorage(3)` has three bytes, `UntypedStorage([1, 2])` these two.
     """
 
     def __init__(self, *arguments: Any, device: Any = None) -> None:
         told = "UntypedStorage() received an invalid combination of arguments"
-        super().__init__(_filled(arguments, dtypes.uint8, device, told), dtypes.uint8)
-        _seen[id(self._storage)] = self
+        Storage.__init__(self, _filled(arguments, dtypes.uint8, device, told).contents)
+
+    dtype = dtypes.uint8
+    _storage = property(lambda self: self)
 
     def _alike(self, memory: Storage) -> Self:
-        made = super()._alike(memory)
-        _seen[id(memory)] = made
+        made: Self = type(self).__new__(type(self))
+        Storage.__init__(made, memory.contents)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        made: Self = type(self).__new__(type(self))
+        Storage.__init__(made, detached(self.contents))
         return made
 
     def __getitem__(self, index: int | slice) -> Any:
         self._readable()
         found = self._elements()[self._place(index)]
-        return untyped(found.clone().storage) if isinstance(index, slice) else found.item()
+        return found.clone().storage if isinstance(index, slice) else found.item()
 
     def __repr__(self) -> str:
         return f"{self._listed()}[torch.storage.UntypedStorage(device={self.device}) of size {self.size()}]"
@@ -240,18 +246,22 @@ class UntypedStorage(Memory):
         """A storage with a copy of the bytes of a buffer that has elements of a dtype."""
         return untyped(_read_buffer(buffer, dtype, byte_order).storage)
 
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, size: int = 0) -> UntypedStorage:
+        """The memory of a file's bytes, as `torch.from_file` has it."""
+        return untyped(from_file(filename, shared, size, dtype=dtypes.uint8).storage)
 
-_seen: WeakValueDictionary[int, UntypedStorage] = WeakValueDictionary()
-"""The objects that the user has, by the `Storage` that they stand for."""
+    @property
+    def filename(self) -> str | None:
+        """The file that it is mapped to; None if there is none."""
+        shared = self._storage.shared
+        return None if shared is None else getattr(shared.kept, "filename", None)
 
 
 def untyped(memory: Storage) -> UntypedStorage:
-    """The object that stands for a storage: the same one for as long as somebody has it."""
-    found = _seen.get(id(memory))
-    if found is None:
-        found = _seen[id(memory)] = object.__new__(UntypedStorage)
-        Memory.__init__(found, memory, dtypes.uint8)
-    return found
+    """A storage, for who wants it as the public class that it is of."""
+    own: Any = memory
+    return own  # type: ignore[no-any-return]
 
 
 class TypedStorage(Memory):
@@ -275,7 +285,7 @@ class TypedStorage(Memory):
         own = dtypes.get_default_dtype() if dtype is None else dtype
         told = "TypedStorage.__init__ received an invalid combination of arguments."
         if wrap_storage is None:
-            super().__init__(_filled(arguments, own, device, told), own)
+            self._storage, self.dtype = _filled(arguments, own, device, told), own
             return
         if arguments:
             raise RuntimeError(f"{told}\nNo positional arguments should be given when using 'wrap_storage'")
@@ -283,7 +293,12 @@ class TypedStorage(Memory):
             raise RuntimeError(f"{told}\nArgument 'dtype' must be specified")
         if not isinstance(wrap_storage, UntypedStorage):
             raise TypeError(f"{told}\nArgument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
-        super().__init__(wrap_storage._storage, own)
+        self._storage, self.dtype = wrap_storage, own
+
+    def _alike(self, memory: Storage) -> Self:
+        made: Self = object.__new__(type(self))
+        made._storage, made.dtype = memory, self.dtype
+        return made
 
     def __getitem__(self, index: int) -> Any:
         if isinstance(index, slice):
@@ -306,8 +321,8 @@ class TypedStorage(Memory):
         return f"torch.{self.dtype.legacy}Storage" if dtype is None else self._converted(dtype)
 
     def _converted(self, own: Dtype) -> TypedStorage:
-        made: TypedStorage = object.__new__(TypedStorage)
-        Memory.__init__(made, self._elements().to(own).storage, own)
+        made = self._alike(self._elements().to(own).storage)
+        made.dtype = own
         return made
 
 
@@ -352,6 +367,11 @@ class storagetype(type):  # noqa: N801 - as `tensortype`
         memory = _read_buffer(buffer, cls.dtype, byte_order).storage
         return TypedStorage(dtype=cls.dtype, wrap_storage=untyped(memory))
 
+    def from_file(cls, filename: str, shared: bool, size: int) -> TypedStorage:
+        """The memory of a file, as `torch.from_file` has it."""
+        memory = from_file(filename, shared, size, dtype=cls.dtype).storage
+        return TypedStorage(dtype=cls.dtype, wrap_storage=untyped(memory))
+
 
 def _type(own: Dtype) -> storagetype:
     name = f"{own.legacy}Storage"
@@ -388,4 +408,4 @@ def typed(memory: Storage) -> TypedStorage:
     return TypedStorage(dtype=memory.contents.aval.dtype, wrap_storage=untyped(memory))
 
 
-storage.typed = typed
+storage.typed, storage.kind_of_storage = typed, UntypedStorage

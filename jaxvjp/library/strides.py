@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
-from jaxvjp.core.record.record import detached
+from jaxvjp.core.record.record import constant, detached
 from jaxvjp.library.creation import empty
 from jaxvjp.library.splits import narrow
 from jaxvjp.ops.arguments import dims
@@ -24,14 +24,16 @@ from jaxvjp.ops.layouts import (
     memory_format,
     preserve_format,
 )
+from jaxvjp.ops.op import Aval
 from jaxvjp.ops.reduction import expandable, sum_to
 from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
-from jaxvjp.tensor.levels import Batch
+from jaxvjp.tensor.levels import Batch, DualStep
 from jaxvjp.tensor.published import public
-from jaxvjp.tensor.storage import made_by, view_by
+from jaxvjp.tensor.storage import Storage, made_by, view_by
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.tensor.view_steps import Step, read, strided_step
+from jaxvjp.tensor.view_steps import Step, Steps, read, strided_step
+from jaxvjp.types.settings import settings
 
 UNDERNEATH = "ops of `jaxvjp.ops.view` on the storage's array, and `jax.vjp` of them"
 
@@ -47,7 +49,9 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     if transforming().batches:
         return _of_examples(as_strided, input, (), size, stride, storage_offset)
     step = _strided(input, size, stride, storage_offset)
-    return _restrided(view_by(step.read(input.differentiable_contents(input.node)), input, (step,), Tensor), step)
+    node = step.read(input.differentiable_contents(input.node))
+    dual = input.path[:1] if input.path and isinstance(input.path[0], DualStep) else ()
+    return _restrided(view_by(node, input, (step,), Tensor), (*dual, step))
 
 
 def _of_examples(
@@ -101,10 +105,10 @@ def _strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_
     return strided_step(input.contents, size_argument(size), size_argument(stride), offset)
 
 
-def _restrided(tensor: Tensor, step: Step) -> Tensor:
-    """Notes that `step` leads to the view directly from the whole storage, and not from its base."""
-    tensor._steps = (step,)
-    tensor._path = (step,) if tensor._base is None or tensor._base.path else None
+def _restrided(tensor: Tensor, steps: Steps) -> Tensor:
+    """Notes that `steps` lead to the view directly from the whole storage, and not from its base."""
+    tensor._steps = steps
+    tensor._path = steps if tensor._base is None or tensor._base.path else None
     return tensor
 
 
@@ -267,12 +271,22 @@ def resize_(self: Tensor, *sizes: int | Sequence[int], memory_format: memory_for
     begins, count = self.storage_offset(), math.prod(shape)
     if begins + count <= whole:
         return as_strided_(self, shape, strides, begins)
-    flat = strided_step(self.contents, (whole,), (1,), 0).read(detached(self.contents))
-    further = empty(begins + count - whole, dtype=self.dtype, device=self.device)
-    grown = apply(cat, ((wrap(flat), further),), (0,))
-    self.versions.written(grown.node.where)
-    self.move(grown.storage, (strided_step(grown.node, shape, strides, begins),))
+    memory = grown(self.storage, begins + count - whole)
+    self.versions.written(memory.contents.where)
+    self.move(memory, (strided_step(memory.contents, shape, strides, begins),))
     return self
+
+
+def grown(memory: Storage, further: int) -> Storage:
+    """A storage with the contents of another one, and `further` elements, which are as `empty` has them."""
+    whole = strided_step(memory.contents, (math.prod(memory.contents.aval.shape),), (1,), 0)
+    flat = wrap(whole.read(detached(memory.contents)))
+    if settings.deterministic and settings.fills:
+        more = empty(further, dtype=flat.dtype, device=flat.device)
+    else:  # which nothing computes until it is read
+        more = wrap(constant(0, Aval((further,), flat.dtype, place=flat.node.device)))
+    joined: Tensor = apply(cat, ((flat, more),), (0,))
+    return joined.storage
 
 
 @public("method function")

@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxvjp.library.creation import empty
 from jaxvjp.tensor.overriding import disabled
+from jaxvjp.tensor.storage import of_class
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "a leaf: what `jax.grad` calls an argument"
@@ -73,9 +74,8 @@ class Parameter(Tensor, metaclass=ParameterMeta):
 
 def as_parameter(tensor: Tensor, kind: type[Parameter] = Parameter) -> Parameter:
     """Turns `tensor`, which must be new and held by nobody else, into a parameter."""
-    tensor.__class__ = kind
-    assert isinstance(tensor, Parameter)
-    return tensor
+    made: Parameter = of_class(tensor, kind)
+    return made
 
 
 class Buffer(Tensor, metaclass=ParameterMeta):

@@ -88,10 +88,19 @@ def inside_dim(values, shapes, *, dim, **_):
 
 
 def inside_self(values, shapes, *, dim, **_):
-    """The check of `index_select` and `index_reduce`."""
+    """The check of `index_reduce`, and of `index_select` along the first of several dimensions."""
     size, _ = size_along(shapes, dim)
     told = "index out of range in self\nIt is {}, of a dimension of size {}."
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)))
+
+
+def inside_data(values, shapes, *, dim, **_):
+    """The check of `index_select`."""
+    size, last = size_along(shapes, dim)
+    if len(shapes[0]) < 2 or not (last == len(shapes[0]) - 1 or 0 in shapes[0]):
+        inside_self(values, shapes, dim=dim)
+    told = "INDICES element is out of DATA bounds, id={} axis_dim={}"
+    refuse_outside(values, size, lambda position: RuntimeError(told.format(position, size)))
 
 
 def check_index(name, input, index, dim):
@@ -149,7 +158,7 @@ def take_along_dim(input, indices, dim: Index | None = None):
     return jnp.take_along_axis(input, indices % max(input.shape[dim], 1), dim, mode="promise_in_bounds")
 
 
-@op(saves="index", exact_out=True, check_values=("index", inside_self))
+@op(saves="index", exact_out=True, check_values=("index", inside_data))
 def index_select(input, dim: Index, index):
     """The given indices of one dimension, in their order."""
     dim = wrap(dim, input.ndim)

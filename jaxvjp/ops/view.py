@@ -47,6 +47,19 @@ def put_changed(base, new, shown):
     return jnp.where(last > 0, now[last - 1], base.reshape(-1)).reshape(base.shape)
 
 
+@op(public="", grad_fn="AliasBackward0", keeps=SAME)
+def placed_repeated(base, new, elements, positions, places):
+    """`placed` where `new` shows elements of `base` several times, each of which takes an equal part of the gradient.
+
+    `places` says of each element of `new` which of the `positions` it is at; `elements` are the first ones there.
+    """
+    new = new.reshape(-1)
+    first = new[elements]
+    beyond = jnp.where(jnp.isfinite(new), new - first[places], 0)  # 0, but with a derivative
+    mean = first + jnp.zeros_like(first).at[places].add(beyond) / jnp.zeros_like(first).at[places].add(1)
+    return base.reshape(-1).at[positions].set(mean).reshape(base.shape)
+
+
 def _put_selected(base, new, index, *, dim):
     return jax.lax.dynamic_update_index_in_dim(base, new, index, dim, allow_negative_indices=False)
 

@@ -6,8 +6,10 @@ Nothing here knows an op by name; a new row in `ops` is enough.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import FunctionType
 from typing import Any, get_args
 
 from jaxvjp.core.record.graph import Node
@@ -301,6 +303,14 @@ def _as_function(name: str, rows: list[Op]) -> bool:
     )
 
 
+def _importable(front: Any, name: str, module: dict[str, Any]) -> Any:
+    """`front`, which `pickle` finds by its module and name."""
+    home = sys.modules.get(getattr(front, "__module__", ""))
+    if isinstance(front, FunctionType) and getattr(home, front.__qualname__, None) is not front:
+        front.__module__, front.__qualname__ = module["__name__"], name
+    return front
+
+
 def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Gives a module, whose namespace is `module`, every function that torch has at a place, such as "linalg".
 
@@ -314,14 +324,15 @@ def published(place: str, module: dict[str, Any]) -> tuple[Callable[[str], Any],
         if where == place:
             prefix = PARSED.get(place)
             front = function if prefix is None else checked(function, prefix + name)
-            module[name] = writing_out(front, name) if function in WRITING_OUT else front
+            front = writing_out(front, name) if function in WRITING_OUT else front
+            module[name] = _importable(front, name, module)
 
     def getattr_(name: str) -> Any:
         if name == "__all__":
             return [each for each in dir_() if not each.startswith("_")]
         function = asking(_made(place, name))
         if function is not None:
-            module[name] = function
+            module[name] = _importable(function, name, module)
             return function
         raise AttributeError(f"module '{module['__name__']}' has no attribute '{name}'")
 

@@ -16,7 +16,7 @@ from typing import Any
 from jaxvjp.ops.view import alias
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.remembered_calls import remembering
-from jaxvjp.tensor.storage import Stored
+from jaxvjp.tensor.storage import Stored, of_class
 from jaxvjp.tensor.tensor import Tensor, view
 from jaxvjp.tensor.view_steps import Step
 
@@ -166,16 +166,12 @@ def as_subclass(self: Tensor, cls: type) -> Any:
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "
             "class inherits from Tensor."
         )
-    viewed = view(self, Step(alias, ()))
-    viewed.__class__ = cls
-    return viewed
+    return of_class(view(self, Step(alias, ())), cls)
 
 
 def _make_subclass(cls: type, data: Tensor, require_grad: bool = False) -> Any:
     """A leaf on the storage of a tensor, of a class that inherits from `Tensor`."""
-    made = data.detach().requires_grad_(require_grad)
-    made.__class__ = cls
-    return made
+    return of_class(data.detach().requires_grad_(require_grad), cls)
 
 
 def asking(function: Any) -> Any:

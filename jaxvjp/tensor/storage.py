@@ -101,7 +101,19 @@ class Storage:
 
 
 typed: Any = None
-"""`TypedStorage`, which `library.memory` sets."""
+"""What `x.storage()` gives; `library.storages` sets it."""
+kind_of_storage: Any = Storage
+"""The class of all storages: `UntypedStorage`, which `library.storages` sets."""
+
+
+def new_storage(contents: Node) -> Storage:
+    """The memory of these contents, which is what `x.untyped_storage()` gives."""
+    kind = kind_of_storage
+    made: Storage = bare(Storage, kind) if CYTHONIZED else Storage.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
+    made.contents = contents
+    made.version = made.address = 0
+    made.shared = None
+    return made
 
 
 class Stored(Holder):
@@ -302,7 +314,7 @@ class Stored(Holder):
     @property
     def storage(self) -> Storage:
         if self._storage is None:
-            self._storage = Storage(self._node)
+            self._storage = new_storage(self._node)
             changed()
         return self._storage
 
@@ -362,7 +374,10 @@ class Stored(Holder):
         if not self.path:
             return new
         contents = detached(self.storage.contents)
-        return put_back(contents, self.path, new, beside=self._has_layout) if new.requires_grad else contents
+        if not (new.requires_grad or transforming().forward):
+            return contents
+        path = tuple([step.plain() for step in self.path])  # not to take the tangent off `new`
+        return put_back(contents, path, new, beside=has_layout(path))
 
     def _written(self, new: Node, contents: Node | None) -> None:
         """`write` for a tensor that is no view. `contents` are the new contents of its storage; None, if `new` is."""
@@ -523,6 +538,18 @@ def holding(node: Node, kind: type[Stored]) -> Any:
     tensor: Stored = bare(Stored, kind) if CYTHONIZED else Stored.__new__(kind)  # type: ignore[name-defined]  # noqa: F821
     tensor._node = node
     hold(node, tensor)
+    return tensor
+
+
+def of_class(tensor: Stored, kind: type[Stored]) -> Any:
+    """A tensor that nobody else has yet, as one of another class."""
+    try:
+        tensor.__class__ = kind
+    except TypeError:  # the class has `__slots__`, so it is another object
+        made = holding(tensor._node, kind)
+        for name in UNLESS_SET:
+            setattr(made, name, getattr(tensor, name))
+        return made
     return tensor
 
 

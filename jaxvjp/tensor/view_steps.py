@@ -21,7 +21,7 @@ from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, masked_fill, zero
 from jaxvjp.ops.scattering import index_fill, index_put, masked_put
 from jaxvjp.ops.strided import strided, unfold
-from jaxvjp.ops.view import OVERLAPPING, expand, placed, put, put_at, put_changed
+from jaxvjp.ops.view import OVERLAPPING, expand, placed, placed_repeated, put, put_at, put_changed
 from jaxvjp.types.dtypes import int64
 
 
@@ -93,7 +93,7 @@ def read(node: Node, steps: Steps) -> Node:
 def put_back(whole: Node, steps: Steps, new: Node, beside: bool = False) -> Node:
     """`whole` with `new` in the place that `steps` lead to. `beside`: by the op `placed`, which is no write."""
     if any(step.operation in REPEATING for step in steps) and has_layout(steps) and _repeats(whole, steps):
-        return _put_into_part(whole, steps, new)
+        return _placed_repeated(whole, steps, new) if beside else _put_into_part(whole, steps, new)
     nodes = [whole]
     for step in steps[:-1]:
         nodes.append(step.read(nodes[-1]))
@@ -152,6 +152,29 @@ DEPRECATED = (
 def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     """`put_back` where something is repeated on the way; RuntimeError where one element of `whole` would have to hold
     several, as torch has it: not for those of `WRITING_SHARED`."""
+    shown = _shown(whole, steps)
+    positions, elements = np.unique(shown, return_index=True)
+    if new.operation in PARTLY:
+        warnings.warn(DEPRECATED.format(PARTLY[new.operation]), UserWarning, stacklevel=2)
+        return record(put_changed, (whole, new, _indices(shown, whole)))
+    if positions.size < shown.size and new.operation not in WRITING_SHARED:
+        raise RuntimeError(OVERLAPPING)
+    return record(put_at, (whole, new, _indices(elements, whole), _indices(positions, whole)))
+
+
+def _placed_repeated(whole: Node, steps: Steps, new: Node) -> Node:
+    """`put_back` beside, where something is repeated on the way."""
+    found = np.unique(_shown(whole, steps), return_index=True, return_inverse=True)
+    positions, elements, places = [_indices(each, whole) for each in found]
+    return record(placed_repeated, (whole, new, elements, positions, places))
+
+
+def _indices(array: np.ndarray[Any, Any], whole: Node) -> Node:
+    return node_of_value(array, Aval(array.shape, int64, place=whole.device))
+
+
+def _shown(whole: Node, steps: Steps) -> np.ndarray[Any, Any]:
+    """The flat index in `whole` of each element that `steps` lead to."""
     memory = memory_of(whole)
     layout = _laid_out(memory, steps)
     shown = np.full(layout.shape, layout.offset)
@@ -159,15 +182,7 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
         shown += apart * np.arange(layout.shape[dim]).reshape(-1, *[1] * (len(layout.shape) - dim - 1))
     if not memory.contiguous:  # which element of the array is where in memory
         shown = np.arange(math.prod(memory.shape)).reshape(memory.shape).transpose(memory.order).ravel()[shown]
-    shown = shown.ravel()
-    positions, elements = np.unique(shown, return_index=True)
-    if new.operation in PARTLY:
-        warnings.warn(DEPRECATED.format(PARTLY[new.operation]), UserWarning, stacklevel=2)
-        return record(put_changed, (whole, new, node_of_value(shown, Aval(shown.shape, int64, place=whole.device))))
-    if positions.size < shown.size and new.operation not in WRITING_SHARED:
-        raise RuntimeError(OVERLAPPING)
-    where = [node_of_value(each, Aval(each.shape, int64, place=whole.device)) for each in (elements, positions)]
-    return record(put_at, (whole, new, *where))
+    return shown.ravel()
 
 
 def has_layout(steps: Steps) -> bool:

@@ -10,12 +10,14 @@ class Settings:
 
     Attributes:
         deterministic: how deterministic operations have to be: 0, not at all; 1, else they warn; 2, else they raise.
+        only_warns: the `warn_only` that was asked for.
         fills: whether new memory is filled then.
         warns_always: whether a warning of the kind that is given once is given each time.
         threads, interop_threads: how many threads; None where nobody has said.
     """
 
     deterministic = 0
+    only_warns = False
     fills = True
     warns_always = False
     threads: int | None = None

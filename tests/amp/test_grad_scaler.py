@@ -56,11 +56,41 @@ def switched_off(torch):
     return weight, scaler.get_scale(), scaler.state_dict(), scaler.is_enabled()
 
 
+def left_to_the_optimizer(torch):
+    seen = []
+
+    class Scaling(torch.optim.SGD):
+        _step_supports_amp_scaling = True
+
+        def step(self):
+            seen.append((self.grad_scale, self.found_inf))
+
+    class Asking(Scaling):
+        def step(self, closure=None, *, grad_scaler=None):
+            seen.append((type(grad_scaler).__name__, hasattr(self, "grad_scale")))
+
+    weight, _, scaler = parts(torch)
+    optimizers = [Scaling([weight], lr=0.1), Asking([weight], lr=0.1)]
+    for factor in (1.0, float("inf")):
+        weight.grad = None
+        scaler.scale((weight * factor).sum()).backward()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            for each in optimizers:
+                scaler.step(each)
+        seen += [str(each.message) for each in told]
+        scaler.unscale_(torch.optim.SGD([weight], lr=0.1))
+        scaler.update()
+    return seen, [hasattr(each, "found_inf") for each in optimizers]
+
+
 def without_a_gpu(torch):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         scaler = torch.GradScaler("cuda")
         torch.cuda.amp.GradScaler(enabled=False)
+        torch.cpu.amp.GradScaler(init_scale=2.0)
+        torch.cpu.amp.autocast()
     return [(each.category.__name__, str(each.message)) for each in seen], scaler.is_enabled()
 
 

@@ -78,6 +78,9 @@ torch.ones(2).is_coalesced(); torch.ones(2).resize(3); torch.symeig(torch.ones(2
 torch.add(torch.ones(2), np.ones(2)); torch.set_num_threads(0); torch.set_num_threads('a'); torch.set_warn_always(1)
 torch.use_deterministic_algorithms(1); torch.set_deterministic_debug_mode('x'); torch.set_deterministic_debug_mode(5)
 torch.set_deterministic_debug_mode(None)
+torch.ones((torch.tensor(2.0), torch.tensor(3))); torch.ones((np.array(2.0), 3)); torch.ones((2.0, torch.tensor(3)))
+torch.zeros(2, 3).index_select(1, torch.tensor([0, 5])); torch.zeros(2, 3).index_select(0, torch.tensor([5]))
+torch.zeros(3).index_select(0, torch.tensor([-1])); torch.zeros(2, 0, 3).index_select(0, torch.tensor([2]))
 """
 OUT = """
 torch.full((2,), 3.0, out=torch.ones(2, dtype=torch.int64)); torch.eye(2, out=torch.ones(2, 2, dtype=torch.uint8))
@@ -88,6 +91,7 @@ torch.tensor(type('Bad', (), {'__len__': lambda self: 2, '__getitem__': lambda s
 torch.tensor(type('Good', (), {'__len__': lambda self: 2, '__getitem__': lambda self, at: (1.0, 2.0)[at]})())
 """
 UNSIGNED = """
+torch.ones((torch.tensor(2), np.array(3))); torch.ones(np.int64(2), torch.tensor(3))
 torch.tensor([1, 2], dtype=torch.uint16); torch.tensor([2**64 - 1], dtype=torch.uint64)
 torch.tensor([-1], dtype=torch.uint16)
 torch.tensor([70000], dtype=torch.uint16)
@@ -165,13 +169,13 @@ def test_a_complex_result_needs_a_gradient():
 def test_settings_are_told_as_they_were_set():
     def program(torch):
         told = []
-        for mode, warn_only in ((True, False), (True, True), (False, False)):
+        for mode, warn_only in ((True, False), (True, True), (False, True), (False, False)):
             torch.use_deterministic_algorithms(mode, warn_only=warn_only)
             told += [torch.are_deterministic_algorithms_enabled(), torch.get_deterministic_debug_mode()]
             told.append(torch.is_deterministic_algorithms_warn_only_enabled())
         for mode in ("warn", 2, "default"):
             torch.set_deterministic_debug_mode(mode)
-            told.append(torch.get_deterministic_debug_mode())
+            told += [torch.get_deterministic_debug_mode(), torch.is_deterministic_algorithms_warn_only_enabled()]
         threads = torch.get_num_threads()
         torch.set_num_threads(3)
         told.append(torch.get_num_threads())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import numpy as np
 from oracle import agreement_of, programs_of
 
@@ -49,6 +51,36 @@ def buffers(torch):
     x[0] = 1
     data[7] = 64
     return x, y, list(data), copied, torch.frombuffer(b"abcd", dtype=torch.uint8)
+
+
+def a_mapped_file(torch):
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/numbers"
+        x, y = torch.from_file(path, True, 3), torch.from_file(path, shared=True, size=3)
+        x.copy_(torch.tensor([1.0, 2.0, 3.0]))
+        before = y.tolist()
+        y[0] = 7
+        own = torch.from_file(path, False, 2, dtype=torch.int32)
+        own.fill_(5)
+        narrow = torch.from_file(path, True, 6, dtype=torch.bfloat16)
+        narrow[5] = 1
+        stored = torch.FloatStorage.from_file(path, True, 4)
+        stored[3] = 4.0
+        data = torch.UntypedStorage.from_file(path, True, 16)
+        names = [data.filename == path, x.untyped_storage().filename == path, torch.ones(1).untyped_storage().filename]
+        return before, x, own, stored.tolist(), data.tolist(), names, torch.from_file(path).shape
+
+
+def files_that_cannot_be_mapped(torch):
+    told = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/numbers"
+        for shared, size in ((False, 3), (True, 3), (False, 4), (True, -1)):
+            try:
+                told.append(torch.from_file(path, shared, size).shape)
+            except RuntimeError as error:
+                told.append(str(error).partition("\n")[0].replace(folder, ""))
+    return told
 
 
 def memory_views(torch):

@@ -110,6 +110,45 @@ def test_a_generator_goes_back_to_a_state_and_crosses_by_pickle():
 
 
 @pytest.mark.parametrize(
+    "given", [(4, (2,)), (1, (2, 3)), (0, (2, 2), (1, 2)), (1 << 30, (2, 3)), (2, (1,)), (0, (3,))]
+)
+def test_another_part_of_a_storage_may_be_beyond_its_end(given):
+    def program(torch):
+        x = torch.arange(3.0)
+        x.set_(x.untyped_storage(), *given)
+        facts = x.storage_offset(), x.untyped_storage().nbytes(), x.stride()
+        return facts, x.fill_(3) if given[0] < 9 else None
+
+    agree(program)
+
+
+def test_a_storage_is_one_object_for_as_long_as_a_tensor_has_it():
+    def program(torch):
+        class Counted(torch.UntypedStorage):
+            ended = 0
+
+            def __del__(self):
+                Counted.ended += 1
+
+        x = torch.ones(3)
+        x.untyped_storage().note = "kept"
+        seen = [x[1:].untyped_storage().note, x.storage().untyped().note, x.untyped_storage() is x.untyped_storage()]
+        memory = Counted(16)
+        memory.note = 3
+        y = torch.tensor(memory, dtype=torch.float32)
+        del memory
+        seen += [Counted.ended, type(y.untyped_storage()).__name__, y.untyped_storage().note]
+        memory = y.untyped_storage()
+        del y
+        seen.append(Counted.ended)
+        del memory
+        both = copy.deepcopy([x, x.untyped_storage()])
+        return seen, Counted.ended, both[0].untyped_storage() is both[1], both[0], hasattr(both[1], "note")
+
+    agree(program)
+
+
+@pytest.mark.parametrize(
     "line", ["torch.meshgrid(x)", "x.addcmul(2, x, x)", "float(x)", "torch.empty(2).random_(0, (1 << 24) + 5)"]
 )
 def test_what_torch_warns_of_each_time_if_asked_to(line):

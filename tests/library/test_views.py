@@ -93,6 +93,30 @@ def test_what_as_strided_shows_beyond_its_view_has_no_gradient_there():
     agree(program)
 
 
+@pytest.mark.parametrize(
+    "view",
+    [
+        "x.view(2, 3).as_strided((2, 2), (1, 2), 1)",
+        "x.as_strided((2, 3, 2), (0, 1, 0), 3)",
+        "x.expand(4, 6).as_strided((2, 3), (1, 2), 0)",
+        "x.view(2, 3)[1].expand(3, 3).as_strided((2, 3), (0, 1), 3)",
+        "x.unfold(0, 4, 1).as_strided((6,), (1,), 0)",
+    ],
+)
+def test_as_strided_has_tangents_and_divides_the_gradient_of_what_is_shown_twice(view):
+    def program(torch):
+        forward_ad = torch.autograd.forward_ad
+        x = torch.tensor([1.0, -2.0, 3.0, float("inf"), 5.0, -6.0], requires_grad=True)
+        (gradient,) = torch.autograd.grad((eval(view) * 3).sum(), x)
+        with forward_ad.dual_level():
+            tangent = forward_ad.unpack_dual(
+                eval(view, {"x": forward_ad.make_dual(x.detach(), torch.arange(6.0))})
+            ).tangent
+        return gradient, tangent
+
+    agree(program)
+
+
 def test_a_shape_does_not_change_under_another_tensor():
     def program(torch):
         x = torch.zeros(2, 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from oracle import agree, needs_torch
 
 import jaxvjp
@@ -19,6 +21,27 @@ def test_results_are_of_the_class():
         plain = [torch.ones(2) + 1, x.tolist(), x.shape, torch.nn.Parameter(torch.ones(2)) + 1]
         names = [type(each).__name__ for each in [*made, *plain]]
         return names, made[:3], repr(x.detach()), isinstance(x, torch.Tensor)
+
+    assert agree(program).error is None
+
+
+def test_a_class_may_have_slots():
+    def program(torch):
+        class Kept(torch.Tensor):
+            __slots__ = ["kept"]
+
+        class Weight(torch.nn.Parameter):
+            __slots__ = ["kept"]
+
+        base = torch.zeros(2)
+        made = [Kept([1.0, 2.0]), Kept(base), base.as_subclass(Kept), Weight(torch.ones(2))]
+        for number, each in enumerate(made):
+            each.kept = number
+        made[1].add_(1)
+        made[2][0] = 5
+        (made[3] * 2).sum().backward()
+        names = [(type(each).__name__, each.kept) for each in made]
+        return names, base, made[3].grad, made[3].is_leaf, type(copy.copy(made[0])).__name__
 
     assert agree(program).error is None
 
