@@ -62,7 +62,7 @@ LISTED = [
     "torch.nn.parameter",
     "torch.nn.utils",
     "torch.optim",
-    "torch.optim.lr_scheduler",
+    "torch.overrides",
     "torch.profiler",
     "torch.quasirandom",
     "torch.random",
@@ -86,7 +86,7 @@ LISTED = [
     "torch.version",
 ]
 """The modules whose names are listed; of the others only that they are there."""
-INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions)\.")
+INNER = re.compile(r"torch\.(nn\.(modules|utils)|distributions|optim)\.")
 """Modules whose names are listed, too, with the private ones that are theirs: `torch.nn.modules.loss._Loss`."""
 
 

@@ -141,6 +141,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     whole = all(step.operation is alias for step in parsed.steps)  # torch writes these without taking a view
     part = self if whole else view(self, *parsed.steps)
     if not parsed.picks:
+        if isinstance(value, Tensor) and value._base_tensor is not None and value.ndim < part.ndim:
+            value = value.expand(part.shape)  # torch does, and finds no overlap with what is expanded
         apply_in_place(assigned, part, (value,))
         return
     if isinstance(value, Tensor):

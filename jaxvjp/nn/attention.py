@@ -113,6 +113,18 @@ def multi_head_attention_forward(
     for name, mask in (("key_padding_mask", key_padding_mask), ("attn_mask", attn_mask)):
         if mask is not None and mask.dtype is not bool_ and not mask.dtype.is_floating_point:
             raise AssertionError(f"only bool and floating types of {name} are supported")
+    if key_padding_mask is not None:
+        _check_padding(query, key, key_padding_mask)
+    if attn_mask is not None and attn_mask.ndim not in (2, 3):
+        kind = "batched (3-D)" if batched else "unbatched (2-D)"
+        raise AssertionError(
+            f"For {kind} `query`, expected `attn_mask` to be `None`, 2-D or 3-D but found {attn_mask.ndim}-D tensor "
+            "instead"
+        )
+    if not batched and attn_mask is not None and attn_mask.ndim == 3:
+        wanted = (num_heads, query.shape[0], key.shape[0])
+        if attn_mask.shape != wanted:
+            raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}")
     if not batched:
         query, key, value = (each.unsqueeze(1) for each in (query, key, value))
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
@@ -141,3 +153,17 @@ def multi_head_attention_forward(
     if not batched:
         result, weights = result.squeeze(1), weights.squeeze(0)
     return result, weights if need_weights else None
+
+
+def _check_padding(query: Tensor, key: Tensor, mask: Tensor) -> None:
+    """AssertionError for a `key_padding_mask` that is not (batch, S), or (S,) without a batch."""
+    if mask.ndim != query.ndim - 1:
+        kind, dims = ("batched (3-D)", "2-D") if query.ndim == 3 else ("unbatched (2-D)", "1-D")
+        raise AssertionError(
+            f"For {kind} `query`, expected `key_padding_mask` to be `None` or {dims} but found {mask.ndim}-D tensor "
+            "instead"
+        )
+    expected = (query.shape[1], key.shape[0]) if query.ndim == 3 else (key.shape[0],)
+    for place, (wanted, got) in enumerate(zip(expected, mask.shape, strict=True), 3 - query.ndim):
+        if wanted != got:
+            raise AssertionError(f"Expected key_padded_mask.shape[{place}] to be {wanted}, but got {got}")

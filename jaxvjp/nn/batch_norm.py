@@ -67,7 +67,9 @@ def batch_norm(
 def update(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
 ) -> None:
-    """Updates running statistics by those of a batch of `count` numbers per channel."""
+    """Updates running statistics by those of a batch of `count` numbers per channel, if there are any."""
+    if not count:
+        return
     _move(running_mean, mean, momentum, 1.0)
     _move(running_var, variance, momentum, count / max(count - 1, 1))
 

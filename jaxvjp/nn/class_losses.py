@@ -7,7 +7,7 @@ cannot be read, they are not checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -224,11 +224,16 @@ def ctc_loss(
         log_probs = log_probs.unsqueeze(1)
     lengths = [_integers(each) for each in (input_lengths, target_lengths)]
     batch = log_probs.shape[1]
-    for word, each in zip(("input_lengths", "target_lengths"), lengths, strict=True):
+    for word, given, each in zip(
+        ("input_lengths", "target_lengths"), (input_lengths, target_lengths), lengths, strict=True
+    ):
+        if isinstance(given, Tensor) and given.dtype.is_floating_point:
+            raise RuntimeError(f"{word} must be integral")
         if each.shape != (batch,):
             raise RuntimeError(f"{word} must be of size batch_size")
     numbers = _integers(targets)
     longest = int(lengths[1].max(initial=0))
+    _check_ctc(log_probs.shape, numbers, lengths[0], lengths[1], blank)
     if numbers.ndim == 1:
         rows = np.full((batch, longest), blank, np.int64)
         if single:
@@ -242,6 +247,31 @@ def ctc_loss(
     operands = (log_probs, *(number_leaf(each) for each in (rows, *lengths)))
     result: Tensor = apply(classification.ctc_loss, operands, (blank, reduction, zero_infinity))
     return result.squeeze(0) if single and reduction == "none" else result
+
+
+def _check_ctc(shape: Sequence[int], targets: Numbers, frames: Numbers, lengths: Numbers, blank: int) -> None:
+    """RuntimeError for lengths that log-probabilities of this shape, or the targets, do not have."""
+    during = "(while checking arguments for ctc_loss_allocate_outputs)"
+    argument = f"for argument #2 'targets' {during}"
+    if not 0 <= blank < shape[2]:
+        raise RuntimeError(f"blank must be in label range\nThere are {shape[2]} classes; got {blank}.")
+    if frames.max(initial=0) > shape[0]:
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {shape[0]}, but got value {frames.max()} {during}"
+        )
+    if lengths.min(initial=0) < 0:
+        raise RuntimeError(f"Expected target_lengths to have value at least 0, but got value {lengths.min()} {during}")
+    if targets.ndim == 1 and len(targets) != lengths.sum():
+        raise RuntimeError(
+            f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size {len(targets)} {argument}"
+        )
+    if targets.ndim > 2:
+        raise RuntimeError(f"Expected 1 to 2 dimensions, but got {targets.ndim}-dimensional tensor {argument}")
+    if targets.ndim == 2 and targets.shape[1] < lengths.max(initial=0):
+        raise RuntimeError(
+            f"Expected tensor to have size at least {lengths.max()} at dimension 1, but got size {targets.shape[1]} "
+            f"{argument}"
+        )
 
 
 def _integers(values: Any) -> Numbers:

@@ -64,7 +64,7 @@ def _refuse_sparse(name: str, sparse: bool) -> None:
         raise NotImplementedError(f"{name}: jaxvjp has no sparse gradients\nLeave out `sparse=True`.")
 
 
-def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
+def _check_rows(name: str, weight: Tensor, numbers: Tensor, briefly: bool = False) -> None:
     if numbers.dtype not in (int64, int32):
         raise RuntimeError(
             f"Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
@@ -78,6 +78,9 @@ def _check_rows(name: str, weight: Tensor, numbers: Tensor) -> None:
         def error(wrong: int) -> Exception:
             if name == "embedding":
                 return IndexError(f"index out of range in self\nRow {wrong} of {rows}.")
+            if briefly:
+                told = f"Expected idx >= 0 && idx < num_embeddings but found idx to be {wrong}"
+                return RuntimeError(f"embedding_bag: {told}\nThere are {rows} rows.")
             place = int(np.flatnonzero(given == wrong)[0])
             told = f"takes value {wrong} which is not in the valid range [0, {rows})"
             return RuntimeError(f"Index {place} of input {told}")
@@ -150,16 +153,43 @@ def embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
-    _check_rows("embedding_bag", weight, input)
+    rows, count = weight.shape[0], input.shape[0]
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise RuntimeError(
+                f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got "
+                f"{padding_idx}"
+            )
+        padding_idx %= rows
+    if per_sample_weights is not None and per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type torch.{weight.dtype.legacy}Tensor does not equal "
+            f"torch.{per_sample_weights.dtype.legacy}Tensor (while checking arguments for embedding_bag)"
+        )
+    _check_rows("embedding_bag", weight, input, mode == "max" or padding_idx is not None)
+    inspect(offsets.node, lambda given: _check_offsets(given, count))
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
-    if padding_idx is not None:
-        padding_idx %= weight.shape[0]
-    if include_last_offset:
+    ended = include_last_offset and mode == "sum" and padding_idx is None  # else torch takes all to the end
+    if include_last_offset and not ended:
         offsets = offsets.narrow(0, 0, offsets.shape[0] - 1)
     operands = (input, weight, offsets, per_sample_weights)
     result: Tensor = apply(tables.embedding_bag, operands, (mode, scale_grad_by_freq, padding_idx))
-    return result
+    # What comes after the last offset was a bag of its own.
+    return result.narrow(0, 0, offsets.shape[0] - 1) if ended else result
+
+
+def _check_offsets(offsets: Numbers, count: int) -> None:
+    if offsets.size and offsets[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {offsets[0]}"
+        )
+    if offsets.size and offsets[-1] > count:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {offsets[-1]}"
+        )
 
 
 @public("nn.functional")

@@ -114,7 +114,9 @@ class Adam(Elementwise):
         average.lerp_(grad, 1 - beta1)
         average_of_squares(square, grad, beta2)
         if group["amsgrad"]:
-            square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
+            largest = state["max_exp_avg_sq"]
+            before = largest.clone() if group["differentiable"] else largest
+            square = largest.copy_(before.maximum(square))
         p.sub_(average * size / (square.sqrt() / root + group["eps"]))
 
 
@@ -289,7 +291,7 @@ class Adagrad(Elementwise):
     def _begun(self, p: Tensor, grad: Tensor, group: Group) -> State:
         start = self.defaults["initial_accumulator_value"]
         start = complex(start, start) if p.dtype.is_complex else start
-        return {"step": _count(p), "sum": full_like(p, start, requires_grad=False)}
+        return {"step": _count(p), "sum": full_like(p.detach(), start)}
 
     def _numbers(self, group: Group, *counts: Any) -> Any:
         return number_of(group["lr"]) / (1 + (counts[0].double() - 1) * group["lr_decay"])

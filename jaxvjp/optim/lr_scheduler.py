@@ -20,6 +20,7 @@ from jaxvjp.optim.factors import (
     StepLR,
 )
 from jaxvjp.optim.optimizer import Optimizer
+from jaxvjp.optim.schedule import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from jaxvjp.optim.schedule import LRScheduler as LRScheduler
 from jaxvjp.optim.schedule import _LRScheduler as _LRScheduler
 from jaxvjp.optim.schedule import _set_in_group, _values_of_groups

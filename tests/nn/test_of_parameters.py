@@ -18,6 +18,22 @@ def numbers(module):
     return {name: each for name, each in module.state_dict().items() if name not in ("shift", "unsaved")}
 
 
+def old_names_of_init(torch):
+    torch.manual_seed(0)
+    init, told = torch.nn.init, []
+    names = ("uniform", "normal", "eye", "dirac", "xavier_uniform", "xavier_normal", "kaiming_normal", "orthogonal")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for name in names:
+            told.append(getattr(init, name)(torch.empty((2, 3, 4) if name == "dirac" else (2, 3))))
+        told += [
+            init.constant(torch.empty(2), 3.0),
+            init.sparse(torch.empty(4, 2), 0.5),
+            init.kaiming_uniform(torch.empty(2, 3)),
+        ]
+    return told, [(each.category.__name__, str(each.message)) for each in caught]
+
+
 def clipping(torch):
     module, utils = model(torch), torch.nn.utils
     module(torch.ones(3)).sum().backward()

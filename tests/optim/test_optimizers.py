@@ -282,6 +282,11 @@ def test_settings_that_torch_refuses(name, options):
     agree(program, raises=(ValueError, RuntimeError))
 
 
+def test_adagrad_wants_a_parameter_with_a_shape():
+    with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+        jaxvjp.optim.Adagrad([jaxvjp.nn.parameter.UninitializedParameter()])
+
+
 def test_sparse_adam_is_refused_with_a_reason():
     with pytest.raises(NotImplementedError, match="sparse layout"):
         jaxvjp.optim.SparseAdam([jaxvjp.ones(2)])

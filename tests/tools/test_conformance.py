@@ -18,7 +18,9 @@ import torch_npu
 from torch.no_such_module import no_such_name
 from torch.testing import make_tensor
 from torch.testing._internal.common_utils import TestCase, parametrize, subtest, run_tests, skipIfRocm, gradcheck
-from torch.testing._internal.common_utils import instantiate_parametrized_tests
+from torch.testing._internal.common_utils import instantiate_parametrized_tests, _assertGradAndGradgradChecks
+from torch.testing._internal.common_nn import (
+    loss_reference_fns, ctcloss_reference, _test_module_empty_input, _test_bfloat16_ops)
 from torch.testing._internal.common_device_type import (
     instantiate_device_type_tests, dtypes, dtypesIfPRIVATEUSE1, onlyCPU, onlyPRIVATEUSE1, ops, precisionOverride)
 from torch.testing._internal.common_dtype import all_types_and_complex_and
@@ -40,6 +42,29 @@ class TestPlain(TestCase):
         self.assertEqual(torch.tensor([float("inf"), 1.0]), torch.tensor([float("inf"), 1.1]), atol=0.2, rtol=0)
         with self.assertRaisesRegex(RuntimeError, "element 0 of tensors does not require grad"):
             one.sum().backward()
+
+    def test_of_layers(self):
+        F, logits = torch.nn.functional, make_tensor((5, 4), dtype=torch.float64)
+        classes = torch.tensor([1, 2, 0, 3, 1])
+        one, other, signs = logits[:, :2], logits[:, 2:], torch.tensor([1, -1, 1, 1, -1])
+        for reduction in ("none", "mean", "sum"):
+            def same(name, function, *given, **options):
+                expected = function(*given, reduction=reduction, **options)
+                self.assertEqual(loss_reference_fns[name](*given, reduction=reduction, **options), expected)
+
+            same("CosineEmbeddingLoss", F.cosine_embedding_loss, one, other, signs, margin=0.1)
+            same("MarginRankingLoss", F.margin_ranking_loss, one[:, 0], one[:, 1], signs, margin=0.5)
+            same("TripletMarginLoss", F.triplet_margin_loss, one, other, one.flip(0), swap=True)
+            same("CrossEntropyLoss", F.cross_entropy, logits, classes, ignore_index=3, label_smoothing=0.1)
+            same("CrossEntropyLoss", F.cross_entropy, logits, logits.softmax(1), weight=logits[0].abs())
+            scores = make_tensor((6, 2, 4), dtype=torch.float64).log_softmax(2)
+            given = (scores, torch.tensor([1, 1, 2, 3]), torch.tensor([6, 5]), torch.tensor([3, 1]))
+            self.assertEqual(ctcloss_reference(*given, reduction=reduction), F.ctc_loss(*given, reduction=reduction))
+        _test_module_empty_input(self, torch.nn.Linear(2, 2), torch.ones(0, 2))
+        _test_bfloat16_ops(self, torch.nn.ReLU(), "cpu", inp_dims=(5,))
+        _assertGradAndGradgradChecks(self, torch.tanh, (logits.detach().requires_grad_(),))
+        layers = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+        self.assertEqual(layers, torch.nn.Sequential(*layers))
 
     def test_wrong_value(self):
         self.assertEqual(one, torch.tensor([1.0, 2.001]))
@@ -186,7 +211,7 @@ if __name__ == "__main__":
 """
 EXPECTED = {
     "passed": [
-        *("test_right", "test_expected_failure", "test_next_after_it", "test_pair_same"),
+        *("test_right", "test_of_layers", "test_expected_failure", "test_next_after_it", "test_pair_same"),
         *("test_within_cpu_float64", "test_here_cpu"),
     ],
     "wrong value": [

@@ -91,6 +91,20 @@ def test_every_form_of_import_gives_jaxvjp_and_then_what_was_there():
     assert str(jaxvjp.Tensor) == "<class 'jaxvjp.Tensor'>"
 
 
+def test_the_modules_of_optim_can_be_imported_from():
+    with jaxvjp.as_torch():
+        from torch.optim.adam import Adam
+        from torch.optim.lr_scheduler import EPOCH_DEPRECATION_WARNING, _LRScheduler
+        from torch.optim.optimizer import Optimizer, required
+        from torch.optim.swa_utils import AveragedModel
+
+    assert (Adam, Optimizer) == (jaxvjp.optim.Adam, jaxvjp.optim.Optimizer)
+    assert issubclass(_LRScheduler, jaxvjp.optim.lr_scheduler.LRScheduler)
+    assert AveragedModel is jaxvjp.optim.swa_utils.AveragedModel
+    assert repr(required) == "<required parameter>"
+    assert EPOCH_DEPRECATION_WARNING.startswith("The epoch parameter in `scheduler.step()` was not necessary")
+
+
 def test_what_was_there_comes_back_after_an_error():
     before = sys.modules.get("torch")
     with pytest.raises(ZeroDivisionError), jaxvjp.as_torch():

@@ -80,7 +80,9 @@ class _NormBase(Layer):
     ) -> None:
         old = (local_metadata.get("version") or 1) < 2
         if old and self.track_running_stats:  # written before the count of batches was
-            state_dict.setdefault(f"{prefix}num_batches_tracked", tensor(0, dtype=int64))
+            count = self.num_batches_tracked
+            count = tensor(0, dtype=int64) if count is None or count.is_meta else count
+            state_dict.setdefault(f"{prefix}num_batches_tracked", count)
         super()._load_from_state_dict(
             state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
         )
@@ -155,9 +157,12 @@ class _InstanceNorm(_NormBase):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
+    def _get_no_batch_dim(self) -> int:
+        return self.allowed[0]
+
     def forward(self, input: Tensor) -> Tensor:
         self._check_input_dim(input)
-        alone = input.dim() == self.allowed[0]
+        alone = input.dim() == self._get_no_batch_dim()
         dim = 0 if alone else 1
         if input.size(dim) != self.num_features:
             if self.affine:

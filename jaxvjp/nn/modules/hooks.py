@@ -103,6 +103,14 @@ def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
     return _put_backward(hook, True)
 
 
+def forget_global_hooks() -> None:
+    """Removes the hooks of all modules."""
+    for each in (_global_forward_pre_hooks, _global_forward_hooks, _global_backward_pre_hooks, _global_backward_hooks):
+        each.clear()
+    for marks in (ANYWHERE, FULL, _global_forward_hooks_always_called, _global_forward_hooks_with_kwargs):
+        marks.clear()
+
+
 class Hooked:
     """What has hooks, and calls them around `forward`: the part of `Module` about that."""
 

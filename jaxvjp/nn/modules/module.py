@@ -374,6 +374,8 @@ class Module(Hooked, Stateful):
             given |= {"device": first.device, "dtype": first.dtype}
         elif isinstance(first, Dtype):
             given |= {"device": None, "dtype": first}
+        if "copy" in given:
+            raise RuntimeError(".to() does not accept copy argument\nWrite `copy.deepcopy(module).to(...)`.")
         device, dtype = given.get("device"), given.get("dtype")
         fits = isinstance(device, Device | str | int | None) and isinstance(dtype, Dtype | None)
         if len(args) > 3 or not fits or given.keys() - {"device", "dtype", "non_blocking"}:

@@ -133,6 +133,8 @@ class RNNBase(Layer):
             if order is not None:
                 state = [each.index_select(1, order) for each in state]
         self.check_input(data, sizes)
+        if not packed and data.size(1 if self.batch_first else 0) == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
         for place, (each, shape) in enumerate(zip(state, shapes, strict=True)):
             if each.shape != shape:
                 word = f"hidden[{place}] size" if lstm else "hidden size"
@@ -231,6 +233,17 @@ class RNNCellBase(Layer):
         alone = input.dim() == 1
         if alone:
             input, given = input.unsqueeze(0), [each.unsqueeze(0) for each in given]
+        if input.shape[1] != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {self.input_size}")
+        for place, each in enumerate(given):
+            if each.shape[0] != input.shape[0]:
+                raise RuntimeError(
+                    f"Input batch size {input.shape[0]} doesn't match hidden{place} batch size {each.shape[0]}"
+                )
+            if each.dim() != 2 or each.shape[1] != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{place} has inconsistent hidden_size: got {each.shape[-1]}, expected {self.hidden_size}"
+                )
         if not given:
             given = [zeros(input.size(0), self.hidden_size, dtype=input.dtype, device=input.device)] * (1 + lstm)
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)

@@ -18,3 +18,18 @@ _single = _ntuple(1, "_single")
 _pair = _ntuple(2, "_pair")
 _triple = _ntuple(3, "_triple")
 _quadruple = _ntuple(4, "_quadruple")
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Takes `prefix` off the keys of a `state_dict`, in place: "module.", which a `DataParallel` has put there.
+
+    Counterpart of `torch.nn.modules.utils.consume_prefix_in_state_dict_if_present`.
+    """
+    for key in [each for each in state_dict if each.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    told: dict[str, Any] = getattr(state_dict, "_metadata", {})
+    for key in [each for each in told if each]:
+        if key == prefix.rstrip("."):
+            told[""] = told.pop(key)
+        elif key.startswith(prefix):
+            told[key.removeprefix(prefix)] = told.pop(key)

@@ -15,6 +15,7 @@ FILES = {
     "parametrizations": "",
     "parametrize": "",
     "prune": "",
+    "init": "skip_init",
 }
 """By file in this folder, the names in it that `nn.utils` has."""
 

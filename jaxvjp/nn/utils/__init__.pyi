@@ -16,6 +16,7 @@ from jaxvjp.nn.utils.fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
 from jaxvjp.nn.utils.fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
 from jaxvjp.nn.utils.fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
 from jaxvjp.nn.utils.fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+from jaxvjp.nn.utils.init import skip_init as skip_init
 from jaxvjp.nn.utils.old_norms import remove_spectral_norm as remove_spectral_norm
 from jaxvjp.nn.utils.old_norms import remove_weight_norm as remove_weight_norm
 from jaxvjp.nn.utils.old_norms import spectral_norm as spectral_norm

@@ -132,7 +132,7 @@ def multi_head_attention(
     heads = batch * num_heads
 
     def split(array):
-        return jnp.swapaxes(array.reshape(-1, heads, features // num_heads), 0, 1)
+        return jnp.swapaxes(array.reshape(array.shape[0], heads, features // num_heads), 0, 1)
 
     query = split(query)
     key = split(key) if static_k is None else static_k
@@ -152,7 +152,7 @@ def multi_head_attention(
         weights = weights * (kept.astype(weights.dtype) / (1 - dropout_p))
     result = jnp.einsum("hls,hsv->lhv", weights, value, precision=EXACTLY).reshape(length, batch, features)
     result = linear.function(result, out_proj_weight, out_proj_bias)
-    return result, weights.reshape(batch, num_heads, length, -1)
+    return result, weights.reshape(batch, num_heads, length, weights.shape[-1])
 
 
 def _added(mask, added, dtype):

@@ -127,7 +127,7 @@ def cross_entropy(
         smooth = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing else target
         loss = -jnp.sum(weighted * smooth, axis)
         if reduction == "mean":
-            count = math.prod(input.shape) // classes if input.ndim > 1 else 1
+            count = math.prod(loss.shape) if classes else math.nan
             return jnp.sum(loss) / count
         return reduced(loss, reduction)
     _check_classes(input, target, weight)

@@ -298,18 +298,20 @@ def cosine_embedding_loss(input1, input2, target, margin: Real, reduction: Text)
     """`1 - cosine` of two vectors where the target is 1, `cosine - margin`, if positive, where it is -1."""
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if target.ndim == 1 and input1.ndim != 2:
+    if target.ndim == 1 and (input1.ndim != 2 or input2.ndim != 2):
         raise RuntimeError(
             "1D target tensor expects 2D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
-    if target.ndim == 0 and input1.ndim != 1:
+    if target.ndim == 0 and (input1.ndim != 1 or input2.ndim != 1):
         raise RuntimeError(
             "0D target tensor expects 1D input tensors, but found inputs with sizes "
             f"{list(input1.shape)} and {list(input2.shape)}."
         )
+    broadcast(input1, input2)
     first, second, product = (fractional(jnp.sum(each, -1)) for each in (input1**2, input2**2, input1 * input2))
     cosine = product / jnp.sqrt((first + 1e-12) * (second + 1e-12))
+    broadcast(target, cosine)
     near, far = 1 - cosine, hinge(cosine - margin)
     return reduced(jnp.where(target == 1, near, 0) + jnp.where(target == -1, far, 0), reduction)
 

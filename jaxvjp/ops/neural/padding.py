@@ -46,10 +46,10 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     if mode == "constant":
         lengths = input.shape[input.ndim - len(before) :]
         for place, (length, low, high) in enumerate(zip(lengths, before, after, strict=True), input.ndim - len(before)):
-            if length + low + high < 0:
+            if length + min(low, 0) + min(high, 0) < 0:
                 raise RuntimeError(
-                    f"The input size {length}, plus negative padding {low} and {high} resulted in a negative output "
-                    f"size, which is invalid. Check dimension {place} of your input."
+                    "narrow(): length must be non-negative.\n"
+                    f"Dimension {place} has {length} elements; the padding {low} and {high} cuts off more."
                 )
         return widened(input, before, after, fitted(value or 0, from_numpy(input.dtype)))
     if value is not None and value != 0:
@@ -59,6 +59,8 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
     dims = len(before)
     if input.ndim not in (dims + 1, dims + 2) or dims > 3:
         raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    if mode != "circular":
+        refuse_empty(input.shape, dims)
     for axis, (low, high) in enumerate(zip(before, after, strict=True), input.ndim - dims):
         length = input.shape[axis]
         if mode == "reflect" and max(low, high) >= length:
@@ -76,6 +78,15 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
         edges[axis] = (max(low, 0), max(high, 0))
         input = jnp.pad(cut, edges, mode={"replicate": "edge", "circular": "wrap"}.get(mode, mode))
     return input
+
+
+def refuse_empty(shape, dims):
+    """torch's RuntimeError where a dimension has no elements that is not the batch."""
+    if 0 in shape[len(shape) - dims - 1 :]:
+        raise RuntimeError(
+            f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+            f"dimensions for input, but got: {list(shape)}"
+        )
 
 
 @op(public="nn.functional function", out=False, keeps=CHANNELS)
@@ -155,6 +166,7 @@ def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
             f"but got: {list(input.shape)}"
         )
+    refuse_empty(input.shape, 2)
     kernel_size, dilation, padding, stride = (each_dim(each, 2) for each in (kernel_size, dilation, padding, stride))
     counts = _blocks(input.shape[-2:], kernel_size, dilation, padding, stride)
     if min(counts) < 1:

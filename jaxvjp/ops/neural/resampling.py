@@ -280,6 +280,12 @@ def affine_grid(theta, size: Shape, align_corners: Flag | None = None):
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=2,
+        )
     lines = []
     for count in size[2:]:
         line = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
@@ -353,7 +359,7 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
     for dim, length in enumerate(spatial):
         point = grid[..., dims - 1 - dim]
         places.append((point + 1) / 2 * (length - 1) if align_corners else ((point + 1) * length - 1) / 2)
-    flat = input.reshape(*input.shape[:2], -1)
+    flat = input.reshape(*input.shape[:2], math.prod(spatial))
 
     def read(whole):
         """The entries at integer positions (batch, ...), 0 outside: (batch, channels, ...)."""

@@ -81,6 +81,10 @@ class TestCase(unittest.TestCase):
             return
         raise self.failureException(msg or f"{x!r} is equal to {y!r}")
 
+    def assertObjectIn(self, one: Any, several: Any) -> None:
+        if not any(each is one for each in several):
+            raise self.failureException(f"{one!r} is not among them")
+
     def assertEqualIgnoreType(self, *args: Any, **kwargs: Any) -> None:
         self.assertEqual(*args, exact_dtype=False, **kwargs)
 

@@ -30,7 +30,11 @@ FILES = (
     *("functorch/test_eager_transforms.py", "functorch/test_vmap.py"),
     *("test_indexing.py", "test_view_ops.py", "test_type_promotion.py", "test_shape_ops.py", "test_sort_and_select.py"),
     *("test_unary_ufuncs.py", "test_binary_ufuncs.py", "test_reductions.py", "test_tensor_creation_ops.py"),
-    *("test_scatter_gather_ops.py", "test_linalg.py", "test_torch.py"),
+    *("test_scatter_gather_ops.py", "test_linalg.py", "test_torch.py", "test_nn.py"),
+    *("nn/test_convolution.py", "nn/test_dropout.py", "nn/test_embedding.py", "nn/test_init.py"),
+    *("nn/test_lazy_modules.py", "nn/test_module_hooks.py", "nn/test_multihead_attention.py"),
+    *("nn/test_packed_sequence.py", "nn/test_parametrization.py", "nn/test_pooling.py", "nn/test_pruning.py"),
+    *("optim/test_lrscheduler.py", "optim/test_optim.py", "optim/test_swa_utils.py"),
 )
 """The files that are run unless others are named."""
 STATUSES = (PASSED, WRONG, UNRAISED, ERROR, CRASHED, TIMEOUT, MISSING, NOT_APPLICABLE)

@@ -21,6 +21,9 @@ TOLERANCES = {
     "complex128": (1e-7, 1e-7),
 }
 """Relative and absolute, for each of torch's types; the others have to be equal."""
+SEQUENCES = (Sequence, torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ParameterList)
+MAPPINGS = (Mapping, torch.nn.ModuleDict, torch.nn.ParameterDict)
+"""What is compared item by item."""
 
 
 def is_tensor(value: Any) -> bool:
@@ -84,10 +87,10 @@ class Comparison:
         numbers = [isinstance(each, Number | np.generic) for each in (actual, expected)]
         if all(one or other for one, other in zip(arrays, numbers, strict=True)):
             return self.of_numbers(actual, expected)
-        if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-            if set(actual) != set(expected):
+        if isinstance(actual, MAPPINGS) and isinstance(expected, MAPPINGS):
+            if set(actual.keys()) != set(expected.keys()):
                 return f"The keys differ: {list(actual)} and {list(expected)}"
-            return self._of_items((key, actual[key], expected[key]) for key in expected)
+            return self._of_items((key, actual[key], each) for key, each in expected.items())
         if _is_sequence(actual) and _is_sequence(expected):
             if len(actual) != len(expected):
                 return f"The lengths differ: {len(actual)} and {len(expected)}"
@@ -149,4 +152,4 @@ class Comparison:
 
 
 def _is_sequence(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return isinstance(value, SEQUENCES) and not isinstance(value, str | bytes)

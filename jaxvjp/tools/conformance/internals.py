@@ -12,6 +12,7 @@ import functools
 import gc
 import importlib
 import importlib.util
+import inspect
 import io
 import itertools
 import os
@@ -31,7 +32,7 @@ import torch
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.library import random_gamma
 from jaxvjp.tensor.trees import flattened, mapped, unflattened
-from jaxvjp.tools.conformance import cases, devices, samples
+from jaxvjp.tools.conformance import cases, devices, layers, samples
 from jaxvjp.tools.conformance.devices import not_applicable
 
 PACKAGE = "torch.testing._internal"
@@ -118,7 +119,7 @@ def by_form(name: str) -> Any:
         return False
     if name.startswith("only") and name not in ("onlyCPU", "onlyNativeDeviceTypes", "onlyOn", "onlyAccelerator"):
         return leaving_out(f"{name}: for another device")
-    if re.match(r"skip|only|expectedFailure|xfail|dtypesIf|mark|(with_|reduced_)?t?f32", name):
+    if re.match(r"skip|only|expectedFailure|xfail|dtypesIf|mark|Supported|gcIf|(with_|reduced_)?t?f32", name):
         return as_is
     raise AttributeError(f"no stand-in has {name!r}")
 
@@ -294,6 +295,7 @@ def _names() -> dict[str, Any]:
     named += [noncontiguous_like, mask_not_all_zeros, iter_indices, is_iterable_of_tensors, bytes_to_scalar]
     database = leaving_out("a test for each operator of torch's own database: see `python -m jaxvjp ops`")
     own.update({each.__name__: each for each in named})
+    own.update(layers.NAMES)
     own.update(
         run_tests=lambda *_: None,
         load_tests=None,
@@ -315,6 +317,11 @@ def _names() -> dict[str, Any]:
         optim_db=[],
         module_db=[],
         autograd_function_db=[],
+        module_tests=[],
+        criterion_tests=[],
+        get_new_module_tests=list,
+        NewModuleTest=database,
+        get_function_arglist=lambda function: list(inspect.signature(function).parameters),
         OpInfo=_Described,
         SampleInput=_Described,
         DecorateInfo=_Described,
@@ -401,13 +408,14 @@ def install() -> None:
             tree_flatten=flattened, tree_map=mapped, tree_unflatten=lambda leaves, tree: unflattened(tree, leaves)
         )
         sizes = SimpleNamespace(_element_size=lambda dtype: torch.empty((), dtype=dtype).element_size())
-        compiler = SimpleNamespace(config=SimpleNamespace(suppress_errors=False))  # which a test of an op switches
-        internal = _fallbacks()
+        compiler = ModuleType("torch._dynamo")
+        compiler.__dict__.update(disable=as_is, config=SimpleNamespace(suppress_errors=False))  # which a test switches
+        sys.modules["torch._dynamo"] = compiler
         vars(sys.modules["torch"]).update(
             _utils=sizes,
             _vmap_internals=SimpleNamespace(_vmap=torch.func.vmap),
             _dynamo=compiler,
-            _C=internal,
+            _C=_internal(),
             _standard_gamma=random_gamma.standard_gamma,
             _sample_dirichlet=random_gamma.sample_dirichlet,
         )
@@ -416,15 +424,16 @@ def install() -> None:
         forward.__class__ = type("ForwardAD", (type(forward),), {"_current_level": level})
 
 
-def _fallbacks() -> ModuleType:
-    """`torch._C`, as far as it switches vmap's loop for operators without a rule, of which there are none here."""
+def _internal() -> ModuleType:
+    """`torch._C`, as far as it names devices, and switches vmap's loop for operators without a rule: here all have."""
     internal = ModuleType("torch._C")
     switch = {"_is_vmap_fallback_enabled": lambda: False, "_set_vmap_fallback_enabled": lambda _: None}
     warning = {
         "_debug_only_are_vmap_fallback_warnings_enabled": lambda: False,
         "_debug_only_display_vmap_fallback_warnings": lambda _: None,
     }
-    vars(internal).update(_functorch=SimpleNamespace(**switch), **warning)
+    device = {"_get_privateuse1_backend_name": lambda: "privateuseone"}
+    vars(internal).update(_functorch=SimpleNamespace(**switch), **warning, **device)
     return internal
 
 

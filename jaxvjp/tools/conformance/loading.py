@@ -4,7 +4,8 @@ Each statement of the file and of its classes is put in a `try`. Where it fails,
 names it would have bound are noted with the error, and a test among them becomes one that raises this error.
 
 Files of other accelerators say `npu` where PyTorch's say `cuda`. A device "npu" becomes "cpu", `x.npu()` becomes
-`x.cpu()`, and `torch.npu`, `torch_npu.npu` and `x.is_npu` become those of `cuda`, which is not there.
+`x.cpu()`, and `torch.npu`, `torch_npu.npu` and `x.is_npu` become those of `cuda`, which is not there. What they import
+from `torch_npu.testing` is what PyTorch's import from its own test internals.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 LOST, LOST_TEST, OPTIONAL = "__lost__", "__lost_test__", "__optional__"
 DROPPED = ("torch_npu", "__future__")
+NPU_TESTING, TESTING = "torch_npu.testing", "torch.testing._internal.common_utils"
 
 
 def load(path: Path, name: str) -> tuple[ModuleType, dict[str, BaseException]]:
@@ -101,6 +103,8 @@ class _Statements(ast.NodeTransformer):
 def _parts(statement: ast.stmt) -> list[ast.stmt]:
     """The statement, or each name of an import by itself."""
     if isinstance(statement, ast.ImportFrom):
+        if (statement.module or "").startswith(NPU_TESTING):
+            statement.module = TESTING
         if (statement.module or "").partition(".")[0] in DROPPED:
             return []
         return [

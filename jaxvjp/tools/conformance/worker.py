@@ -53,7 +53,7 @@ def main(implementation: str, folder: str, file: str, dtypes: str, limit: str) -
                 answer = outcome(tests[name], told)
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 print(json.dumps(answer), file=answers)
-                _restore()
+                _restore(implementation)
                 if implementation == "jaxvjp" and number % RUNS_BETWEEN_CLEARING == 0:
                     _forget()
         os._exit(0)  # threads that a test left behind do not keep it
@@ -140,12 +140,16 @@ def _is_torchs(error: AttributeError) -> bool:
     return any(str(each).partition(".")[0] in ("torch", "jaxvjp", "functorch") for each in places)
 
 
-def _restore() -> None:
-    """What a failed test may have left changed."""
+def _restore(implementation: str) -> None:
+    """What a failed test may have left, and hooks of all modules, which tests clear by torch's private names."""
     import torch
 
     torch.set_default_dtype(torch.float32)
     torch.set_grad_enabled(True)
+    if implementation == "jaxvjp":
+        from jaxvjp.nn.modules.hooks import forget_global_hooks
+
+        forget_global_hooks()
 
 
 def _forget() -> None:

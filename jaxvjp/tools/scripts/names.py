@@ -24,8 +24,8 @@ ELSEWHERE = {
     "torch.distributions.utils": "jaxvjp.distributions.distribution",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
-FLAT = {"torch.distributions"}
-"""torch's packages with a module for each class, `torch.distributions.normal`, for all of which ours stands."""
+FLAT = {"torch.distributions", "torch.optim"}
+"""torch's packages with a module for each class, `torch.optim.adam`, for all of which ours stands."""
 
 
 class TorchNames(NamedTuple):
