@@ -317,7 +317,10 @@ def constant(drawn: Tensor, parameters: Sequence[Tensor], name: str) -> Tensor:
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`."""
+    """1 with the probability that each element says (or `p`), else 0. Counterpart of `torch.bernoulli`.
+
+    RuntimeError for a probability outside of 0 to 1.
+    """
     if p is not None:
         chance = coins(p)
         return drawn_from(
@@ -356,7 +359,10 @@ def _bernoulli_method(self: Tensor, p: float | None = None, *, generator: Genera
 
 @public("function")
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`."""
+    """Counts from Poisson distributions of which each element is the rate. Counterpart of `torch.poisson`.
+
+    RuntimeError for a negative rate.
+    """
     if not input.dtype.is_floating_point:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{input.dtype.legacy}'")
 
@@ -422,7 +428,7 @@ def _positions(input: Tensor, count: int, replacement: bool, generator: Generato
     if replacement and count > 1:
         found = _by_sums(source, rows, count)
     else:  # one sample is drawn in the same way with and without replacement
-        found = _by_waiting(source, rows, count, by_columns=input.ndim == 2 and input.stride(0) < input.stride(1))
+        found = _by_waiting(source, rows, count, by_columns=input.ndim == 2 and 0 < input.stride(0) < input.stride(1))
     return new_leaf(found.reshape(*weights.shape[:-1], count), int64)
 
 

@@ -230,7 +230,8 @@ def _product(input, key, src, own, dim):
     if input.dtype == bool:  # which JAX does not multiply
         return factor & kept
     # The value is multiplied one by one, as torch does, and rounds as torch's; the derivative is that of the scan.
-    return rebind.function(factor * kept, kept.at[key].multiply(src, mode=IN_BOUNDS))
+    start, factors = jax.lax.stop_gradient((kept, src))
+    return rebind.function(factor * kept, start.at[key].multiply(factors, mode=IN_BOUNDS))
 
 
 REDUCTIONS = {"sum": _sum, "prod": _product, "mean": _mean, "amax": _extreme("max"), "amin": _extreme("min")}

@@ -37,13 +37,16 @@ FILES = (
     *("optim/test_lrscheduler.py", "optim/test_optim.py", "optim/test_swa_utils.py"),
 )
 """The files that are run unless others are named."""
-STATUSES = (PASSED, WRONG, UNRAISED, ERROR, CRASHED, TIMEOUT, MISSING, NOT_APPLICABLE)
+MEANT = "difference"
+"""The status of a test that fails by a difference which is meant: one of `differences.txt`."""
+STATUSES = (PASSED, WRONG, UNRAISED, ERROR, CRASHED, TIMEOUT, MISSING, MEANT, NOT_APPLICABLE)
 BETWEEN_SAVING = 30.0
 """Seconds."""
 HEAD = """# What PyTorch's own tests say
 
 PyTorch's own test files, run with jaxvjp in torch's place by `python -m jaxvjp conformance FOLDER`, where the folder
-is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the applicable tests."""
+is a copy of PyTorch's `test`; `--write docs/conformance.md` writes this page. The share is of the
+applicable tests without those that fail by one of the differences listed below."""
 Store = dict[str, dict[str, Outcome]]
 
 
@@ -92,7 +95,9 @@ def main(arguments: Sequence[str]) -> int:
     terminal.table(columns, rows)
     if asked.write:
         asked.write.write_text(page(columns, rows), encoding="utf-8")
-    failed = any(each["status"] not in (PASSED, NOT_APPLICABLE) for file in shown.values() for each in file.values())
+    failed = any(
+        each["status"] not in (PASSED, MEANT, NOT_APPLICABLE) for file in shown.values() for each in file.values()
+    )
     return 1 if failed else 0
 
 
@@ -108,9 +113,12 @@ def page(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def judged(file: str, test: str, outcome: Outcome) -> Outcome:
-    """A stored outcome, in the light of the list of what is not applicable as it is now."""
-    why = reason(file, test)
-    return {"status": NOT_APPLICABLE, "told": why} if why else outcome
+    """A stored outcome, in the light of both lists as they are now."""
+    for name, status in (("not_applicable.txt", NOT_APPLICABLE), ("differences.txt", MEANT)):
+        why = reason(file, test, name)
+        if why and (status is NOT_APPLICABLE or outcome["status"] not in (PASSED, NOT_APPLICABLE)):
+            return {"status": status, "told": why}
+    return outcome
 
 
 def save(store: Store, path: Path) -> None:
@@ -129,7 +137,7 @@ def table(store: Store) -> list[list[str]]:
 
 
 def _share(row: Sequence[int]) -> str:
-    applicable = sum(row) - row[STATUSES.index(NOT_APPLICABLE)]
+    applicable = sum(row) - row[STATUSES.index(NOT_APPLICABLE)] - row[STATUSES.index(MEANT)]
     return f"{100 * row[0] / applicable:.1f} %" if applicable else ""
 
 
@@ -144,7 +152,7 @@ def listing(store: Store, files: Sequence[str], names: Sequence[str], whole: boo
         for test, outcome in tests.items():
             if (files and file not in files) or (names and not any(fits(test, name) for name in names)):
                 continue
-            if whole or judged(file, test, outcome)["status"] not in (PASSED, NOT_APPLICABLE):
+            if whole or judged(file, test, outcome)["status"] not in (PASSED, MEANT, NOT_APPLICABLE):
                 print(line(file, test, outcome))
             if whole and "traceback" in outcome:
                 print(outcome["traceback"])
@@ -163,9 +171,9 @@ def listed(name: str) -> list[tuple[str, str]]:
     return found
 
 
-def reason(file: str, test: str) -> str | None:
-    """Why a test is not applicable; None where it is."""
-    return next((why for pattern, why in listed("not_applicable.txt") if fits(f"{file} {test}", pattern)), None)
+def reason(file: str, test: str, name: str = "not_applicable.txt") -> str | None:
+    """Why a test is in a list; None where it is not."""
+    return next((why for pattern, why in listed(name) if fits(f"{file} {test}", pattern)), None)
 
 
 if __name__ == "__main__":
