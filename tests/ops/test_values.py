@@ -173,6 +173,15 @@ def test_a_negative_zero_is_another_argument():
     agree(program)
 
 
+def test_a_threshold_is_not_rounded_to_16_bits():
+    def program(torch):
+        x = torch.tensor([0.0996, 0.1001, 1.0], dtype=torch.bfloat16, requires_grad=True)
+        y = torch.nn.functional.threshold(x, 0.1, 20.0)
+        return y, torch.autograd.grad(y.sum(), x)
+
+    agree(program)
+
+
 def test_products_of_what_is_scattered_round_as_torchs():
     def program(torch):
         torch.manual_seed(0)

@@ -179,7 +179,7 @@ def softplus(input, beta: Fixed = 1.0, threshold: Fixed = 20.0):
     return jnp.where(linear, input, jnp.log1p(jnp.exp(curved)) / beta)
 
 
-@op(public="nn.functional function", inplace=True, saves="input", out=False)
+@op(public="nn.functional function", inplace=True, saves="input", out=False, rounds_once=True)
 def threshold(input, threshold: Fixed, value: Fixed):
     """`input`, or `value` where it is not above the threshold."""
     return jnp.where(input <= threshold, jnp.asarray(value, input.dtype), input)
