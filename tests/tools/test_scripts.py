@@ -213,6 +213,49 @@ tanh(y)
     }
 
 
+OBJECTS = """
+import torch
+from torch import nn, optim
+
+class Net(nn.Module):
+    def predict(self, x):
+        return x.sum(axis=0, keepdims=True)
+
+class Deeper(Net):
+    pass
+
+model = Deeper()
+optimizer = optim.Adam(model.parameters(), lr=0.1, speed=2)
+model.half().predict(torch.tensor([2.0], dtype=torch.float32, colour="red"))
+optimizer.step()
+optimizer.half()
+loader = torch.utils.data.DataLoader([1], batch_size=1)
+loader = 3
+loader.half()
+"""
+
+
+def test_check_knows_arguments_and_the_methods_of_objects():
+    found = {each.qualified: (each.lines, each.verdict.split()[0].rstrip(";:")) for each in names_used(OBJECTS)}
+    assert found == {
+        "torch.nn": ((3,), "yes"),
+        "torch.optim": ((3,), "yes"),
+        "torch.nn.Module": ((5,), "yes"),
+        "torch.Tensor.sum": ((7,), "yes"),
+        "torch.optim.Adam": ((13,), "yes"),
+        "torch.optim.Adam.speed=": ((13,), "NO"),
+        "torch.nn.Module.parameters": ((13,), "yes"),
+        "torch.nn.Module.half": ((14,), "yes"),
+        "torch.tensor": ((14,), "yes"),
+        "torch.tensor.colour=": ((14,), "NO"),
+        "torch.float32": ((14,), "yes"),
+        "torch.optim.Adam.step": ((15,), "yes"),
+        "torch.optim.Adam.half": ((16,), "NO"),
+        "torch.utils.data.DataLoader": ((17,), "yes"),
+        "torch.Tensor.half": ((19,), "yes"),
+    }
+
+
 def test_check_claims_nothing_of_a_module_whose_names_are_not_listed():
     source = "import torch\ntorch.fx.Graph()\ntorch.utils.benchmark.Timer('1')\ntorch.cuda.nonsense()"
     found = {each.qualified: each.verdict for each in names_used(source)}

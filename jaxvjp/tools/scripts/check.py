@@ -1,9 +1,10 @@
 """Finds torch's names in a script by parsing it, without running it.
 
 A name is followed through the script's imports (`import torch.nn.functional as F`) and plain assignments (`relu =
-torch.relu`). Types are not known, so every attribute with the name of a method of torch's `Tensor` counts as one,
-except on other imports, `self` and literals, and except names that other objects often have (`values` of a dict, `name`
-of a `grad_fn`).
+torch.relu`). A variable that is assigned an object of a class of torch's, or of the script's own subclass of one, has
+that class's methods (`optimizer = torch.optim.Adam(...)`). Other types are not known, so every attribute with the name
+of a method of torch's `Tensor` counts as one, except on other imports, `self` and literals, and except names that other
+objects often have (`values` of a dict, `name` of a `grad_fn`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, torch_names
+from jaxvjp.tools.scripts.names import TENSOR, covers, is_module, nearest, ours, takes, torch_names
 
 Literal = ast.Constant | ast.JoinedStr | ast.List | ast.Tuple | ast.Dict | ast.Set
 NOT_TENSORS = {"self", "cls", "ctx"}
@@ -20,7 +21,10 @@ OTHERS_TOO = {"name", *[name for kind in (str, list, dict, set, int, float) for 
 
 
 class Use(NamedTuple):
-    """A name of torch's that a script uses: its place (a module or `torch.Tensor`), and the lines."""
+    """A name of torch's that a script uses: its place (a module, class or function), and the lines.
+
+    Of a function it is the name of an argument, "dim=".
+    """
 
     place: str
     name: str
@@ -37,6 +41,10 @@ class Use(NamedTuple):
 
     @property
     def covered(self) -> bool:
+        if self.name.endswith("="):
+            return takes(self.place, self.name.removesuffix("="))
+        if self.place != TENSOR and isinstance(kind := ours(self.place), type):
+            return hasattr(kind, self.name)
         return covers(self.place, self.name) or self.qualified == "torch"
 
     @property
@@ -44,9 +52,11 @@ class Use(NamedTuple):
         """Whether it is covered and, if not, the nearest name that is."""
         if self.covered:
             return "yes"
+        if self.name.endswith("="):
+            return "NO: there is no such argument here"
         if not self.is_torchs and torch_names().modules.get(self.place):  # of a module without names nothing is known
             return "NO: torch has no such name either, that we know of"
-        near = nearest(self.place, self.name)
+        near = nearest(self.place, self.name) if self.place in torch_names().modules else None
         return (
             "NO" + (" if this is a tensor's" if self.place == TENSOR else "") + (f"; nearest: {near}" if near else "")
         )
@@ -64,6 +74,12 @@ class _Reader(ast.NodeVisitor):
         self.meanings: dict[str, str] = {}
         """What the script's names stand for: "torch.nn.functional", or another imported module."""
         self.found: dict[tuple[str, str], set[int]] = {}
+        self.objects: dict[str, str] = {}
+        """The class of torch's that a variable of the script has an object of."""
+        self.subclasses: dict[str, str] = {}
+        """The class of torch's that a class of the script is derived from."""
+        self.own: set[str] = set()
+        """Variables with objects of the script's own classes, which have more methods."""
 
     def use(self, dotted: str, line: int) -> None:
         """Notes a dotted name of torch's, split into module (or `torch.Tensor`) and name."""
@@ -100,8 +116,40 @@ class _Reader(ast.NodeVisitor):
         for each in node.targets:
             if isinstance(each, ast.Name):
                 self.meanings.pop(each.id, None)
+                self.objects.pop(each.id, None)
+                self.own.discard(each.id)
+                if isinstance(node.value, ast.Call):
+                    self._made(each.id, node.value.func)
                 if meaning is not None:
                     self.meanings[each.id] = meaning
+
+    def _made(self, variable: str, maker: ast.expr) -> None:
+        """Notes that a variable has what a call gives, if that is an object of a known class."""
+        if isinstance(maker, ast.Name) and maker.id in self.subclasses:
+            self.objects[variable] = self.subclasses[maker.id]
+            self.own.add(variable)
+        elif (kind := self.meaning(maker) or "").startswith("torch.") and isinstance(ours(kind), type):
+            self.objects[variable] = kind
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        bases = [self.subclasses.get(each.id, "") if isinstance(each, ast.Name) else "" for each in node.bases]
+        bases += [self.meaning(each) or "" for each in node.bases]
+        kind = next((each for each in bases if each.startswith("torch.") and isinstance(ours(each), type)), None)
+        if kind is not None:
+            self.subclasses[node.name] = kind
+        self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        meaning = self.meaning(node.func) or ""
+        if meaning.startswith("torch.") and ours(meaning) is not None:
+            for each in node.keywords:
+                if each.arg and not takes(meaning, each.arg):
+                    self.found.setdefault((meaning, f"{each.arg}="), set()).add(node.lineno)
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            kind, method = self.objects.get(node.func.value.id), node.func.attr
+            if kind is not None and not (node.func.value.id in self.own and not hasattr(ours(kind), method)):
+                self.found.setdefault((kind, method), set()).add(node.lineno)
+        self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> None:
         meaning = self.meanings.get(node.id, "")
@@ -116,7 +164,7 @@ class _Reader(ast.NodeVisitor):
             return
         self.generic_visit(node)
         not_a_tensor = isinstance(node.value, Literal) or (
-            isinstance(node.value, ast.Name) and node.value.id in NOT_TENSORS
+            isinstance(node.value, ast.Name) and (node.value.id in NOT_TENSORS or node.value.id in self.objects)
         )
         if not not_a_tensor and node.attr not in OTHERS_TOO and node.attr in torch_names().modules[TENSOR]:
             self.found.setdefault((TENSOR, node.attr), set()).add(node.lineno)

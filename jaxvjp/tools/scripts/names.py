@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,8 @@ ELSEWHERE = {
     "torch.distributions.utils": "jaxvjp.distributions.distribution",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
+OF_NUMPY = {"axis", "keepdims", "x", "x1", "x2"}
+"""NumPy's names of arguments, which many functions take beside their own."""
 FLAT = {"torch.distributions", "torch.optim"}
 """torch's packages with a module for each class, `torch.optim.adam`, for all of which ours stands."""
 
@@ -84,6 +87,22 @@ def covers(place: str, name: str) -> bool:
     if owner is None or not hasattr(owner, name):
         return False
     return not isinstance(getattr(owner, name), ModuleType)  # ours may have a name of torch's by chance: `storage`
+
+
+def ours(qualified: str) -> Any:
+    """Our object for one of torch's by its whole name, such as "torch.optim.Adam"; None if it is not covered."""
+    place, _, name = qualified.rpartition(".")
+    return getattr(owner_of(place), name, None) if covers(place, name) else None
+
+
+def takes(qualified: str, argument: str) -> bool:
+    """Whether our function or class of that name takes a keyword argument; True also where that is not known."""
+    try:
+        parameters = inspect.signature(ours(qualified)).parameters
+    except (TypeError, ValueError):
+        return True
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    return open_ended or argument in parameters or argument in OF_NUMPY
 
 
 def covered(place: str) -> list[str]:
