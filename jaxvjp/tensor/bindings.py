@@ -9,7 +9,6 @@ import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
-from types import FunctionType
 from typing import Any, get_args
 
 from jaxvjp.core.record.graph import Node
@@ -306,7 +305,7 @@ def _as_function(name: str, rows: list[Op]) -> bool:
 def _importable(front: Any, name: str, module: dict[str, Any]) -> Any:
     """`front`, which `pickle` finds by its module and name."""
     home = sys.modules.get(getattr(front, "__module__", ""))
-    if isinstance(front, FunctionType) and getattr(home, front.__qualname__, None) is not front:
+    if not isinstance(front, type) and getattr(home, getattr(front, "__qualname__", ""), None) is not front:
         front.__module__, front.__qualname__ = module["__name__"], name
     return front
 
