@@ -367,6 +367,8 @@ def disagreements(
             if elsewhere or (len(said) == 1 and said[0].startswith(FORGOTTEN) and program.compared != "statement"):
                 return
             past = "\n".join(every.text for _, every in steps[:number])
+            if given is None and "as_strided" in past and said[0].startswith("Output 0 of AsStrided is a view"):
+                return
             if len(said) == 2 and all(map(OVERWRITTEN.match, said)) and RENAMED.search(past):
                 return
             if ".set_(" in past and "autograd.grad" in each.text:

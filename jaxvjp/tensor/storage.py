@@ -363,6 +363,8 @@ class Stored(Holder):
                 self._seen = self.storage.version
             return
         self._written(new, self._contents_with(new) if self.path else None)
+        if base is not None and self._marked:
+            self._seen = -1  # it is checked when it is read
 
     def _contents_with(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""

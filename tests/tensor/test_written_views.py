@@ -225,4 +225,36 @@ def gradients_behind_a_view_whose_base_was_written_through_data(torch):
     return of_view, torch.autograd.grad(y, a, retain_graph=True), torch.autograd.grad(v.sum(), a), v
 
 
+def a_backward_beside_a_view_that_may_not_be_read(torch):
+    a = torch.tensor([[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]], requires_grad=True)
+    b = a[..., 1:]
+    with torch.no_grad():
+        c = a.t()
+    d = c.sum()
+    with torch.no_grad():
+        b.add_(0.5)
+        c.tolist()
+    (d * 0.5 * d).sum().backward()
+    return a.grad
+
+
+@raises(RuntimeError)
+def a_view_taken_under_no_grad_that_was_written_after_its_base_got_other_data(torch):
+    a = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+    with torch.no_grad():
+        b = a.t()
+    a.data = torch.ones(3, 2)
+    with torch.no_grad():
+        b.mul_(0.5)
+    (b * -1.0).sum().backward()
+
+
+@raises(RuntimeError)
+def an_operand_that_has_another_shape_by_now(torch):
+    a, b = torch.ones(2, 3, requires_grad=True), torch.full((2, 3), 2.0)
+    c = b * a
+    b.swapaxes_(0, 1)
+    c.sum().backward()
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

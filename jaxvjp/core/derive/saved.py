@@ -149,6 +149,7 @@ def changed_error(node: Node, saved: Node) -> RuntimeError:
     else:
         # torch names a saved operand by what it has become, a saved result by what it was.
         current = saved if saved is node or saved.tensor is None else saved.tensor.gradient_node
+        aval = current.aval
         origin = "" if current.is_leaf else f", which is output 0 of {current.forward_name},"
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
