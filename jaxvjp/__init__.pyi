@@ -23,6 +23,7 @@ from jaxvjp import overrides as overrides
 from jaxvjp import profiler as profiler
 from jaxvjp import quasirandom as quasirandom
 from jaxvjp import random as random
+from jaxvjp import return_types as return_types
 from jaxvjp import serialization as serialization
 from jaxvjp import signal as signal
 from jaxvjp import special as special
@@ -70,7 +71,6 @@ from jaxvjp.serialization import save as save
 from jaxvjp.staging import UnstageableError as UnstageableError
 from jaxvjp.staging import compile as compile
 from jaxvjp.staging import jit as jit
-from jaxvjp.tensor import return_types
 from jaxvjp.tensor.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from jaxvjp.tensor.printing import set_printoptions as set_printoptions
 from jaxvjp.tensor.tensor import Tensor as Tensor

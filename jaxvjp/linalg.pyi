@@ -3,8 +3,8 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Sequence
+from jaxvjp import return_types
 from jaxvjp.ops.matrices import LinAlgError as LinAlgError
-from jaxvjp.tensor import return_types
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import dtype
 

@@ -66,6 +66,7 @@ LISTED = [
     "torch.profiler",
     "torch.quasirandom",
     "torch.random",
+    "torch.return_types",
     "torch.serialization",
     "torch.signal",
     "torch.signal.windows",

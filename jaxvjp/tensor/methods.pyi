@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, Self, overload
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from jaxvjp import return_types
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
@@ -14,7 +15,6 @@ from jaxvjp.library.storages import UntypedStorage
 from jaxvjp.library.storages import storagetype
 from jaxvjp.ops.layouts import layout
 from jaxvjp.ops.layouts import memory_format
-from jaxvjp.tensor import return_types
 from jaxvjp.tensor.storage import Stored
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device

@@ -89,7 +89,7 @@ class Stub:
     def _named(self, module: str, name: str) -> str:
         module = HOMES.get(module, module)
         if module == "jaxvjp.ops.op":  # a named tuple with the name of a function
-            self.imports.add("from jaxvjp.tensor import return_types")
+            self.imports.add("from jaxvjp import return_types")
             return f"return_types.{name}"
         if module == "typing":
             return name
@@ -252,7 +252,7 @@ def texts() -> dict[Path, str]:
     stub = Stub([], {})
     for name, each in sorted(results.items()):
         stub.lines += [f"class {name}(NamedTuple):", *[f"    {field}: {stub.typed(Tensor)}" for field in each._fields]]
-    found["tensor/return_types.pyi"] = str(stub)
+    found["return_types.pyi"] = str(stub)
     return {ROOT / path: text for path, text in found.items()}
 
 

@@ -140,6 +140,13 @@ def transposed_convolution_of_two_types(torch):
     torch.nn.functional.conv_transpose1d(torch.ones(1, 1, 6), torch.ones(1, 1, 3).double(), torch.ones(1).double())
 
 
+def named_tuples_are_of_their_types(torch):
+    types, x = torch.return_types, torch.eye(3)
+    found = [x.max(0), torch.topk(x, 1), torch.linalg.eigh(x), torch.func.vmap(lambda row: row.sort())(x)]
+    kinds = [types.max, types.topk, types.linalg_eigh, types.sort]
+    return [isinstance(each, kind) for each, kind in zip(found, kinds, strict=True)], "mode" in dir(types)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 
