@@ -214,7 +214,7 @@ def left_open(past: list[Statement], sort: str, expected: Any, given: Any) -> bo
 
 def saved_as_result(x: Any) -> bool:
     """Whether the step that made x saved x. Then that has a copy of what x held; whatever else saved x has x itself."""
-    return type(x.grad_fn).__name__ in ("TanhBackward0", "ReluBackward0")
+    return x is not None and type(x.grad_fn).__name__ in ("TanhBackward0", "ReluBackward0")
 
 
 def mixes(program: list[Statement], theirs: Any) -> bool:

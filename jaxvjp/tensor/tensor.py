@@ -407,6 +407,7 @@ class Tensor(Methods):
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._after_accumulation is None:
             self._after_accumulation = {}
+            leaf_identity_of(self._node_unchecked).tensor = self
             changed()
         return RemovableHandle(self._after_accumulation, hook)
 

@@ -355,6 +355,14 @@ def hooks_of_a_view_that_is_written(torch):
     return log
 
 
+def a_post_accumulate_hook_of_a_leaf_that_only_the_graph_has(torch):
+    seen, x = [], leaf(torch, 1.0, 2.0)
+    x.register_post_accumulate_grad_hook(lambda leaf: seen.append(leaf.grad.clone()))
+    x = x * 3
+    (x * x).sum().backward()
+    return seen
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

@@ -89,14 +89,16 @@ class LeafIdentity:
         hooks, step_hooks: those of the tensor; see `Node`.
         lost: whether its gradient is added to no `grad`: it is a view of a tensor that requires a gradient, and was
             written or taken under `no_grad`.
+        tensor: the tensor, if it has hooks after accumulation: a graph calls them also when the user has dropped it.
     """
 
-    __slots__ = ("__weakref__", "hooks", "lost", "step_hooks")
+    __slots__ = ("__weakref__", "hooks", "lost", "step_hooks", "tensor")
 
     def __init__(self, lost: bool = False) -> None:
         self.hooks: dict[int, Hook] | None = None
         self.step_hooks: StepHooks | None = None
         self.lost = lost
+        self.tensor: Any = None
 
     def found_again(self) -> LeafIdentity:
         """One with the same hooks, for the view that is asked to require a gradient of its own."""
