@@ -81,8 +81,8 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
 
 
 def refuse_empty(shape, dims):
-    """torch's RuntimeError where a dimension has no elements that is not the batch."""
-    if 0 in shape[len(shape) - dims - 1 :]:
+    """torch's RuntimeError for another number of dimensions, or where one has no elements that is not the batch."""
+    if len(shape) not in (dims + 1, dims + 2) or 0 in shape[len(shape) - dims - 1 :]:
         raise RuntimeError(
             f"Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
             f"dimensions for input, but got: {list(shape)}"
@@ -161,11 +161,6 @@ def _blocks(shape, kernel_size, dilation, padding, stride):
 @op(name="unfold.im2col", public="nn.functional", grad_fn="Im2ColBackward0")
 def unfold(input, kernel_size: Sizes, dilation: Sizes = (1,), padding: Sizes = (0,), stride: Sizes = (1,)):
     """The windows of an image as columns: (N, C, H, W) to (N, C·k·k, number of windows)."""
-    if input.ndim not in (3, 4):
-        raise RuntimeError(
-            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-            f"but got: {list(input.shape)}"
-        )
     refuse_empty(input.shape, 2)
     kernel_size, dilation, padding, stride = (each_dim(each, 2) for each in (kernel_size, dilation, padding, stride))
     counts = _blocks(input.shape[-2:], kernel_size, dilation, padding, stride)
