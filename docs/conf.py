@@ -49,7 +49,8 @@ MODULES = [
 CONTENTS = {
     "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain"],
     "To look up": [
-        f"docs/{name}" for name in ("autograd", "operators", "storage", "optim", "distributions", "scripts", "speed")
+        f"docs/{name}"
+        for name in ("autograd", "operators", "storage", "jax", "optim", "distributions", "scripts", "speed")
     ],
     "Modules": [f"docs/api/{name}" for name in ("jaxvjp", "Tensor", *MODULES)],
     "To contribute": ["CONTRIBUTING", "docs/architecture", "docs/tests", "docs/conformance", "CHANGELOG"],

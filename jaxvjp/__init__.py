@@ -9,6 +9,7 @@ The packages, from the lowest up (each imports only from those before it, which 
 * `core`: records operations (`record`), compiles and runs programs (`run`), differentiates them (`derive`).
 * `tensor`: the class, and how a call becomes an operation.  `library`: creation, indexing, random numbers, views.
 * torch's namespaces, where torch has them: `autograd`, `func`, `nn`, `optim`, `linalg`, `fft`, `special` and others.
+* `pure`: recorded programs as JAX functions, JAX functions as operations.
 * `staging`: whole steps as one compiled function. `explain`: shows the functional program. `distributions`: torch's.
 * `tools`: the commands of the command line.
 """
@@ -43,6 +44,7 @@ try:
         masked,
         nn,
         overrides,
+        pure,
         random,
         signal,
         special,
@@ -67,7 +69,7 @@ try:
         zeros,
         zeros_like,
     )
-    from jaxvjp.library.crossing import from_dlpack, from_torch
+    from jaxvjp.library.crossing import from_dlpack, from_jax, from_torch
     from jaxvjp.library.generator import Generator, initial_seed, manual_seed
     from jaxvjp.library.generator import default_generator as default_generator
     from jaxvjp.library.random_tensors import rand, rand_like, randn, randn_like
@@ -82,6 +84,7 @@ try:
         preserve_format,
     )
     from jaxvjp.ops.layouts import strided as strided
+    from jaxvjp.pure import as_function, cond, functional, pullback, scan, while_loop, wrap
     from jaxvjp.staging import UnstageableError, compile, jit
     from jaxvjp.tensor import bindings
     from jaxvjp.tensor.docstrings import complete_all
@@ -94,6 +97,7 @@ try:
     from jaxvjp.types.size import Size
 
     library.attach_methods()
+    pure.attach_methods()
     globals().update({each.name: each for each in (*dtypes.ALL, *dtypes.UNSIGNED, *dtypes.NAMES)})
     globals().update(dtypes.ALIASES)
     globals().update(SPARSE)
@@ -117,6 +121,7 @@ __all__ = [
     "UntypedStorage",
     "accelerator",
     "amp",
+    "as_function",
     "as_torch",
     "autocast",
     "autograd",
@@ -125,6 +130,7 @@ __all__ = [
     "channels_last_3d",
     "compare",
     "compile",
+    "cond",
     "contiguous_format",
     "counters",
     "cpu",
@@ -140,9 +146,11 @@ __all__ = [
     "explain_program",
     "fft",
     "from_dlpack",
+    "from_jax",
     "from_torch",
     "full",
     "func",
+    "functional",
     "get_autocast_cpu_dtype",
     "get_autocast_dtype",
     "get_autocast_gpu_dtype",
@@ -176,6 +184,7 @@ __all__ = [
     "preserve_format",
     "profiler",
     "promote_types",
+    "pullback",
     "quasirandom",
     "rand",
     "rand_like",
@@ -185,6 +194,7 @@ __all__ = [
     "recompiles",
     "return_types",
     "save",
+    "scan",
     "serialization",
     "set_choosing",
     "set_compiling",
@@ -200,6 +210,8 @@ __all__ = [
     "utils",
     "version",
     "vmap",
+    "while_loop",
+    "wrap",
     "zeros",
     "zeros_like",
 ]
@@ -265,6 +277,7 @@ NOT_STARRED = frozenset(
         "svd_lowrank",
         "symeig",
         "unique",
+        "while_loop",
     ]
 )
 """Names that `from torch import *` leaves out; it also leaves out modules."""

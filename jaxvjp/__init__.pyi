@@ -51,6 +51,7 @@ from jaxvjp.core.run.history import recompiles as recompiles
 from jaxvjp.core.run.tiers import set_compiling as set_compiling
 from jaxvjp.func import vmap as vmap
 from jaxvjp.library.crossing import from_dlpack as from_dlpack
+from jaxvjp.library.crossing import from_jax as from_jax
 from jaxvjp.library.crossing import from_torch as from_torch
 from jaxvjp.library.generator import Generator as Generator
 from jaxvjp.library.generator import initial_seed as initial_seed
@@ -66,6 +67,13 @@ from jaxvjp.ops.layouts import layout as layout
 from jaxvjp.ops.layouts import memory_format as memory_format
 from jaxvjp.ops.layouts import preserve_format as preserve_format
 from jaxvjp.ops.layouts import strided as strided
+from jaxvjp.pure import as_function as as_function
+from jaxvjp.pure import cond as cond
+from jaxvjp.pure import functional as functional
+from jaxvjp.pure import pullback as pullback
+from jaxvjp.pure import scan as scan
+from jaxvjp.pure import while_loop as while_loop
+from jaxvjp.pure import wrap as wrap
 from jaxvjp.serialization import load as load
 from jaxvjp.serialization import save as save
 from jaxvjp.staging import UnstageableError as UnstageableError
@@ -335,7 +343,7 @@ def bucketize(input: Tensor | builtins.complex, boundaries: Tensor, *, out_int32
 def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     """Whether a result of one dtype may be stored as another; counterpart of `torch.can_cast`."""
 @overload
-def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
+def cartesian_prod(tensors: Sequence[Tensor] = ()) -> Tensor:
     """Every choice of one element from each vector, a row each; of one vector that itself."""
 @overload
 def cartesian_prod(*tensors: Tensor) -> Tensor: ...
@@ -354,7 +362,7 @@ def celu_(self: Tensor, alpha: builtins.float = 1.0) -> Tensor:
     """In place: `input` where it is positive, `alpha * (exp(input / alpha) - 1)` elsewhere."""
 cfloat: dtype
 @overload
-def chain_matmul(matrices: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
+def chain_matmul(matrices: Sequence[Tensor] = (), *, out: Tensor | None = None) -> Tensor:
     """The product of several matrices, in the order that costs least."""
 @overload
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor: ...

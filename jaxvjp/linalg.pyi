@@ -34,7 +34,13 @@ def inv(A: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The inverse of a square matrix; LinAlgError where it is singular."""
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_inv_ex:
     """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
-def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> return_types.linalg_lstsq:
+def ldl_factor(A: Tensor, *, hermitian: bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor:
+    """L and D of `L @ D @ L.mT == A`, or of `L @ D @ L.mH` if `hermitian`, in one array; and the rows exchanged."""
+def ldl_factor_ex(A: Tensor, *, hermitian: bool = False, check_errors: bool = False, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_ldl_factor_ex:
+    """What `linalg.ldl_factor` gives, and 0, or the row, counted from 1, of the first zero on D's diagonal."""
+def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False, out: Tensor | None = None) -> Tensor:
+    """The X of `A @ X = B` for the A that `linalg.ldl_factor` has factored."""
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None, out: Tensor | None = None) -> return_types.linalg_lstsq:
     """The X for which `A @ X` comes closest to B, of several the shortest."""
 def lu(A: Tensor, *, pivot: bool = True, out: tuple[Tensor, ...] | None = None) -> return_types.linalg_lu:
     """The permutation P, the lower L and the upper U of `P @ L @ U == A`."""
@@ -48,7 +54,7 @@ def matmul(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of a square matrix: the limit of `A^n / n!`, summed up."""
-def matrix_norm(input: Tensor, ord: Any = 'fro', dim: int | Sequence[int] | None = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
+def matrix_norm(input: Tensor, ord: Any = 'fro', dim: int | Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: dtype | None = None, out: Tensor | None = None) -> Tensor:
     """The norm of each matrix: "fro", "nuc", 2 and -2 by its singular values, 1 and inf by sums of columns and rows."""
 def matrix_power(input: Tensor, n: int, *, out: Tensor | None = None) -> Tensor:
     """A square matrix multiplied by itself `n` times; its inverse where `n` is negative."""
@@ -84,7 +90,7 @@ def tensorinv(A: Tensor, ind: int = 2, *, out: Tensor | None = None) -> Tensor:
     """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
 def tensorsolve(A: Tensor, B: Tensor, dims: int | Sequence[int] | None = None, *, out: Tensor | None = None) -> Tensor:
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
-def vander(x: Tensor, *, N: int | None = None, out: Tensor | None = None) -> Tensor:
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """For each element of `x` a row of its powers, from 0 up to N."""
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Tensor | None = None) -> Tensor:
     """The inner products along `dim` of two stacks of vectors, the first of them conjugated."""

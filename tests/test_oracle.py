@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import oracle
 import pytest
 import recording
-from oracle import Outcome, agree, agreement_of, live, needs_torch, plain, raises, same
+from oracle import Outcome, agree, agreement_of, live, needs_torch, raises
 from recording import COMMAND, VERSION, RecordError, Session, decoded, encoded, entries, file_of
 
 import jaxvjp
+from jaxvjp.tools.fuzz.outcomes import plain, same
 
 
 @pytest.mark.parametrize(

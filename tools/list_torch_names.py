@@ -57,6 +57,7 @@ LISTED = [
     "torch.multiprocessing",
     "torch.nn",
     "torch.nn.functional",
+    "torch.nn.grad",
     "torch.nn.init",
     "torch.nn.modules",
     "torch.nn.parameter",

@@ -16,7 +16,7 @@ from jaxvjp.core.derive.engine import FinishedWalk, WalkResult, calls_python, ho
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
 from jaxvjp.core.derive.saved import release
-from jaxvjp.core.record.graph import Node, ends_here, recording_order
+from jaxvjp.core.record.graph import Node, NodesMet, ends_here, recording_order
 from jaxvjp.core.record.modes import staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
@@ -56,17 +56,16 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
 def end(
     receivers: list[tuple[Tensor, Node]],
     walked: list[Node],
-    met: Iterable[Any],
+    met: NodesMet,
     retain_graph: bool,
     create_graph: bool = False,
-    targets: Sequence[Node] | None = None,
 ) -> None:
     """Ends a backward pass that has `accumulated`: frees its graph, if that is not retained, and calls the hooks that
     come after accumulation."""
     if staging().journal is not None:
         staging().journal.note_walk(walked)
     if not retain_graph:
-        release(walked, met, targets)
+        release(walked, met)
     receiver: Stored
     for receiver, gradient in receivers:
         node = shown(receiver)
@@ -94,7 +93,7 @@ def _after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks | Non
 
 def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
-) -> tuple[list[tuple[Tensor, Node]], list[Node], Iterable[Any]]:
+) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
     """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
     remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met."""
     with accumulation:
@@ -142,10 +141,10 @@ def accumulated(
     return [received[node] for node in order if node in received], found.operations, found.met
 
 
-def _hooked_leaves(gradients: list[tuple[Node, Node]], met: Iterable[Any]) -> dict[Node, tuple[Tensor, Node]]:
+def _hooked_leaves(gradients: list[tuple[Node, Node]], met: NodesMet) -> dict[Node, tuple[Tensor, Node]]:
     """Calls the hooks of leaves with their gradients, and adds what the hooks return to the `grad` of the tensors."""
     received: dict[Node, tuple[Tensor, Node]] = {}
-    walk = FinishedWalk(met if gradients else ())
+    walk = FinishedWalk(met.nodes if gradients else ())
     for node, gradient in gradients:
         with tracking(False):
             gradient = hooked(node, gradient, walk)
@@ -243,7 +242,7 @@ def gradients_of(
     targets: list[Node],
     create_graph: bool,
     batch: tuple[int, ...] = (),
-) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+) -> tuple[dict[Node, Node], list[Node], NodesMet]:
     """The gradients of those `targets` that have one, the operations walked through, and all nodes met.
 
     `batch` are leading dimensions that each cotangent, and then each gradient, has before its own.
@@ -271,7 +270,7 @@ def gradients_of(
 
 def _differentiable(
     roots: Sequence[Node], cotangents: Sequence[Node | None], targets: list[Node]
-) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+) -> tuple[dict[Node, Node], list[Node], NodesMet]:
     """`gradients_of` where they can be differentiated again."""
     found = differentiable_gradients(roots, cotangents, targets)
     if found.retained:
@@ -282,8 +281,8 @@ def _differentiable(
 
 
 def left_lazy(create_graph: bool) -> bool:
-    """Whether gradients are left lazy: with `create_graph`, inside `vmap`, or in a staged step."""
-    return create_graph or bool(transforming().batches) or staging().journal is not None
+    """Whether gradients are left lazy: with `create_graph`, inside `vmap`, or in a staged step or a pure function."""
+    return create_graph or bool(transforming().batches or transforming().pure) or staging().journal is not None
 
 
 def _one_by_one(
@@ -292,7 +291,7 @@ def _one_by_one(
     targets: list[Node],
     create_graph: bool,
     batch: tuple[int, ...],
-) -> tuple[dict[Node, Node], list[Node], Iterable[Any]]:
+) -> tuple[dict[Node, Node], list[Node], NodesMet]:
     """`gradients_of` with a `batch`, for a walk that calls Python: under `vmap`, so that the Python sees one
     cotangent."""
     size = math.prod(batch)

@@ -79,7 +79,7 @@ def backward(
         if not each.is_leaf:
             each.retain_grad()
     receivers, walked, met = accumulated(nodes, cotangents, targets, create_graph)
-    end(receivers, walked, met, retain_graph, create_graph, targets)
+    end(receivers, walked, met, retain_graph, create_graph)
 
 
 def grad(
@@ -138,7 +138,7 @@ def grad(
                 "Its gradient would be None, not zero: no output was computed from it."
             )
     if not retain_graph:
-        release(walked, met, targets)
+        release(walked, met)
     given = [inputs] if isinstance(inputs, Tensor | GradientEdge) else inputs
     if materialize_grads and not pulled.keys() >= {*targets}:
         for each, node in zip(given, targets, strict=True):

@@ -349,6 +349,7 @@ class _Outputs:
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         """Makes an input that `forward` wrote to show this output from now on."""
         if tensor.is_leaf and tensor.requires_grad:
+            tensor.versions.written(None)  # `forward` has written; torch counts a write by the Function, too
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with tracking(True):
             tensor.check_writable()

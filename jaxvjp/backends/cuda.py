@@ -21,6 +21,7 @@ __all__ = [
     "math_sdp_enabled",
     "matmul",
     "mem_efficient_sdp_enabled",
+    "preferred_linalg_library",
     "sdp_kernel",
 ]
 
@@ -74,6 +75,25 @@ enable_flash_sdp, flash_sdp_enabled = _switch()
 enable_math_sdp, math_sdp_enabled = _switch()
 enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch()
 enable_cudnn_sdp, cudnn_sdp_enabled = _switch()
+
+
+LIBRARIES = ("default", "cusolver", "magma")
+_library = ["default"]
+
+
+def preferred_linalg_library(backend: str | None = None) -> str:
+    """The library for linear algebra that was asked for last: "default", "cusolver" or "magma".
+
+    It is remembered, without effect: XLA has its own. RuntimeError for anything else. Counterpart of
+    `torch.backends.cuda.preferred_linalg_library`, which gives a member of an enumeration.
+    """
+    if backend is not None:
+        if not isinstance(backend, str):
+            raise RuntimeError("Unknown input value type.")
+        if backend not in LIBRARIES:
+            raise RuntimeError(f"Unknown input value. Choose from: {', '.join(LIBRARIES)}.")
+        _library[0] = backend
+    return _library[0]
 
 
 @contextmanager

@@ -42,9 +42,23 @@ class Step:
         stays: whether it is a statement of its own even if its output is read once, or never.
         free: whether its expression is repeated wherever it is read, as a number is.
         note: a comment for its line.
+        late: whether it stands right before what reads it first, as what a loop goes through does.
     """
 
-    __slots__ = ("form", "free", "grouped", "inputs", "note", "order", "outputs", "stays", "unpacked", "where", "write")
+    __slots__ = (
+        "form",
+        "free",
+        "grouped",
+        "inputs",
+        "late",
+        "note",
+        "order",
+        "outputs",
+        "stays",
+        "unpacked",
+        "where",
+        "write",
+    )
 
     def __init__(
         self,
@@ -69,6 +83,7 @@ class Step:
         self.unpacked = unpacked or len(self.outputs) > 1
         self.free = free
         self.note = note
+        self.late = False
         self.form = "{targets} = {expression}"
         self.grouped: list[tuple[int, int]] = []  # ranges of outputs that form a nested tuple
 
@@ -99,10 +114,11 @@ class Block:
         reserved: Collection[str] = (),
         final: bool = True,
     ) -> None:
-        self.steps = _live(_in_order(steps), results)
+        self.steps = live(_in_order(steps), results)
         self.expressions: dict[Value, Expression] = dict(given)
         self.names = {value: each.id for value, each in given.items() if isinstance(each, ast.Name)}
         self.reserved = set(reserved)
+        self.wanted = {safe(each.wanted) for step in self.steps for each in step.outputs if each.wanted}
         uses: dict[Value, int] = {}
         for each in [value for step in self.steps for value in step.inputs] + list(results):
             uses[each] = uses.get(each, 0) + 1
@@ -184,7 +200,7 @@ class Block:
             return other is not None and other is not value and last_use.get(other, -1) > place
 
         candidate, number = name, 2
-        while busy(candidate):
+        while busy(candidate) or (candidate != name and candidate in self.wanted):
             candidate, number = f"{name}_{number}", number + 1
         return candidate
 
@@ -193,6 +209,11 @@ def _in_order(steps: Iterable[Step]) -> list[Step]:
     """The steps in the order of time, but each after its inputs: a forward step may read what a saved-tensor hook
     returned later, in a backward pass."""
     ordered = sorted(steps, key=lambda step: step.order)
+    for step in ordered:
+        if step.late:
+            readers = [each.order for each in ordered if any(value in step.outputs for value in each.inputs)]
+            step.order = max(step.order, min(readers, default=step.order) - 1e-6)
+    ordered.sort(key=lambda step: step.order)
     while True:
         moved = False
         for step in ordered:
@@ -204,7 +225,7 @@ def _in_order(steps: Iterable[Step]) -> list[Step]:
         ordered.sort(key=lambda step: step.order)
 
 
-def _live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
+def live(steps: Sequence[Step], results: Sequence[Value]) -> list[Step]:
     """The steps whose outputs are used, in order."""
     needed = set(results)
     live: list[Step] = []

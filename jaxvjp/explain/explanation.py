@@ -9,17 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.autograd.backward import grad
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node, reachable
-from jaxvjp.core.record.observers import Stepped, Walked
+from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.record.record import constant
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.apart import run_apart, staged
 from jaxvjp.explain.chain import Cotangents, cotangents_of
 from jaxvjp.explain.jacobian import Jacobian, jacobian_of, recorded_jacobian
-from jaxvjp.explain.names import variables_of
+from jaxvjp.explain.literals import shortened
+from jaxvjp.explain.names import numbered, variables_of
 from jaxvjp.explain.notebook import coloured
 from jaxvjp.explain.picture import Picture, picture_of
 from jaxvjp.explain.source import Program, executed, write
@@ -28,6 +31,16 @@ from jaxvjp.explain.text import Text
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.testing import assert_close
 
+TOLERANCES = {
+    "bfloat16": 4e-2,
+    "float16": 1e-2,
+    "float32": 2e-4,
+    "complex64": 2e-4,
+    "float64": 1e-9,
+    "complex128": 1e-9,
+}
+"""How far numbers may be apart in `check`, relative to themselves and to the largest of their tensor, in a program with
+values of these dtypes."""
 LONGEST = 400
 """A program of more lines than this is printed shortened."""
 
@@ -59,13 +72,13 @@ class Explanation:
 
     @property
     def source(self) -> str:
-        """The whole text, which runs by itself."""
+        """The whole text, which runs by itself; `print` shows the beginning of long arrays and programs."""
         return self.program.source
 
     def __str__(self) -> str:
-        lines = self.source.splitlines()
+        lines = shortened(self.source).splitlines()
         if len(lines) <= LONGEST:
-            return self.source.rstrip("\n")
+            return "\n".join(lines)
         left_out = len(lines) - 80
         return "\n".join([*lines[:50], f"# ... {left_out} more lines: `.source` has them all ...", *lines[-30:]])
 
@@ -76,20 +89,38 @@ class Explanation:
         namespace = executed(self.program)
         return {each.variable: namespace[each.variable] for each in self.program.results}
 
-    def check(self, rtol: float = 1e-5, atol: float = 1e-6) -> dict[str, Any]:
-        """Runs the program, compares its gradients with those of `backward`, and returns them.
+    def check(self, rtol: float | None = None, atol: float | None = None) -> dict[str, Any]:
+        """Runs the program in a process of its own, as it is and with each function under `jax.jit`, and compares.
+        A program that calls functions which are not JAX's (`jaxvjp.wrap`) runs in this process.
 
-        For a recording the latter are the `.grad` of its leaves at the end; for one result those of `autograd.grad`.
-        AssertionError if one differs.
+        Compared are the gradients, and for a recording everything that the user can still read: parameters, buffers,
+        losses. The gradients are those of `.grad` at the end; for one result those of `autograd.grad`.
+
+        Args:
+            rtol, atol: how far numbers may be apart, relative and absolute; by default as the dtype suggests.
+
+        Returns:
+            The gradients by name.
+
+        AssertionError if one differs; RuntimeError if the program does not run.
         """
-        found = self.run()
-        for result, expected in zip(self.program.results, self._expected(), strict=True):
-            given = found[result.variable]
-            if given is None or expected is None:
-                assert given is expected, f"{result.variable} is {given}, where the gradient is {expected}"
-            else:
-                assert_close(np.asarray(given), np.asarray(expected), rtol=rtol, atol=atol)
-        return found
+        program = self.program
+        gradients = [each.variable for each in program.results]
+        with self.story.told():
+            evaluate([node for _, node in program.state])
+        expected = [*self._expected(), *[node.value for _, node in program.state]]
+        wanted = [*gradients, *[text for text, _ in program.state]]
+        runs = _run_here(program, wanted) if program.handed_over else run_apart(program.source, wanted)
+        for found, how in zip(runs, ("", " under jax.jit"), strict=True):
+            for text, value in zip(wanted, expected, strict=True):
+                assert (found[text] is None) == (value is None), f"{text}{how} is {found[text]}, expected {value}"
+                if value is not None:
+                    array = np.asarray(value)
+                    own = max(TOLERANCES.get(each, 0.0) for each in (array.dtype.name, *program.dtypes))
+                    relative = rtol if rtol is not None else own if array.dtype.kind not in "iub" else 0.0
+                    _compare(f"{text}{how}", found[text], array, relative, atol)
+        with jax.enable_x64(True):
+            return {each: None if runs[0][each] is None else jnp.asarray(runs[0][each]) for each in gradients}
 
     @property
     def walks(self) -> list[Walked]:
@@ -102,7 +133,7 @@ class Explanation:
         ValueError if it is too large, or if the pass began at several tensors.
         """
         walked = self._walk(number)
-        names = {node: self.called(node) or "x" for node in [*walked.roots, *walked.gradients]}
+        names = self.names(walked)
         if not walked.roots[0].freed and self.story.hypothetical:
             return jacobian_of(walked, names)
         with self.story.told() as story:
@@ -113,10 +144,7 @@ class Explanation:
 
         ValueError if the pass began at several tensors.
         """
-        steps: dict[Any, Any] = {}
-        for event in self.story.events:
-            if isinstance(event.what, Stepped):
-                steps[event.what.step] = event.what.results
+        steps = {step: ran.results for step, ran in self.story.stepped().items()}
         walked = self._walk(number)
         with self.story.told():
             return cotangents_of(walked, self._text(walked).label_of, steps)
@@ -160,6 +188,15 @@ class Explanation:
         """The user's name of a node, or None."""
         return Text(self.story, False).name_of(node)
 
+    def names(self, walked: Walked) -> dict[Node, str]:
+        """A name for each root and each target of a backward pass; `y` and `x` for those without one."""
+        known = {node: self.called(node) for node in [*walked.gradients, *walked.roots]}
+        names: dict[Node, str] = {node: each for node, each in known.items() if each is not None}
+        for node in known:
+            base = "x" if node in walked.gradients else "y"
+            names[node] = names.get(node) or numbered(base, {*names.values()})
+        return names
+
     def _text(self, walked: Walked) -> Text:
         """The names of all nodes of a backward pass."""
         text = Text(self.story, False)
@@ -179,6 +216,20 @@ class Explanation:
         leaves = [shown_tensor(each.node) for each in results]
         pulled = grad(shown_tensor(root), leaves, shown_tensor(v), retain_graph=True, allow_unused=True)
         return [None if each is None else each.value for each in pulled]
+
+
+def _run_here(program: Program, wanted: list[str]) -> list[dict[str, Any]]:
+    """What `run_apart` gives, in this process."""
+    spaces = [executed(program, source) for source in (program.source, staged(program.source))]
+    values = [{each: eval(each, space) for each in wanted} for space in spaces]
+    return [{each: None if x is None else np.asarray(x) for each, x in found.items()} for found in values]
+
+
+def _compare(what: str, found: Any, expected: Any, relative: float, absolute: float | None) -> None:
+    if absolute is None:
+        finite = expected[np.isfinite(expected)]
+        absolute = relative * float(np.abs(finite).astype(float).max(initial=0.01)) if relative else 0.0
+    assert_close(found, expected, rtol=relative, atol=absolute, msg=lambda text: f"{what}: {text}")
 
 
 def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:

@@ -22,13 +22,21 @@ from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import example
 
 
-def custom(scope: Scope, node: Node) -> Value:
-    """The value of one output of a custom Function, written as a call of a `jax.custom_vjp`."""
+def custom(scope: Scope, node: Node) -> Value | None:
+    """The value of one output of a custom Function, written as a call of a `jax.custom_vjp`.
+
+    None if its backward cannot be written and no backward pass goes through it here: then its forward is enough.
+    """
     step = node.python
     assert isinstance(step, FunctionStep)
     known = scope.calls.get(step)
     if known is None:
-        known = scope.calls[step] = _called(scope, step, node)
+        try:
+            known = scope.calls[step] = _called(scope, step, node)
+        except Unwritable:
+            if scope.differentiated and (scope.text.story.hypothetical or step in scope.text.story.stepped()):
+                raise
+            return None
     place = list(step._values).index(node.output_number)
     value: Value = known.outputs[place]
     value.wanted = value.wanted or scope.text.name_of(node)
@@ -50,9 +58,9 @@ def _called(scope: Scope, step: FunctionStep, node: Node) -> Step:
 
 def _backward(scope: Scope, step: FunctionStep) -> tuple[list[Node | None], list[Node | None]]:
     """The cotangents that the user's `backward` got, and the gradients that it returned."""
-    for event in scope.text.story.events:
-        if getattr(event.what, "step", None) is step:
-            return list(event.what.cotangents), list(event.what.results)
+    ran = scope.text.story.stepped().get(step)
+    if ran is not None:
+        return list(ran.cotangents), list(ran.results)
     given = [
         None
         if aval is None or place not in step._values

@@ -14,7 +14,7 @@ import numpy as np
 from jaxvjp.autograd.backward import jacobian
 from jaxvjp.autograd.function_step import shown_tensor
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.observers import Stepped, Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain import terminal
 from jaxvjp.explain.notebook import side_by_side, table
@@ -181,10 +181,8 @@ def recorded_jacobian(story: Story, walked: Walked, names: dict[Node, str]) -> J
         error = refused(names[root], root.aval.shape, names[node], node.aval.shape)
         if error is not None:
             raise error
-    place = max(place for place, each in enumerate(story.events) if each.what is walked)
-    alone = story._replace(events=[story.events[place]], shown=[], owners={})
-    hypothetical = alone._replace(hypothetical=True)
-    found = executed(write(hypothetical, "jacrev"))
+    events = [each for each in story.events if each.what is walked or isinstance(each.what, Stepped)]
+    found = executed(write(story._replace(events=events, shown=[], owners={}, hypothetical=True), "jacrev"))
     matrices = []
     for node in walked.gradients:
         variable = f"{names[node]}_jacobian"

@@ -34,7 +34,8 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     pages: list[list[tuple[str, Any]]] = [
         [(each, ()) for each in sorted(imports, key=lambda each: (each.startswith("from jax"), each))],
         [(each, ()) for each in settings],
-        [*[(each, ()) for each in text.summaries], *_formatted(inputs, 0, file)],
+        [(f"# {each}: a function of yours; run() hands it over", ()) for each in text.handed_over],
+        _formatted(inputs, 0, file),
     ]
     for key, called in text.definitions.items():
         own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
@@ -64,10 +65,9 @@ def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> 
             found.append((f"{'    ' * depth}{each.head}:", ()))
             found += _formatted(each.lines, depth + 1, file)
             continue
-        if each.note == "leaf" and len(each.text) > WIDTH:
-            place = [_said(source, None, file) for source in each.sources]
-            found += [(f"# {line}", each.sources) for line in place]
-            found += [(line, each.sources) for line in _broken(each.text)]
+        if each.note == "leaf" and len(each.text) > WIDTH and "array([" in each.text:
+            place = [f"# {_said(source, None, file)}" for source in each.sources]
+            found += [("    " * depth + line, each.sources) for line in [*place, *_broken(each.text)]]
             continue
         text = "    " * depth + each.text
         known = found and found[-1][1] == each.sources

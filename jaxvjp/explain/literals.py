@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import base64
 import enum
 import math
+import re
 from typing import Any
 
 import jax
@@ -13,7 +15,7 @@ import numpy as np
 from jaxvjp.types.dtypes import dtype
 
 LONGEST, TABLE = 128, 4096
-"""Arrays with more elements than this are not written out: a user's, and an op's own table of positions."""
+"""Arrays with more elements than this are not written as numbers: a user's, and an op's own table of positions."""
 
 
 class Unwritable(RuntimeError):  # noqa: N818 - not an error: it is caught, and another form is tried
@@ -107,6 +109,18 @@ def _nested(values: np.ndarray[Any, Any]) -> ast.expr:
     if values.ndim == 0:
         return _number(shortest(values[()]))
     return ast.List([_nested(each) for each in values], ast.Load())
+
+
+def encoded(values: np.ndarray[Any, Any]) -> ast.expr:
+    """An array of any length, by the bytes of its elements in base 64."""
+    text = ast.Constant(base64.b64encode(np.ascontiguousarray(values).tobytes()).decode())
+    flat = call("jnp.frombuffer", call("base64.b64decode", text), dtype_name(values.dtype))
+    return call(ast.Attribute(flat, "reshape", ast.Load()), *[literal(each) for each in values.shape])
+
+
+def shortened(text: str) -> str:
+    """A text with only the beginning of each array that `encoded` wrote."""
+    return re.sub(r"(b64decode\('[^']{16})[^']+'", r"\1...'", text)
 
 
 def array(values: np.ndarray[Any, Any], explicit: bool, longest: int = LONGEST) -> ast.expr:

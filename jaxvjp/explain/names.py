@@ -23,6 +23,8 @@ Span = tuple[int, int, int, int]
 FILES = 64
 DEEP = 3
 """How many levels of lists, dicts and attributes are searched for tensors."""
+MOST = 4096
+"""At most this many rounds of a loop are looked at, to know what its variable held."""
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -93,6 +95,9 @@ def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str |
     elif isinstance(tree, ast.AnnAssign):
         if expression is tree.value:
             return _plain(tree.target)
+    elif isinstance(tree, ast.For):
+        if expression is tree or expression is tree.iter:
+            return _plain(tree.target)
     elif isinstance(tree, ast.AugAssign):
         if expression is tree or expression is tree.target:
             return _written(tree.target, kind)
@@ -107,20 +112,54 @@ def assigned(where: UserLine, index: int | None = None, kind: str = "") -> str |
     return None
 
 
-def loop_variables(filename: str, line: int, depth: int) -> list[str]:
-    """The targets of the `for` statement around a line, of several the one with `depth` loops between it and the line;
-    empty if there is none."""
+def loop_variable(filename: str, line: int, depth: int, values: Sequence[Any]) -> str | None:
+    """The variable of a `for` statement around a line that holds `values` in successive rounds; None if none is known
+    to. There are `depth` or more loops between the statement and the line."""
     tree = _parsed(filename, tuple(linecache.getlines(filename)))
     loops = [
         each.tree
         for each in (tree or {}).values()
         if isinstance(each.expression, ast.For) and each.line < line <= (each.tree.end_lineno or 0)
     ]
-    if depth >= len(loops):
+    inner_first: Any = sorted(loops, key=lambda each: -each.lineno)[depth:]
+    for loop in inner_first:
+        for name, known in _held(loop.target, loop.iter):
+            rounds = range(len(known) - len(values) + 1)
+            if name != "_" and any(known[each : each + len(values)] == list(values) for each in rounds):
+                return name
+    return None
+
+
+def _held(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, list[Any]]]:
+    """The variables of a `for` statement whose values its text tells, and these."""
+    function = source.func.id if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) else ""
+    if isinstance(target, ast.Name):
+        yield target.id, _values(source, function)
+    elif isinstance(target, ast.Tuple) and function == "enumerate" and len(source.args) == 1:  # type: ignore[attr-defined]
+        yield from _held(target.elts[0], ast.parse(f"range({MOST})", mode="eval").body)
+        yield from _held(target.elts[1], source.args[0])  # type: ignore[attr-defined]
+    elif isinstance(target, ast.Tuple) and function == "zip":
+        for part, each in zip(target.elts, source.args, strict=False):  # type: ignore[attr-defined]
+            yield from _held(part, each)
+    elif isinstance(target, ast.Tuple):
+        for place, part in enumerate(target.elts):
+            rows = [each for each in _values(source, function) if isinstance(each, tuple | list)]
+            if isinstance(part, ast.Name) and all(len(each) > place for each in rows):
+                yield part.id, [each[place] for each in rows]
+
+
+def _values(source: Any, function: str) -> list[Any]:
+    """The values that an expression goes through, as far as its text tells; MOST of a `range` to an unknown end."""
+    try:
+        if function == "range":
+            bounds: Any = [
+                ast.literal_eval(each) if isinstance(each, ast.Constant | ast.UnaryOp) else None for each in source.args
+            ]
+            start, end, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+            return list(range(start, start + step * MOST if end is None else end, step)[:MOST])
+        return list(ast.literal_eval(source))
+    except (ValueError, TypeError):
         return []
-    loop: Any = sorted(loops, key=lambda each: each.lineno)[-1 - depth]
-    parts = loop.target.elts if isinstance(loop.target, ast.Tuple) else [loop.target]
-    return [each.id for each in parts if isinstance(each, ast.Name) and each.id != "_"]
 
 
 def within_builtin(where: UserLine) -> bool:
@@ -180,6 +219,10 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from list(value.items())[:100]
     elif isinstance(value, list | tuple):
         yield from list(enumerate(value))[:100]
+    elif callable(getattr(value, "named_parameters", None)) and callable(getattr(value, "named_buffers", None)):
+        yield from [*value.named_parameters(), *value.named_buffers()]  # a module
+    elif isinstance(getattr(value, "param_groups", None), list):  # an optimizer
+        yield from enumerate(getattr(value, "state", {}).values())
     elif type(value).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib", "jaxvjp"):
         attributes = {} if isinstance(value, type) else getattr(value, "__dict__", {})
         yield from [(name, each) for name, each in attributes.items() if not name.startswith("_")][:100]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import html
 import json
 import linecache
+import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +20,7 @@ from jaxvjp.core.record.observers import Walked
 from jaxvjp.explain import terminal
 from jaxvjp.explain.chain import Cotangents
 from jaxvjp.explain.jacobian import Jacobian
-from jaxvjp.explain.literals import shortest
+from jaxvjp.explain.literals import shortened, shortest
 from jaxvjp.explain.names import statement
 
 if TYPE_CHECKING:
@@ -46,15 +48,28 @@ def page_of(explanation: Explanation) -> str:
         "lines": _lines(file, {line for sources in program.lines for name, line, _ in sources if name == file}),
         "program": [
             {"text": text, "lines": [line for name, line, _ in sources if name == file]}
-            for text, sources in zip(program.source.splitlines(), program.lines, strict=True)
+            for text, sources in zip(shortened(program.source).splitlines(), program.lines, strict=True)
         ],
         "walks": [_walk(explanation, number) for number in range(first, len(walks))],
     }
-    # In a script element only `</` can end the element early.
-    told = json.dumps(story, ensure_ascii=False, allow_nan=True).replace("</", "<\\/")
-    told = told.replace("NaN", '"NaN"').replace("-Infinity", '"-Infinity"').replace(" Infinity", ' "Infinity"')
-    text = TEMPLATE.read_text(encoding="utf-8")
-    return text.replace("TITLE", html.escape(title)).replace("STORY", told)
+    parts = {"TITLE": html.escape(title), "STORY": embedded(story)}
+    return re.sub("TITLE|STORY", lambda found: parts[found[0]], TEMPLATE.read_text(encoding="utf-8"))
+
+
+def embedded(data: Any) -> str:
+    """Data as JSON for a script element of a page: no text in it can end the element, and numbers that JSON lacks,
+    such as NaN, are strings, which JavaScript's `Number` reads."""
+    return json.dumps(_finite(data), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {key: _finite(each) for key, each in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(each) for each in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"
+    return data
 
 
 def _main_file(sources: Iterable[tuple[str, int, str]]) -> str:
@@ -129,11 +144,10 @@ def _label(explanation: Explanation, number: int) -> tuple[str, int | None]:
 def _steps(explanation: Explanation, walked: Walked, chain: Cotangents) -> list[dict[str, Any]]:
     """The steps, each with the `.grad` of every leaf after it."""
     grads: dict[Any, Any] = {}
-    names: dict[Any, str] = {}
+    names = explanation.names(walked)
     for node in walked.gradients:
         before = walked.before.get(node)
         grads[node] = None if before is None or before.value is None else np.asarray(before.value)
-        names[node] = explanation.called(node) or "x"
     steps = []
     for link in chain:
         for target, (_, value) in zip(link.targets, link.leaves, strict=True):

@@ -1,12 +1,12 @@
 """Writes nodes that carry a whole program: `jax.vjp`, `jax.jvp`, `jax.vmap` and `jax.checkpoint` of a function.
 
-Such nodes come from `create_graph=True`, from transforms and from checkpoints; `transformed` writes one.
+Such nodes come from `create_graph=True`, from transforms, loops and checkpoints; `transformed` writes one.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from jaxvjp.core.derive.pullback import pullback
@@ -15,33 +15,39 @@ from jaxvjp.core.record.graph import Node, Number, reachable
 from jaxvjp.core.record.record import signature_of
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Expression, Step, Value
-from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
-from jaxvjp.explain.names import numbered
-from jaxvjp.explain.scope import WRITERS, Scope, function
+from jaxvjp.explain.literals import Unwritable, batched, call, literal, name, parsed
+from jaxvjp.explain.scope import WRITERS, Scope, function, partial
 from jaxvjp.explain.text import NOWHERE
 from jaxvjp.ops.identity import item
+from jaxvjp.pure.loops import cond_, scan_, while_loop_
 from jaxvjp.staging.graphs import compiled_function
 from jaxvjp.utils.checkpoint import checkpointed, checkpointed_reentrant
 
 CALLS = {checkpointed: "jax.checkpoint", checkpointed_reentrant: "jax.checkpoint", compiled_function: "jax.jit"}
 """Ops that only call a program, and the transform they are written as."""
+LOOPS = frozenset([scan_, while_loop_, cond_])
 
 
 def transformed(scope: Scope, node: Node) -> Any:
     """A transform of a program: `jax.vjp`, `jax.jvp`, `jax.vmap` or `jax.checkpoint` of a function."""
     operation, static = node.operation, node.static
+    if operation in LOOPS:
+        return _loop(scope, node)
     program: Program = static[0]
     count = len(program.arguments)
-    function = _function_of(scope, program, node)
+    function = _function_of(scope, program, node, node.inputs[:count])
     places = [place for place, each in enumerate(node.inputs[:count]) if type(each) is not Number]
     leaves = [scope.value(node.inputs[place]) for place in places]
     rest = [scope.value(each) for each in node.inputs[count:]]
     order, where = node.serial, node.where
     if operation in CALLS:
         wrapper = CALLS[operation]
+        options = {}
+        if len(static) > 1 and isinstance(static[1], str):
+            options["policy"] = name(f"jax.checkpoint_policies.{static[1]}")
         result = Step(
             leaves,
-            lambda e: call(call(wrapper, name(function)), *e),
+            lambda e: call(call(wrapper, name(function), **options), *e),
             [None] * len(node.aval),
             order,
             where,
@@ -66,18 +72,8 @@ def transformed(scope: Scope, node: Node) -> Any:
     def partly(expressions: Sequence[Expression]) -> tuple[Expression, list[Expression]]:
         """The function of only the leaves `wrt`, and those leaves."""
         chosen = [expressions[places.index(each)] for each in wrt]
-        if len(wrt) == len(places):
-            return name(function), chosen
-        inner = list(expressions[: len(places)])
-        others = [text for place, text in zip(places, inner, strict=True) if place not in wrt]
-        taken = [each.id for text in others for each in ast.walk(text) if isinstance(each, ast.Name)]
-        params: list[str] = []
-        for place, each in enumerate(wrt):
-            params.append(numbered(_called(scope, node.inputs[each], place, len(wrt)), [*taken, *params]))
-        for place, each in zip(wrt, params, strict=True):
-            inner[places.index(place)] = name(each)
-        head = ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, [])
-        return ast.Lambda(head, call(function, *inner)), chosen
+        wanted = [_called(scope, cast(Node, node.inputs[each]), place, len(wrt)) for place, each in enumerate(wrt)]
+        return partial(function, expressions[: len(places)], [places.index(each) for each in wrt], wanted), chosen
 
     if operation is jvp:
 
@@ -118,10 +114,53 @@ def transformed(scope: Scope, node: Node) -> Any:
     raise Unwritable(f"{operation} is written nowhere")
 
 
-def _function_of(scope: Scope, program: Program, node: Node) -> str:
-    """Writes a program as a function of its leaves that are arrays; returns the function's name."""
+def _loop(scope: Scope, node: Node) -> Any:
+    """A `torch.scan`, `while_loop` or `cond`, as JAX's function of what its bodies recorded."""
+    assert node.operation is not None
+    static = dict(zip(node.operation.static_names, node.static, strict=True))
+    first = 1 if node.operation is cond_ else 0  # `pred` is no argument of the branches
+    inputs = node.inputs[first:]
+    bodies: list[tuple[str, list[int]]] = []
+    for key, its_places in (("program", "places"), ("body", "body_places"), ("other", "other_places")):
+        if key in static:
+            operands = [inputs[place] for place in static[its_places]]
+            arrays = [
+                place for place, each in zip(static[its_places], operands, strict=True) if type(each) is not Number
+            ]
+            bodies.append((_function_of(scope, static[key], node, operands, single=False), arrays))
+    used = [place for place, each in enumerate(inputs) if type(each) is not Number]
+    values = [scope.value(each) for each in [*node.inputs[:first], *[inputs[place] for place in used]]]
+
+    def write(e: Sequence[Expression]) -> Expression:
+        texts = dict(zip(used, map(ast.unparse, e[first:]), strict=True))
+        carried, scanned = static.get("carried", 0), static.get("scanned", 0)
+        carry, xs = _listed(texts[each] for each in range(carried)), [texts[carried + each] for each in range(scanned)]
+        names = {each: f"carry[{each}]" for each in range(carried)}
+        names |= {carried + each: f"x[{each}]" for each in range(scanned)}
+        calls = [f"{body}({', '.join(names.get(each, texts[each]) for each in reads)})" for body, reads in bodies]
+        if node.operation is scan_:
+            step = f"lambda carry, x: (lambda r: (r[:{carried}], r[{carried}:]))({calls[0]})"
+            backwards = ", reverse=True" if static["reverse"] else ""
+            return parsed(f"jax.tree.leaves(jax.lax.scan({step}, {carry}, {_listed(xs)}{backwards}))")
+        if node.operation is cond_:
+            return parsed(f"jax.lax.cond({ast.unparse(e[0])}, lambda: {calls[0]}, lambda: {calls[1]})")
+        return parsed(f"jax.lax.while_loop(lambda carry: {calls[0]}[0], lambda carry: {calls[1]}, {carry})")
+
+    result = Step(values, write, [None] * len(node.aval), node.serial, node.where, unpacked=True)
+    return scope.add(result).outputs
+
+
+def _listed(texts: Iterable[str]) -> str:
+    """A tuple as text."""
+    return f"({''.join(each + ', ' for each in texts).rstrip()})"
+
+
+def _function_of(
+    scope: Scope, program: Program, node: Node, operands: Sequence[Any], single: bool | None = None
+) -> str:
+    """Writes a program as a function of its leaves that are arrays; returns the function's name. Where `single` is
+    False it returns a tuple also of one result."""
     known = scope.text.story.pulled.get(node)
-    operands = node.inputs[: len(program.arguments)]
     leaves, outputs = thawed(program, operands) if known is None else (list(operands), known)
     arrays = [each for each in leaves if type(each) is not Number]
     inside = set(reachable(outputs, lambda each: () if each in arrays else each.inputs)) - set(arrays)
@@ -129,7 +168,7 @@ def _function_of(scope: Scope, program: Program, node: Node) -> str:
     params = [Value(_called(scope, cast(Node, each), place, len(arrays))) for place, each in enumerate(arrays)]
     inner.values.update(zip(arrays, params, strict=True))
     results = [inner.value(each) for each in outputs]
-    return function(inner, params, results, {}, "f", single=len(results) == 1)
+    return function(inner, params, results, {}, "f", single=len(results) == 1 if single is None else single)
 
 
 def _called(scope: Scope, leaf: Node, place: int, count: int) -> str:

@@ -60,6 +60,11 @@ def _paths() -> dict[int, str]:
     return found
 
 
+def path_of(function: Any) -> str | None:
+    """The name of one of JAX's functions, `jax.nn.gelu`; None for any other."""
+    return _paths().get(id(function))
+
+
 def _ours(function: Any) -> bool:
     module = getattr(function, "__module__", None) or ""
     return module.startswith("jaxvjp.ops.") or module == "jaxvjp.explain.short_forms"

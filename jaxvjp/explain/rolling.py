@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from jaxvjp.explain.block import Line
-from jaxvjp.explain.names import loop_variables, numbered, safe
+from jaxvjp.explain.names import loop_variable, numbered, safe
 
 PERIOD = 64
 """The longest round, in lines."""
@@ -212,19 +212,21 @@ def _headed(
     if not loop.sequences:
         return list(lines), f"for _ in range({loop.rounds})", frozenset()
     sources = [source for each in lines for source in each.sources]
-    users = loop_variables(*sources[0][:2], depth) if sources else []
     steps = [each for each in loop.sequences.values() if each != loop.listed]
     index, item = "", ""
+
+    def called(values: Sequence[Any], otherwise: str) -> str:
+        known = loop_variable(*sources[0][:2], depth, values) if sources else None
+        return numbered(safe(known or otherwise), taken | {index})
+
+    first, step = (0, 1) if loop.listed is not None else _base(steps)
     if steps:
-        index = numbered(safe(users[0] if users and (loop.listed is None or len(users) > 1) else "i"), taken)
+        index = called(range(first, first + step * loop.rounds, step), "i")
     if loop.listed is not None:
-        word = users[-1] if users and (not index or len(users) > 1) else "number"
-        item = numbered(safe(word), taken | {index})
+        item = called(loop.listed, "number")
         values = ", ".join(map(repr, loop.listed))
         head = f"for {item} in ({values})" if not index else f"for {index}, {item} in enumerate(({values}))"
-        first, step = 0, 1
     else:
-        first, step = _base(steps)
         last = first + step * loop.rounds
         bounds = f"{last}" if (first, step) == (0, 1) else f"{first}, {last}" + (f", {step}" if step != 1 else "")
         head = f"for {index} in range({bounds})"

@@ -13,18 +13,19 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.autograd.function_step import FunctionStep
-from jaxvjp.core.record.graph import Node, Number, reachable
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.run.evaluation import array_of
 from jaxvjp.core.run.program import Program
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.cuts import PART_OPS, chain_of, writes_back
-from jaxvjp.explain.literals import Unwritable, array, call, literal, name, parsed
+from jaxvjp.explain.literals import Unwritable, array, call, encoded, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.text import Text
 from jaxvjp.explain.writing import Given, Written, definition, written
 from jaxvjp.ops.creation import full
 from jaxvjp.ops.identity import detach, function_result, item, variable
-from jaxvjp.ops.view import put
+from jaxvjp.ops.view import put, unbind_one
+from jaxvjp.pure.wrapping import Call
 
 POSITIONED = frozenset([*PART_OPS, put])
 """Ops whose Python numbers are positions; these are written out."""
@@ -32,29 +33,48 @@ POSITIONED = frozenset([*PART_OPS, put])
 
 SHORT = 12
 """A constant of more elements than this gets a line of its own."""
+FEW = 3
+"""Of a function of some of its arguments, more of these than this are written `*given`."""
 WRITERS: dict[str, Callable[[Any, Node], Any]] = {}
-"""Functions that write special nodes: a custom "function", a transform of a "program", an operation whose "saved"
-operands were replaced."""
+"""Functions that write special nodes: a custom "function", a transform of a "program", a "call" of a wrapped JAX
+function, an operation whose "saved" operands were replaced."""
 
 
-def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], outside: Mapping[Any, Any]) -> set[Node]:
-    """The nodes that a function of `given` has to compute for `outputs`: those that depend on `given`, or that a
-    gradient flows through. Nodes known `outside` that require no gradient stay there."""
+RETURNED: list[Callable[[Any, Node], Any]] = []
+"""The function that finds a value of the program in what a function of it returns; set by `lifting`."""
+
+
+def dependent(text: Text, outputs: Sequence[Node], given: Iterable[Any], top: Scope) -> set[Node]:
+    """The nodes that a function of `given` has to compute for `outputs`: those that a gradient flows through, others
+    that depend on `given`, and unnamed parts of these.
+
+    What no gradient flows through stays outside if `top` has its value, or if an earlier function computes it, as it
+    does the state that a loop carries on.
+    """
     params = set(given)
+    flow = set(reachable(outputs, lambda node: () if node in params else gradient_edges(node)))
 
     def stops(node: Node) -> bool:
-        return node in params or (node in outside and not node.requires_grad)
+        if node in params or node in flow:
+            return node in params
+        if node in top.values and not node.requires_grad:
+            return True
+        given = any(each.gives(node) for each in top.functions)
+        return given and not any(each in flow for each in text.inputs(node))
 
     order = reachable(outputs, lambda node: () if stops(node) else text.inputs(node))
+    order = [node for node in order if not stops(node) and not (node.is_leaf and node.requires_grad)]
     inside: set[Node] = set()
+    outside: set[Any] = set()
     for node in order:
-        if stops(node):
-            continue
-        leaf = node.is_leaf and node.requires_grad
-        if (node.requires_grad and not leaf) or (
-            not leaf and any(each in inside or each in params for each in text.inputs(node))
-        ):
+        if node.requires_grad or any(each in inside or each in params for each in text.inputs(node)):
             inside.add(node)
+    for node in reversed(order):  # a part of an expression stands where all who read it do
+        unnamed = any(type(each) is Node for each in text.inputs(node)) and text.name_of(node) is None
+        if node not in inside and unnamed and node not in outside:
+            inside.add(node)
+        elif node not in inside:
+            outside.update(text.inputs(node))
     return inside
 
 
@@ -85,7 +105,7 @@ class Scope:
         self.steps: list[Step] = []
         self.reached: dict[Value, Value] = {}
         self.calls: dict[Any, Step] = {}
-        self.own_names: set[str | None] | None = None
+        self.functions: list[Any] = []
 
     def value(self, wanted: Any) -> Any:
         """The value of a node, which is written here if it is not yet."""
@@ -94,6 +114,9 @@ class Scope:
             node = pending[-1]
             if node in self.values:
                 pending.pop()
+                continue
+            if self.functions and type(node) is Node and (found := RETURNED[0](self, node)) is not None:
+                self.values[node] = found
                 continue
             missing = [each for each in self._sources(node) if each not in self.values]
             if missing:
@@ -139,10 +162,14 @@ class Scope:
             return self._constant(node, np.broadcast_to(_number_of(node.inputs[0]), node.aval.shape))
         if operation is item:
             return self._item(node)
-        if operation is detach and not node.inputs[0].requires_grad:
-            return self.values[node.inputs[0]]
+        if operation is detach:
+            source = self.values[node.inputs[0]]
+            if not node.inputs[0].requires_grad or source in self.reached.values():  # a constant of this function
+                return source
         if operation is function_result and isinstance(node.python, FunctionStep) and node.requires_grad:
-            return WRITERS["function"](self, node)
+            found = WRITERS["function"](self, node)
+            if found is not None:
+                return found
         if operation is put and writes_back(node):
             return self.values[node.inputs[0]]
         if self.differentiated and node in self.text.changed:
@@ -153,16 +180,18 @@ class Scope:
                 return found
         if node.static and type(node.static[0]) is Program:
             return WRITERS["program"](self, node)
+        if node.static and type(node.static[0]) is Call:
+            return WRITERS["call"](self, node)
         return self._operation(node)
 
     def _grows_here(self, node: Node) -> bool:
         """Whether a given array is overwritten by values computed here, as `loss = empty(3)` may be."""
-        if node.operation is not None or node.requires_grad or node.value is None:
-            return False
-        if self.own_names is None:
-            self.own_names = {self.text.name_of(each) for each in self.inside or ()}
-        wanted = self.text.name_of(node)
-        return wanted is not None and wanted in self.own_names
+        return (
+            node.operation is None
+            and not node.requires_grad
+            and node.value is not None
+            and any(each.operation is put and each.inputs[0] is node for each in self.inside or ())
+        )
 
     def _reach(self, value: Value) -> Value:
         if value not in self.reached:
@@ -186,14 +215,8 @@ class Scope:
         try:
             text = array(values, explicit=self.text.explicit_dtypes)
         except Unwritable:
-            wanted = numbered(wanted or "data", self.text.held)
-            self.text.held[wanted] = array_of(node)
-            text = name(wanted)
-            shape = ", ".join(map(str, values.shape))
-            self.text.summaries.append(
-                f"# {wanted}: {values.dtype.name}[{shape}], too long to write out; run() hands it over"
-            )
-            return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
+            text = encoded(np.asarray(array_of(node)))
+            self.text.imports["import base64"] = None
         free = wanted is None and not values.ndim
         step = Step([], lambda inputs: text, [wanted], node.serial, node.where, free=free)
         step.note = "leaf"
@@ -252,6 +275,7 @@ class Scope:
                 return call("jax.lax.stop_gradient", inner(expressions))
 
         step = self.add(Step(inputs, write, names, node.serial, node.where, unpacked=several))
+        step.late = node.operation is unbind_one
         return step.outputs if several else step.outputs[0]
 
     def _alias(self, node: Node, value: Value) -> Value:
@@ -305,11 +329,11 @@ def function(
     outside: Mapping[Value, Expression],
     wanted: str,
     single: bool = True,
-    head: str = "",
     param_names: Sequence[str] | None = None,
+    returned: Sequence[Value] = (),
 ) -> str:
     """Defines a function with the statements of `scope` and returns its name; `outside` has the values it reads from
-    outside."""
+    outside, and values `returned` come beside its results."""
     # Values that turned out to be unread are not in `outside`.
     given = {inner: outside[outer] for outer, inner in scope.reached.items() if outer in outside}
     reserved = {each.id for text in given.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
@@ -317,14 +341,37 @@ def function(
     for place, each in enumerate(names):
         names[place] = numbered(each, {*names[:place], *reserved})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
-    block = Block(scope.steps, results, given, {"jax", "jnp", *reserved, *scope.text.held} - {*names})
-    returned = ", ".join(ast.unparse(each) for each in block.results)
+    block = Block(scope.steps, [*results, *returned], given, {"jax", "jnp", *reserved} - {*names})
+    texts = [ast.unparse(each) for each in block.results]
+    own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:
-        returned = f"({returned},)" if len(results) == 1 else returned
-    lines = (tuple(block.lines), f"return {returned}")
+        own = f"({own},)" if len(results) == 1 else f"({own})" if returned else own
+    if returned:
+        own += f", ({more})" if len(returned) > 1 else f", {more}"
+    lines = (tuple(block.lines), f"return {own}")
     parameters = ", ".join(names)
-    key = "\n".join([f"{head}({parameters})", *[each.text for each in block.lines], lines[1]])
-    return scope.text.define(wanted, f"{head}def NAME({parameters}):", lines, key)
+    key = "\n".join([f"({parameters})", *[each.text for each in block.lines], lines[1]])
+    return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
+
+
+def partial(called: str, arguments: Sequence[Expression], places: Sequence[int], wanted: Sequence[str]) -> Expression:
+    """A function of only its arguments at `places`, which are called `wanted`: itself, if these are all."""
+    if len(places) == len(arguments):
+        return name(called)
+    inner = list(arguments)
+    others = [text for place, text in enumerate(inner) if place not in places]
+    taken = [each.id for text in others for each in ast.walk(text) if isinstance(each, ast.Name)]
+    params: list[str] = []
+    if len(places) > FEW and [*places] == [*range(len(places))]:
+        params = [numbered("given", taken)]
+        everything = ast.arguments([], [], ast.arg(params[0]), [], [], None, [])
+        return ast.Lambda(everything, call(called, ast.Starred(name(params[0]), ast.Load()), *others))
+    for place, each in zip(places, wanted, strict=True):
+        params.append(numbered(safe(each), [*taken, *params]))
+        inner[place] = name(params[-1])
+    return ast.Lambda(
+        ast.arguments([], [ast.arg(each) for each in params], None, [], [], None, []), call(called, *inner)
+    )
 
 
 def _number_of(number: Number) -> Any:

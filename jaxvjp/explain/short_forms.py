@@ -66,7 +66,7 @@ def _fill(input: Any, value: Any) -> Any:
 
 
 @worded(copy, assigned)
-def _copy(input: Any, src: Any) -> Any:
+def _copy(input: Any, src: Any, **_: bool) -> Any:
     if jnp.iscomplexobj(src) and not jnp.iscomplexobj(input):
         src = jnp.real(src)
     if src.dtype != input.dtype:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -16,14 +16,16 @@ import jax
 
 import jaxvjp.explain.functions
 import jaxvjp.explain.programs
-import jaxvjp.explain.residuals  # noqa: F401 - each registers a writer for its nodes
+import jaxvjp.explain.residuals
+import jaxvjp.explain.wrapped  # noqa: F401 - each registers a writer for its nodes
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.observers import Cleared, Walked
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, laid_out
+from jaxvjp.explain.lifting import Lifted, divided, owners_of
 from jaxvjp.explain.literals import Unwritable, batched, call, literal, name
 from jaxvjp.explain.names import assigned
-from jaxvjp.explain.scope import NeedsWide, Scope, dependent, function
+from jaxvjp.explain.scope import NeedsWide, Scope, partial
 from jaxvjp.explain.story import Event, Story, hooks_before, released
 from jaxvjp.explain.text import Text, wide
 
@@ -44,18 +46,20 @@ class Program(NamedTuple):
     Attributes:
         source: the text.
         results: the gradients at its end.
-        held: values too long to be written out, by their names in the text.
+        state: expressions of what else can be read at its end, and the nodes that they are equal to.
         lines: for every line of the text, the user's lines that it comes from.
-        variables: the text's variable for each node that has one at the end.
-        calls: the functions whose pullbacks are taken, and their arguments.
+        calls: the functions whose pullbacks are taken, their arguments, and how many of these are differentiated.
+        dtypes: the floating-point types that it computes in.
+        handed_over: functions that it is given, as they are not JAX's: those of `jaxvjp.wrap`, by name.
     """
 
     source: str
     results: list[Result]
-    held: dict[str, Any]
+    state: list[tuple[str, Node]]
     lines: list[tuple[tuple[str, int, str], ...]]
-    variables: dict[Node, str]
-    calls: dict[str, list[str]]
+    calls: dict[str, tuple[list[str], int]]
+    dtypes: frozenset[str]
+    handed_over: dict[str, Any]
 
 
 def write(story: Story, style: str = "vjp") -> Program:
@@ -68,10 +72,10 @@ def write(story: Story, style: str = "vjp") -> Program:
         return _Writer(story, style, wide_types=True).program()
 
 
-def executed(program: Program) -> dict[str, Any]:
-    """Runs a program in a fresh namespace and returns its variables."""
-    namespace: dict[str, Any] = {"__name__": "explained", **program.held}
-    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in program.source.splitlines()]
+def executed(program: Program, source: str | None = None) -> dict[str, Any]:
+    """Runs a program, or another form of its `source`, in a fresh namespace and returns its variables."""
+    namespace: dict[str, Any] = {"__name__": "explained", **program.handed_over}
+    lines = ["" if each in (WIDE_TYPES, EXACT_PRODUCTS) else each for each in (source or program.source).splitlines()]
     with configured(program):
         exec(compile("\n".join(lines), "<explained>", "exec"), namespace)
     return namespace
@@ -89,15 +93,6 @@ def configured(program: Program) -> Iterator[None]:
         yield
 
 
-class _Function(NamedTuple):
-    """A function of the program: the values it reads, parameters first; its name, arguments and the names of its
-    results, once they are written."""
-
-    inputs: list[Value]
-    written: Callable[[Sequence[Expression]], tuple[str, list[Expression]]]
-    wanted: list[str]
-
-
 class _Writer:
     def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
         self.story = story
@@ -108,7 +103,8 @@ class _Writer:
         self.top = Scope(self.text)
         self.pullbacks: dict[Any, tuple[list[Value], Value]] = {}
         self.kept: set[Any] = set()
-        self.calls: dict[str, list[str]] = {}
+        self.calls: dict[str, tuple[list[str], int]] = {}
+        self.state: list[tuple[Node, Value]] = []
         self.gradients: dict[Any, tuple[Node, Value]] = {}
         self.results: list[tuple[Node, Node | None, Value]] = []
 
@@ -119,8 +115,9 @@ class _Writer:
             elif isinstance(event.what, Cleared) and event.what.node is None:
                 self.clear(event)
         final = self.ends()
+        divided(self.top.functions, self.top.steps)
         self.text.taken |= {each.wanted for step in self.top.steps for each in step.outputs if each.wanted}
-        block = Block(self.top.steps, final, {}, {"jax", "jnp", *self.text.held})
+        block = Block(self.top.steps, final, {}, {"jax", "jnp", *self.text.handed_over})
         return self.finished(block)
 
     # Events.
@@ -189,47 +186,35 @@ class _Writer:
             else:
                 self.kept.add(key)
 
-    def function(self, params: list[Node], outputs: list[Node]) -> _Function:
-        """The function from `params` to `outputs`."""
-        values = [self.top.value(each) for each in params]
-        inner = Scope(self.text, self.top, dependent(self.text, outputs, params, self.top.values))
-        locals_ = [Value(each.wanted) for each in values]
-        inner.values.update(zip(params, locals_, strict=True))
-        results = [inner.value(each) for each in outputs]
-        reads = _counts(inner, results)
-        reached = [outer for outer, here in inner.reached.items() for _ in range(reads.get(here, 0))]
-
-        def written(expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
-            given = list(expressions[: len(params)])
-            outside = dict(zip(reached, expressions[len(params) :], strict=True))
-            names = [
-                each.id if isinstance(each, ast.Name) else value.wanted or "x"
-                for each, value in zip(given, values, strict=True)
-            ]
-            called = function(inner, locals_, results, outside, "f", len(outputs) == 1, param_names=names)
-            self.calls[called] = [ast.unparse(each) for each in given]
-            return called, given
-
-        wanted = [each.wanted or self.text.name_of(node) or "y" for each, node in zip(results, outputs, strict=True)]
-        return _Function([*values, *reached], written, wanted)
-
     def taken(self, params: list[Node], outputs: list[Node], order: float, event: Event) -> Any:
         """`y, pullback = jax.vjp(f, x)`: the values, the pullback, and whether they were written already."""
         key = (tuple(outputs), tuple(params))
         if key in self.pullbacks:
             return (*self.pullbacks[key], True)
-        made = self.function(params, outputs)
+        made = Lifted(self.top, params, outputs, order)
+        made.place = len(outputs) + 1
 
         def written(expressions: Sequence[Expression]) -> Expression:
-            called, given = made.written(expressions)
-            return call("jax.vjp", name(called), *given)
+            function, arguments = self.called(made, expressions)
+            places = range(len(params))
+            wanted = [each.id if isinstance(each, ast.Name) else "x" for each in arguments[: len(params)]]
+            part = partial(function, arguments, places, wanted)
+            step.grouped += made.grouped(False)
+            return call("jax.vjp", part, *arguments[: len(params)], **has_aux(made))
 
-        step = self.top.add(Step(made.inputs, written, [*made.wanted, "pullback"], order, event.where, stays=True))
+        step = self.top.add(Step([], written, [*made.wanted, "pullback"], order, event.where, stays=True))
         step.grouped = [] if len(outputs) == 1 else [(0, len(outputs))]
-        self.pullbacks[key] = (step.outputs[:-1], step.outputs[-1])
-        for node, value in zip(outputs, step.outputs, strict=False):
+        made.calls.append(step)
+        values, pullback = step.outputs[: len(outputs)], step.outputs[len(outputs)]
+        self.pullbacks[key] = (values, pullback)
+        for node, value in zip(outputs, values, strict=True):
             self.top.values.setdefault(node, value)
-        return step.outputs[:-1], step.outputs[-1], False
+        return values, pullback, False
+
+    def called(self, made: Lifted, expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
+        function, arguments = made.called(expressions)
+        self.calls[function] = ([ast.unparse(each) for each in arguments], len(made.values))
+        return function, arguments
 
     def at_once(
         self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
@@ -244,34 +229,43 @@ class _Writer:
         argnums = {"argnums": places} if len(params) > 1 else {}
         complex_ = any(each.aval.dtype.is_complex for each in (root, *params))
         if self.style == "grad" and v is None and not root.aval.shape and not complex_:
-            made = self.function(params, outputs)
+            made = Lifted(self.top, params, outputs, order)
+            made.place = 1
 
             def both(expressions: Sequence[Expression]) -> Expression:
-                called, given = made.written(expressions)
-                return call(call("jax.value_and_grad", name(called), **argnums), *given)
+                function, arguments = self.called(made, expressions)
+                step.grouped = made.grouped(True)
+                count = len(step.outputs) - len(params)
+                step.grouped += [(count, len(step.outputs))] if len(params) > 1 else []
+                return call(call("jax.value_and_grad", name(function), **argnums, **has_aux(made)), *arguments)
 
-            step = Step(made.inputs, both, [*made.wanted, *names], order, event.where, stays=True)
-            step.grouped = [(1, 1 + len(params))] if len(params) > 1 else []
-            self.top.values.setdefault(root, self.top.add(step).outputs[0])
+            step = self.top.add(Step([], both, [*made.wanted, *names], order, event.where, stays=True))
+            made.calls.append(step)
+            self.top.values.setdefault(root, step.outputs[0])
             return step.outputs[1:]
         if self.style != "jacrev" or complex_ or walked.batched:
             return None
-        made = self.function(params, outputs)
+        made = Lifted(self.top, params, outputs, order)
+        made.place = 1
 
         def computed(expressions: Sequence[Expression]) -> Expression:
-            called, given = made.written(expressions)
-            return call(called, *given)
+            function, arguments = self.called(made, expressions)
+            first.grouped = made.grouped(False)
+            return call(function, *arguments)
 
         def whole(expressions: Sequence[Expression]) -> Expression:
-            called, given = made.written(expressions)
-            return call(call("jax.jacrev", name(called), **argnums), *given)
+            function, arguments = self.called(made, expressions)
+            matrices = call(call("jax.jacrev", name(function), **argnums, **has_aux(made)), *arguments)
+            return ast.Subscript(matrices, ast.Constant(0), ast.Load()) if made.returned else matrices
 
-        value = self.top.add(Step(made.inputs, computed, made.wanted, order, event.where, stays=True)).outputs[0]
+        first = self.top.add(Step([], computed, made.wanted, order, event.where, stays=True))
+        value = first.outputs[0]
         self.top.values.setdefault(root, value)
         if v is None:
             v = self.ones(value, root, walked, order + 0.001, event)
         labels = [f"{self.top.values[each].wanted or 'x'}_jacobian" for each in params]
-        step = Step(made.inputs, whole, labels, order + 0.002, event.where, stays=True)
+        step = self.top.add(Step([], whole, labels, order + 0.002, event.where, stays=True))
+        made.calls += [first, step]
         dims = literal(len(root.aval.shape))
         return [
             self.top.add(
@@ -284,7 +278,7 @@ class _Writer:
                     stays=True,
                 )
             ).outputs[0]
-            for matrix, each in zip(self.top.add(step).outputs, names, strict=True)
+            for matrix, each in zip(step.outputs, names, strict=True)
         ]
 
     def ones(self, value: Value, output: Node, walked: Walked, order: float, event: Event) -> Value:
@@ -375,10 +369,10 @@ class _Writer:
     # The end.
 
     def ends(self) -> list[Value]:
-        """The values that the program has to compute: gradients, and those of the user's variables."""
+        """The values that the program has to compute: gradients, and all else that the user can still read, besides
+        intermediate values of what was differentiated."""
         if self.story.hypothetical:
             return [value for _, _, value in self.results]
-        final: list[Value] = []
         for tensor, (target, value) in self.gradients.items():
             node = None if tensor._grad is None else tensor._grad.node
             if node is not None:
@@ -386,44 +380,52 @@ class _Writer:
             if value.wanted is None:
                 value.wanted = f"{self.top.values[target].wanted or 'x'}_grad"
             self.results.append((target, node, value))
-        walked = [root for event in self.story.events if isinstance(event.what, Walked) for root in event.what.roots]
-        inside = set(reachable(walked, lambda node: node.inputs))
-        for node in self.story.shown:
-            if node in inside and node not in self.top.values:
-                continue
+        gradients = {value.wanted: value for _, _, value in self.results}
+        owners = [tensor.node for tensor, first in self.text.first.items() if tensor.node is not first]
+        back = [node for node in dict.fromkeys([*owners, *self.story.shown]) if not self.intermediate(node)]
+        for node in back:
             value = self.top.value(node)
-            if value.wanted is None:
-                value.wanted = self.story.names.get(node)
-            final.append(value)
-        return [*final, *[value for _, _, value in self.results]]
+            own = self.story.names.get(node)
+            if value.wanted is None or (own is not None and gradients.get(value.wanted, value) is not value):
+                value.wanted = own  # `g = x.grad`, where x has another `grad` now
+            self.state.append((node, value))
+        return [*[value for _, value in self.state], *[value for _, _, value in self.results]]
+
+    def intermediate(self, node: Node) -> bool:
+        """Whether a value is known only inside a function: nobody wrote it in place, and no other round gives it
+        back."""
+        if node in self.top.values or node not in owners_of(self.top, node):
+            return False
+        if node.holder is not None and node.tensor.versions.count and not node.requires_grad:
+            return False
+        back = {value.wanted for each in self.top.functions for value in each.returned.values()}
+        return self.text.name_of(node) not in back
 
     def finished(self, block: Block) -> Program:
         """The text: imports, inputs, functions, and the rest."""
         flat = laid_out(self.text, block.lines, min([step.order for step in block.steps if step.stays], default=0))
-        variables = {
-            node: block.names[value]
-            for node, value in self.top.values.items()
-            if not isinstance(value, list) and value in block.names
-        }
-        results = [
-            Result(block.names.get(value, ast.unparse(block.expressions[value])), target, node)
-            for target, node, value in self.results
-        ]
+
+        def written(value: Value) -> str:
+            return block.names.get(value) or ast.unparse(block.expressions[value])
+
+        results = [Result(written(value), target, node) for target, node, value in self.results]
+        state = [(written(value), node) for node, value in self.state]
+        avals = [each.aval for each in self.nodes if type(each.aval) is not tuple]
+        dtypes = frozenset(each.dtype.name for each in avals if each.dtype.differentiable)
         source = "\n".join(each for each, _ in flat) + "\n"
         if not self.text.explicit_dtypes and re.search(r"jnp\.(u?int64|float64|complex128)\b", source):
             raise NeedsWide  # an op computes with 64-bit positions
-        return Program(source, results, self.text.held, [sources for _, sources in flat], variables, self.calls)
+        sources = [each for _, each in flat]
+        return Program(source, results, state, sources, self.calls, dtypes, self.text.handed_over)
 
 
 def _sum(e: Sequence[Expression]) -> Expression:
     return ast.BinOp(e[0], ast.Add(), e[1])
 
 
-def _counts(scope: Scope, results: Sequence[Value]) -> dict[Value, int]:
-    counts: dict[Value, int] = {}
-    for each in [value for step in scope.steps for value in step.inputs] + list(results):
-        counts[each] = counts.get(each, 0) + 1
-    return counts
+def has_aux(made: Lifted) -> dict[str, Expression]:
+    """The setting of a transform whose function returns something beside its results."""
+    return {"has_aux": ast.Constant(True)} if made.returned else {}
 
 
 def _all_nodes(story: Story) -> list[Node]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from jaxvjp.core.derive.saved import freed_error
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable
 from jaxvjp.core.record.modes import transforming
-from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Unpacked, Walked, observers
+from jaxvjp.core.record.observers import Cleared, Hooked, Pulled, Released, Stepped, Unpacked, Walked, observers
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.names import names_in, variables_of
@@ -63,6 +63,14 @@ class Story(NamedTuple):
     unpacked: Mapping[Node, Mapping[Node, Node]]
     kept: list[Kept]
     hypothetical: bool = False
+
+    def stepped(self) -> dict[Any, Stepped]:
+        """By Python backward step, such as that of a custom Function, the first time that it ran."""
+        found: dict[Any, Stepped] = {}
+        for event in self.events:
+            if isinstance(event.what, Stepped):
+                found.setdefault(event.what.step, event.what)
+        return found
 
     @contextmanager
     def told(self) -> Iterator[Story]:
@@ -173,7 +181,11 @@ def story_of(result: Tensor, gradient: Tensor | None, frame: Any) -> Story:
     nodes = reachable([node], gradient_edges)
     for each in nodes:
         if each.freed:
-            raise freed_error(each)
+            error = freed_error(each)
+            raise type(error)(
+                f"{error}\nTo explain a backward pass that frees its graph, record both: "
+                "`with jaxvjp.explain.recording() as story:` around these lines, and then `print(story)`."
+            )
     leaves = [each for each in nodes if each.is_leaf]
     tensors, names = _named({} if frame is None else variables_of(frame))
     none: dict[Node, None] = dict.fromkeys(leaves)
@@ -200,4 +212,5 @@ def hooks_before(events: Sequence[Event], place: int) -> list[Hooked]:
 
 def released(events: Sequence[Event], place: int) -> bool:
     """Whether the backward pass that ended at `place` freed what it went through."""
-    return place + 1 < len(events) and isinstance(events[place + 1].what, Released)
+    later = (each.what for each in events[place + 1 :] if isinstance(each.what, Walked | Released))
+    return isinstance(next(later, None), Released)

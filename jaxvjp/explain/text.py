@@ -1,4 +1,4 @@
-"""`Text`: a printed program's definitions, imports, names, and values too long to print.
+"""`Text`: a printed program's definitions, imports and names.
 
 `name_of` gives the user's name of a node, `label_of` a label for one without a name.
 """
@@ -46,10 +46,9 @@ class Text:
         self.texts: dict[str, str] = {}
         self.lines: dict[str, Any] = {}
         self.imports: dict[str, None] = {}
-        self.held: dict[str, Any] = {}
         self.unnamed: set[str] = set()
+        self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
         self.taken: set[str] = {*story.names.values()}
-        self.summaries: list[str] = []
 
     def look_over(self, nodes: Sequence[Node]) -> None:
         """Finds leaves that are the detached form of another node (they have the identical array), and intermediate

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from jaxvjp.library.creation import empty, tensor
-from jaxvjp.library.crossing import from_dlpack, from_numpy
+from jaxvjp.library.crossing import from_dlpack, from_jax, from_numpy
 from jaxvjp.library.factories import sizes
 from jaxvjp.library.storages import Memory
 from jaxvjp.ops.layouts import strided
@@ -251,11 +252,13 @@ def asarray(
     own = taken("asarray", dtype)
     if type(obj).__name__ == "PyCapsule":
         obj = from_dlpack(obj)
-    if isinstance(obj, Tensor | np.ndarray | np.generic):
+    if isinstance(obj, Tensor | np.ndarray | np.generic | jax.Array):
         if copy is False and isinstance(obj, np.generic):
             raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
         shares = type(obj) is np.ndarray and copy is not True and obj.flags.writeable
-        source = obj if isinstance(obj, Tensor) else from_numpy(obj) if shares else tensor(obj)
+        shares_jax = isinstance(obj, jax.Array) and copy is not True
+        known = obj if isinstance(obj, Tensor) else from_numpy(obj) if shares else from_jax(obj) if shares_jax else None
+        source = tensor(obj) if known is None else known
         if copy is False and own not in (None, source.dtype):
             raise ValueError(f"can't alias tensor with dtype '{source.dtype.legacy}' into dtype '{own.legacy}'.")
         result = converted_to(source, own, device, bool(copy) and source is obj)

@@ -5,7 +5,9 @@ Each returns a leaf. `requires_grad=True` makes it one that `backward` accumulat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -109,14 +111,35 @@ def _from_shape(name: str, fill: Callable[[tuple[int, ...], Any], Any], summary:
     return factory(make)
 
 
-ones = _from_shape("ones", np.ones, "Ones.")
-zeros = _from_shape("zeros", np.zeros, "Zeros.")
+LARGE, ALIGNED = 1 << 20, 64
+"""Bytes from which on an array is laid where XLA reads it without copying it: at a multiple of so many bytes."""
+
+
+def _made(make: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
+    """What `make`, a function of NumPy's such as `zeros`, gives."""
+    size = math.prod(shape) * kind.itemsize
+    if size < LARGE:
+        return make(shape, kind)
+    memory = make(size + ALIGNED, np.uint8)
+    begin = -memory.ctypes.data % ALIGNED
+    return memory[begin : begin + size].view(kind).reshape(shape)
+
+
+def _full(shape: tuple[int, ...], value: Any, kind: Any) -> Any:
+    array = _made(np.empty, shape, kind)
+    array.fill(value)
+    return array
+
+
+_zeros = partial(_made, np.zeros)
+ones = _from_shape("ones", lambda shape, kind: _full(shape, 1, kind), "Ones.")
+zeros = _from_shape("zeros", _zeros, "Zeros.")
 
 
 def _unfilled(shape: tuple[int, ...], kind: Any) -> Any:
     if not (settings.deterministic and settings.fills):
-        return np.zeros(shape, kind)
-    return np.full(shape, np.nan if kind.kind in "fcV" else True if kind.kind == "b" else np.iinfo(kind).max, kind)
+        return _zeros(shape, kind)
+    return _full(shape, np.nan if kind.kind in "fcV" else True if kind.kind == "b" else np.iinfo(kind).max, kind)
 
 
 empty = _from_shape("empty", _unfilled, "Memory that nobody has filled yet; here zeros, in torch what was there.")
@@ -128,7 +151,7 @@ def full(size: Sequence[int], fill_value: complex | Tensor, *, dtype: Dtype | No
     """`fill_value` everywhere, by default in the number's own dtype."""
     value = number(fill_value, "full(): argument 'fill_value' (position 2)")
     own = dtype or of_number(value)
-    return np.full(sizes("full", (size,)), fitted(value, own), own.numpy), own
+    return _full(sizes("full", (size,)), fitted(value, own), own.numpy), own
 
 
 def _filled(fill_value: Any, size: Any, **named: Any) -> Tensor:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.core.record.graph import hold
+from jaxvjp.core.record.graph import Node, hold
 from jaxvjp.core.record.record import detached, node_of_value
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.library.factories import laid
@@ -119,6 +119,53 @@ def from_dlpack(ext_tensor: Any, *, copy: bool = False) -> Tensor:
         if copy:
             value = jnp.copy(value)
     return wrap(node_of_value(value, Aval(value.shape, dtype_of(value.dtype), place=place_of(value))))
+
+
+def from_jax(array: Any, *, requires_grad: bool = False) -> Tensor:
+    """A JAX array as a tensor that shows the same memory.
+
+    Args:
+        array: the array. One of a weak type, as `jnp.asarray(2.0)` is, becomes one of its dtype.
+        requires_grad: whether `backward` shall accumulate into its `.grad`.
+
+    Returns:
+        a leaf of the array's shape, dtype and device. JAX's arrays never change: a write to the tensor leaves it alone.
+
+    Raises:
+        TypeError: something else than a JAX array, or one of keys of `jax.random`, or a tracer: inside of a function
+            that JAX traces, `torch.functional` makes tensors of its arguments.
+        RuntimeError: `requires_grad` for a dtype that is neither floating point nor complex.
+
+    Underneath: the array itself.
+    """
+    if not (isinstance(array, jax.Array) and is_array(array)):
+        raise TypeError(f"expected jax.Array (got {type(array).__name__})\n`torch.tensor(data)` takes numbers.")
+    if isinstance(array, jax.core.Tracer):
+        raise TypeError(
+            "expected jax.Array (got a tracer)\nIt has no value while JAX traces. Write the function in torch's words "
+            "with `@torch.functional`, which makes tensors of what JAX passes."
+        )
+    return wrap(node_of_array(array)).requires_grad_(requires_grad)
+
+
+def is_array(value: Any) -> bool:
+    """Whether JAX takes a value for an array of numbers; its keys of random numbers are none."""
+    if isinstance(value, jax.Array):
+        return not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    return isinstance(value, np.ndarray | np.generic) and value.dtype.kind != "O"
+
+
+def aval_of(array: Any) -> Aval:
+    """The abstract value of an array, a NumPy one or a tracer; TypeError for a dtype that torch does not have."""
+    place = place_of(array) if isinstance(array, jax.Array) and not isinstance(array, jax.core.Tracer) else None
+    return Aval(tuple(array.shape), dtype_of(array.dtype), place=place)
+
+
+def node_of_array(array: Any) -> Node:
+    """A node with this array, of JAX or NumPy, as its value."""
+    if isinstance(array, jax.Array) and array.weak_type:
+        array = jax.dlpack.from_dlpack(array)  # the same memory, of the same type for good
+    return node_of_value(array, aval_of(array))
 
 
 class _Capsule:
@@ -307,11 +354,12 @@ def _shown(array: Any, memory: Storage, begins: int) -> Tensor:
 def as_tensor(data: Any, dtype: Dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself where it is one of that dtype and device, else a copy. As `torch.as_tensor`.
 
-    A NumPy array is shared, as by `from_numpy`.
+    A NumPy array is shared, as by `from_numpy`, and one of JAX, as by `from_jax`.
     """
     dtype = taken("as_tensor", dtype)
     if type(data) is np.ndarray and data.flags.writeable and min(data.strides, default=0) >= 0:
         data = from_numpy(data)
+    data = from_jax(data) if isinstance(data, jax.Array) else data
     return (
         converted_to(data, dtype, device) if isinstance(data, Tensor) else tensor_of(data, dtype=dtype, device=device)
     )

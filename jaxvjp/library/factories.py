@@ -163,6 +163,18 @@ def laid(made: Tensor, strides: tuple[int, ...]) -> Tensor:
     return made
 
 
+def drawn_by(input: Tensor, form: memory_format) -> dict[str, Any]:
+    """The `strides`, if not usual ones, in whose order numbers like `input` are drawn: of the whole batch, where each
+    example has numbers of its own."""
+    if transforming().batches:
+        batch = transforming().batches[-1]
+        if len(transforming().batches) > 1 or not batch.holds(input.node) or not batch.random_differs():
+            return {}
+        input = batch.whole(input)
+    strides = form.strides(input._layout())
+    return {} if strides == contiguous_strides(tuple(input.shape)) else {"strides": strides}
+
+
 def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., Tensor]:
     """The `_like` form of such a function: shape, dtype and device of another tensor."""
     name = f"{create.__name__}_like"
@@ -184,13 +196,16 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             made: Tensor = create(*arguments, shape, dtype=dtype or input.dtype, device=where, **named)
             return made
 
+        form = memory_format or preserve_format
+        otherwise = input.node.aval.strides or form is not preserve_format
+        strides = form.strides(input._layout()) if otherwise else None
         if random:  # which `create` itself makes per example
+            named |= drawn_by(input, form)
             made = filled(input.shape)
         else:
             made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
-        form = memory_format or preserve_format
-        if (input.node.aval.strides or form is not preserve_format) and made.node.operation is None:
-            laid(made, form.strides(input._layout()))
+        if strides is not None and made.node.operation is None:
+            laid(made, strides)
         return made
 
     create_like.__name__ = create_like.__qualname__ = name

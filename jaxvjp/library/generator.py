@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.modes import staging
+from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.types import devices
 from jaxvjp.types.dtypes import LEAST, MOST, dtype, float32, float64
 
@@ -22,6 +22,11 @@ UNDERNEATH = "NumPy's MT19937 on the host, as torch's on the CPU; no `jax.random
 Array = np.ndarray[Any, Any]
 DEFAULT_SEED = 67280421310721
 """torch's seed before anybody calls `manual_seed`."""
+IMPURE = (
+    "A pure function that JAX traces, or the body of a loop, must not draw random numbers: it would draw once, and "
+    "have the same ones in each call and each round.\n"
+    "Draw them outside and pass them in, or use `jax.random` by `torch.wrap`."
+)
 CHUNK = 16
 """From this many normal draws on, torch makes them 16 at a time."""
 FEW = 4096
@@ -60,6 +65,8 @@ class Generator:
     def _bits32(self, count: int) -> Array:
         if staging().journal is not None and not staging().journal.drawing:
             staging().journal.refuse("draws random numbers, which would be the same at each call")
+        if transforming().pure:
+            raise RuntimeError(IMPURE)
         return self._draws.randint(0, 1 << 32, size=count, dtype=np.uint32)
 
     def _bits64(self, count: int) -> Array:
@@ -143,6 +150,12 @@ class Generator:
         if full < count:  # torch overwrites the last 16 by fresh draws
             drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
         return drawn.astype(own.numpy)
+
+    def scattered_normal(self, count: int, own: dtype, mean: float = 0.0, std: float = 1.0) -> Array:
+        """As `normal`, where torch fills a tensor that is not contiguous: without the kernel for 16 at a time."""
+        if own.is_complex or count < CHUNK:
+            return self.normal(count, own, mean, std)
+        return self.normals_one_by_one(count) * std + mean
 
     def normals_one_by_one(self, count: int) -> Array:
         """`count` standard normal draws as torch makes them one by one for other distributions."""

@@ -23,6 +23,10 @@ public("function")(products.get_float32_matmul_precision)
 
 LETTERS = ascii_uppercase + ascii_lowercase
 """The letters for the subscripts 0 to 51 in `einsum`'s form without an equation."""
+UNFED = (
+    "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts "
+    "list"
+)
 
 
 @public("function")
@@ -31,7 +35,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 
     The operands follow it, spread out or as one sequence. Instead of an equation each operand may be followed by the
     list of its subscripts, numbers from 0 to 51, and all of them by that of the result.
-    RuntimeError where the equation does not fit the operands or their sizes each other.
+    RuntimeError where the equation does not fit the operands or their sizes each other, ValueError without operands.
 
     Counterpart of `torch.einsum`; underneath: `jnp.einsum`, which finds a good order of contraction.
     """
@@ -40,7 +44,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     if len(operands) == 1 and isinstance(operands[0], Sequence):
         operands = tuple(operands[0])
     if not operands:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise ValueError(UNFED)
     result: Tensor = apply(einsum_row, (tuple(operands),), (equation,))
     return result
 
@@ -48,10 +52,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
 def _written(*given: Any) -> tuple[str, tuple[Any, ...]]:
     """The equation, and the operands, of the form `x, [0, 1], y, [1, 2], [0, 2]`."""
     if len(given) < 2:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
+        raise ValueError(UNFED)
     parts = [_letters(each) for each in given[1::2]]
     result = "->" + _letters(given[-1]) if len(given) % 2 else ""
     return ",".join(parts) + result, tuple(given[: 2 * len(parts) : 2])
@@ -61,12 +62,12 @@ def _letters(subscripts: Sequence[Any]) -> str:
     found = []
     for each in subscripts:
         if each is not Ellipsis and not 0 <= each < len(LETTERS):
-            raise ValueError("einsum(): expected subscript to be an integer within range [0, 52)")
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         found.append("..." if each is Ellipsis else LETTERS[each])
     return "".join(found)
 
 
-@public("linalg")
+@public("linalg", out=True)
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> Any:
     """The X for which `A @ X` comes closest to B, of several the shortest.
 

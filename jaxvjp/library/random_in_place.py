@@ -28,7 +28,9 @@ def _in_batches(fill: Callable[[Tensor], Tensor], self: Tensor) -> Tensor:
     """`fill(self)`; inside `vmap` as `randomness` says. What is the same for all examples is drawn in their order."""
     inside = transforming().batches
     if inside and not inside[-1].random_differs() and inside[-1].holds(self.node):
-        return apply_in_place(copy, self, (fill(new_leaf(nothing(tuple(self.shape), self.dtype.numpy), self.dtype)),))
+        return apply_in_place(
+            copy, self, (fill(new_leaf(nothing(tuple(self.shape), self.dtype.numpy), self.dtype)),), (False,)
+        )
     return drawn_into(fill, self)
 
 
@@ -38,7 +40,7 @@ def _filled(self: Tensor, numbers: Callable[[Generator, int], Array], generator:
     drawn = drawn_leaf(numbers, tuple([self.shape[dim] for dim in order]), self.dtype, generator, self.device)
     if order != sorted(order):
         drawn = drawn.permute([order.index(dim) for dim in range(self.ndim)])
-    return apply_in_place(copy, self, (drawn,))
+    return apply_in_place(copy, self, (drawn,), (False,))
 
 
 def _in_place(
@@ -95,10 +97,10 @@ def uniform_(source: Generator, count: int, own: Dtype, *bounds: float, **named:
 
 
 def _scattered_normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
-    if own.is_complex or count < 16 or std < 0:
+    if std < 0 or own.is_complex:
         return _normals(source, count, own, mean, std)
     _floating("normal_kernel_cpu", own)
-    return source.normals_one_by_one(count) * std + mean
+    return source.scattered_normal(count, own, mean, std)
 
 
 def _normals(source: Generator, count: int, own: Dtype, mean: float = 0.0, std: float = 1.0) -> Array:
@@ -174,5 +176,5 @@ def bernoulli_(self: Tensor, p: Tensor | float = 0.5, *, generator: Generator | 
                     raise RuntimeError(INCOMPATIBLE.format("bernoulli"))
             elif differs:
                 check_target(batch, self)
-        return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),))
+        return apply_in_place(copy, self, (bernoulli(p.expand(self.shape), generator=generator),), (False,))
     return _in_batches(lambda target: _filled(target, coins(p), generator), self)

@@ -19,7 +19,7 @@ import numpy as np
 from jaxvjp.core.record.modes import staging
 from jaxvjp.core.record.record import record
 from jaxvjp.library.creation import tensor
-from jaxvjp.library.factories import laid, like, new_leaf, nothing, sizes
+from jaxvjp.library.factories import drawn_by, laid, like, new_leaf, nothing, sizes
 from jaxvjp.library.generator import Generator, default_generator
 from jaxvjp.ops.identity import unaffected
 from jaxvjp.ops.layouts import preserve_format
@@ -69,21 +69,29 @@ def drawn_leaf(
     device: Any = None,
     requires_grad: bool = False,
     out: Tensor | None = None,
+    strides: tuple[int, ...] | None = None,
 ) -> Tensor:
-    """A leaf of drawn numbers, for each example of a batch its own."""
+    """A leaf of drawn numbers, for each example of a batch its own. They are drawn in the order of memory that
+    `strides` say, without them in that of the elements."""
     refuse_out(out)
 
     def made(shape: tuple[int, ...]) -> Tensor:
         if place(device) is META:
             return new_leaf(nothing(shape, own.numpy), own, requires_grad, device)
         numbers = draw(generator or default_generator, math.prod(shape))
-        return new_leaf(numbers.reshape(shape), own, requires_grad, device)
+        if strides is None:
+            return new_leaf(numbers.reshape(shape), own, requires_grad, device)
+        order = sorted(range(len(shape)), key=lambda dim: -strides[dim])
+        numbers = numbers.reshape([shape[dim] for dim in order]).transpose(np.argsort(order))
+        return new_leaf(np.ascontiguousarray(numbers), own, requires_grad, device)
 
     result = per_example(shape, drawn_anew(made), Batch.random_differs)
     return result if out is None else write_out(out, result)
 
 
-def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) -> Callable[..., Tensor]:
+def _floats(
+    name: str, kernel: str, draw: Callable[..., Array], scattered: Callable[..., Array], summary: str
+) -> Callable[..., Tensor]:
     def create(
         *size: int | Sequence[int],
         generator: Generator | None = None,
@@ -96,6 +104,7 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         memory_format: Any = None,
         **named: Any,
     ) -> Tensor:
+        strides = named.pop("strides", None)
         shape = sizes(name, size or (named.pop("size"),))
         own = taken(name, dtype) or (get_default_dtype() if out is None else out.dtype)
         if not own.differentiable:
@@ -105,7 +114,12 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
         refuse_out(out)
         if out is not None and out.dtype is own and tuple(out.shape) == shape:
             return fill(out, generator=generator)
-        return drawn_leaf(lambda source, n: draw(source, n, own), shape, own, generator, device, requires_grad, out)
+        chosen = draw if strides is None else scattered
+
+        def numbers(source: Generator, count: int) -> Array:
+            return chosen(source, count, own)
+
+        return drawn_leaf(numbers, shape, own, generator, device, requires_grad, out, strides)
 
     def fill(out: Tensor, generator: Generator | None) -> Tensor:
         filled: Tensor = getattr(out, IN_PLACE[name])(generator=generator)
@@ -118,8 +132,16 @@ def _floats(name: str, kernel: str, draw: Callable[..., Array], summary: str) ->
 
 IN_PLACE = {"rand": "uniform_", "randn": "normal_"}
 """The method that fills a tensor given as `out`, in the order of its memory."""
-rand = _floats("rand", "check_uniform_bounds", Generator.uniform, "Uniform random numbers from [0, 1).")
-randn = _floats("randn", "normal_kernel_cpu", Generator.normal, "Random numbers from the standard normal distribution.")
+rand = _floats(
+    "rand", "check_uniform_bounds", Generator.uniform, Generator.uniform, "Uniform random numbers from [0, 1)."
+)
+randn = _floats(
+    "randn",
+    "normal_kernel_cpu",
+    Generator.normal,
+    Generator.scattered_normal,
+    "Random numbers from the standard normal distribution.",
+)
 rand_like, randn_like = like(rand, random=True), like(randn, random=True)
 
 
@@ -154,6 +176,7 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
     given = dict(zip(("high",) if len(bounds) == 1 else ("low", "high"), bounds, strict=False)) | named
     low, high = int(given.pop("low", 0)), int(given.pop("high"))
     form = given.pop("memory_format", None) or preserve_format
+    strides = form.strides(input._layout())
     made = _integers(
         low,
         high,
@@ -161,8 +184,9 @@ def randint_like(input: Tensor, *bounds: Any, dtype: Dtype | None = None, **name
         given.pop("generator", None),
         taken("randint_like", dtype) or input.dtype,
         **given,
+        **drawn_by(input, form),
     )
-    return made if made.node.operation is not None else laid(made, form.strides(input._layout()))
+    return made if made.node.operation is not None else laid(made, strides)
 
 
 def _integers(
@@ -177,11 +201,12 @@ def _integers(
     requires_grad: bool = False,
     pin_memory: bool = False,
     memory_format: Any = None,
+    strides: tuple[int, ...] | None = None,
 ) -> Tensor:
     def draw(source: Generator, count: int) -> Array:
         return between(source, count, own, low, high)
 
-    return drawn_leaf(draw, shape, own, generator, device, requires_grad, out)
+    return drawn_leaf(draw, shape, own, generator, device, requires_grad, out, strides)
 
 
 DIGITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}

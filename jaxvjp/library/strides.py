@@ -166,7 +166,7 @@ def _reshaped(self: Tensor, node: Node, path: tuple[Step, ...]) -> Tensor:
     self._show(self._as_leaf(node) if leaf else node)
     if self._base is not None and self._marked:
         self._seen -= 1  # so that its node is computed anew at the next read
-        self._counted += 1  # this was no write
+        node.in_place = True
     return self
 
 

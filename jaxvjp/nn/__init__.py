@@ -14,8 +14,8 @@ from jaxvjp.tensor.docstrings import complete_all
 
 LATER = modules.LATER | parameter.LATER | {"DataParallel": "jaxvjp.nn.parallel"}
 """Names whose modules are imported at first use."""
-ROOMS = ("parallel", "utils")
-"""Packages that are imported at first use."""
+ROOMS = ("grad", "parallel", "utils")
+"""Modules that are imported at first use."""
 
 __all__ = sorted(["Buffer", "Parameter", "functional", "init", "modules", "parameter", *ROOMS, *LATER])
 

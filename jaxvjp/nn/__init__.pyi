@@ -3,6 +3,7 @@
 
 from typing import Any, Literal, NamedTuple, Self, overload
 from jaxvjp.nn import functional as functional
+from jaxvjp.nn import grad as grad
 from jaxvjp.nn import init as init
 from jaxvjp.nn import modules as modules
 from jaxvjp.nn import parallel as parallel

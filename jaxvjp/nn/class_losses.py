@@ -219,6 +219,7 @@ def ctc_loss(
 
     Counterpart of `torch.nn.functional.ctc_loss`.
     """
+    reduction = chosen_reduction(None, None, reduction)
     single = log_probs.ndim == 2
     if single:
         log_probs = log_probs.unsqueeze(1)

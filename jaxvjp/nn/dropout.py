@@ -17,6 +17,8 @@ from jaxvjp.core.record.record import node_of_value
 from jaxvjp.library.factories import new_leaf, nothing
 from jaxvjp.library.generator import default_generator
 from jaxvjp.library.random_tensors import drawn_anew, rand
+from jaxvjp.ops import arguments
+from jaxvjp.ops.layouts import preserve_format
 from jaxvjp.ops.neural import activation
 from jaxvjp.ops.op import REGISTRY, Aval
 from jaxvjp.ops.pointwise import add, mul
@@ -71,15 +73,20 @@ def _dropped(input: Tensor, shape: Shape, p: float, training: bool, inplace: boo
     if p == 1:
         return _result(mul, inplace, input, _zeros(input.dtype))
     own = input.dtype
+    if not own.differentiable:
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {own.legacy}\nDrop out of floats: `x.float()`."
+        )
     scaled = _laid(input, shape, lambda count: _scaled(default_generator.doubles(count) < 1 - p, p, own), own)
     return _result(mul, inplace, input, scaled)
 
 
 def _laid(input: Tensor, shape: Shape, draw: Callable[[int], Any], own: dtype) -> Tensor:
-    """`_drawn`; one number for each element of `input` in the order in which these are in memory."""
+    """`_drawn`; one number for each element of `input`, in the order of memory that a copy of it has."""
     if shape is not _whole or input.is_contiguous():
         return _drawn(shape(input), draw, own, input.device)
-    order = sorted(range(input.ndim), key=lambda dim: -input.stride(dim))
+    strides = preserve_format.strides(input._layout())
+    order = sorted(range(input.ndim), key=lambda dim: -strides[dim])
     drawn = _drawn(tuple([input.shape[dim] for dim in order]), draw, own, input.device)
     return drawn.permute([order.index(dim) for dim in range(input.ndim)])
 
@@ -260,11 +267,13 @@ def _fractional(dims: int) -> None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
             ratios: Any = output_ratio if isinstance(output_ratio, Sequence) else (output_ratio,) * dims
+            if len(ratios) != dims:
+                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
             output_size = [int(length * each) for length, each in zip(input.shape[-dims:], ratios, strict=True)]
         if _random_samples is None:
             batch = input.shape[0] if input.ndim == dims + 2 else 1
-            _random_samples = rand(batch, input.shape[-dims - 1], dims, dtype=input.dtype)
-        sizes = [(each,) if isinstance(each, int) else tuple(each) for each in (kernel_size, output_size)]
+            _random_samples = rand(batch, input.shape[arguments.wrap(-dims - 1, input.ndim)], dims, dtype=input.dtype)
+        sizes = [(each,) * dims if isinstance(each, int) else tuple(each) for each in (kernel_size, output_size)]
         return apply(REGISTRY[name], (input, _random_samples), (*sizes, return_indices))
 
     pool.__name__ = pool.__qualname__ = name

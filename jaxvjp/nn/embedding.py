@@ -235,6 +235,12 @@ def _unpool(dims: int) -> None:
         alert_nondeterministic(f"max_unpooling{max(dims, 2)}d_forward_out")
         given = (kernel_size, kernel_size if stride is None else stride, padding)
         kernel, step, edge = (each_dim((each,) if isinstance(each, int) else tuple(each), dims) for each in given)
+        for word, values in (("output_size", kernel), ("stride", step), ("padding", edge)):
+            if len(values) != dims:
+                count = "three elements (depth, height, width)" if dims == 3 else "two elements (height, width)"
+                raise RuntimeError(
+                    f"There should be exactly {count} in {word}, but got {len(values) + (dims == 1)} elements."
+                )
         lengths = [
             (length - 1) * by + size - 2 * less
             for length, size, by, less in zip(input.shape[-dims:], kernel, step, edge, strict=True)
@@ -266,7 +272,8 @@ def _unpool(dims: int) -> None:
 
 def _check_unpool(dims: int, input: Tensor, indices: Tensor, lengths: list[int]) -> None:
     if indices.dtype is not int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype.legacy}")
+        given_type = f" but got: {indices.dtype.legacy}" * (dims < 3)
+        raise RuntimeError(f"elements in indices should be type int64{given_type}")
     if input.shape != indices.shape:
         own, given = ([*each.shape, *[1] * (dims == 1)] for each in (input, indices))
         raise RuntimeError(

@@ -3,6 +3,9 @@
 The modules imported here publish those that are more than one row.
 """
 
+from importlib import import_module
+from typing import Any
+
 from jaxvjp.nn import (  # noqa: F401
     attention,
     batch_norm,
@@ -15,4 +18,8 @@ from jaxvjp.nn import (  # noqa: F401
 )
 from jaxvjp.tensor.bindings import published
 
-__getattr__, __dir__ = published("nn.functional", globals())
+_published, __dir__ = published("nn.functional", globals())
+
+
+def __getattr__(name: str) -> Any:
+    return import_module("jaxvjp.nn.grad") if name == "grad" else _published(name)

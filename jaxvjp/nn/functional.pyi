@@ -150,7 +150,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 0.0001, beta: f
     """`input` over a power of the mean square of `size` neighbouring channels."""
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """The logarithm of softmax over `dim`."""
-def logsigmoid(input: Tensor) -> Tensor:
+def logsigmoid(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, ceil_mode: bool = False) -> Tensor:
     """The `norm_type`-norm of each window over 1 spatial dimension."""
@@ -197,7 +197,7 @@ def native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels (dimension 1) interleaved: one of each group in turn."""
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None, reduction: str = 'mean') -> Tensor:
     """Minus the log-probability of the class that the target names, times that class's weight."""
-def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int | Sequence[int] | None = 1, eps: float = 1e-12, *, out: Tensor | None = None) -> Tensor:
     """`input` divided by its p-norm along `dim`, which counts as at least `eps`."""
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Vectors of zeros with a one at the positions in `tensor`; by default as long as the largest position needs."""
@@ -243,9 +243,9 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """`exp(input)`, scaled to a sum of 1 over `dim`."""
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: dtype | None = None) -> Tensor:
     """`softmax(-input)` over `dim`."""
-def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0, *, out: Tensor | None = None) -> Tensor:
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
-def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+def softshrink(input: Tensor, lambd: float = 0.5, *, out: Tensor | None = None) -> Tensor:
     """`input` moved towards 0 by `lambd`, at most to 0."""
 def softsign(input: Tensor) -> Tensor:
     """`input / (1 + abs(input))`."""

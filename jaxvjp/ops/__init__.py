@@ -13,6 +13,7 @@ from jaxvjp.ops import (  # noqa: F401
     extremes,
     fft,
     identity,
+    indefinite,
     indexing,
     joining,
     logic,

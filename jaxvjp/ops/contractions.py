@@ -60,23 +60,25 @@ ELLIPSIS = "."
 
 def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
     """The letters of each operand, with ELLIPSIS for `...`, and those of the result; None where it has none."""
-    equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
-    parts = left.replace("...", ELLIPSIS).split(",")
-    if len(parts) != count:
-        amount = "fewer" if count < len(parts) else "more"
-        raise RuntimeError(f"einsum(): {amount} operands were provided than specified in the equation")
-    output = right.replace("...", ELLIPSIS) if arrow else None
-    for place, letter in enumerate("".join(parts)):
-        if letter not in string.ascii_letters and letter != ELLIPSIS:
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {place} in the equation string, subscripts must be in "
-                "[a-zA-Z]"
-            )
-    for letter in output or "":
-        if letter == ELLIPSIS and "..." not in right:
-            raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
-        if output is not None and output.count(letter) > 1:
+    parts, start = [], 0
+    for place, part in enumerate(left.split(",")):
+        if place == count:
+            raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+        again, lone = "for which an ellipsis was already found", "that is not part of any ellipsis"
+        parts.append(_letters(part, start, f"for operand {place} {again}", f"for operand {place} {lone}"))
+        start += len(part) + 1
+    if len(parts) < count:
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    if not arrow:
+        return parts, None
+    again, lone = (
+        "for output but an ellipsis (...) was already found",
+        "for output that is not part of any ellipsis (...)",
+    )
+    output = _letters(right, len(left) + 2, again, lone)
+    for place, letter in enumerate(output):
+        if letter in output[:place]:
             raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
         if letter != ELLIPSIS and letter not in left:
             raise RuntimeError(
@@ -85,17 +87,34 @@ def _subscripts(equation: str, count: int) -> tuple[list[str], str | None]:
     return parts, output
 
 
+def _letters(part: str, start: int, again: str, lone: str) -> str:
+    """The letters of one operand, which begins at `start` of the equation; `again` and `lone` are said of dots."""
+    found, rest = "", part.replace("...", ELLIPSIS + "  ")
+    for place, letter in enumerate(rest):
+        if letter == "." and (ELLIPSIS in found or part[place : place + 3] != "..."):
+            raise RuntimeError(f"einsum(): found '.' {again if ELLIPSIS in found else lone}")
+        if letter not in (" ", ELLIPSIS) and letter not in string.ascii_letters:
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {start + place} in the equation string, subscripts must "
+                "be in [a-zA-Z]"
+            )
+        found += letter.strip()
+    return found
+
+
 def _spelt_out(parts: list[str], output: str | None, ndims: list[int]) -> tuple[list[list[str]], list[str]]:
     """Labels for each operand and the result; each dimension behind `...` has a label of its own, counted from the
     right."""
     longest, labelled = 0, []
     for place, (part, ndim) in enumerate(zip(parts, ndims, strict=True)):
         hidden = ndim - len(part.replace(ELLIPSIS, ""))
-        if (hidden != 0 and ELLIPSIS not in part) or hidden < 0:
+        said = f"einsum(): the number of subscripts in the equation ({ndim - hidden})"
+        if hidden != 0 and ELLIPSIS not in part:
             raise RuntimeError(
-                f"einsum(): the number of subscripts in the equation ({ndim - hidden}) does not match the number of "
-                f"dimensions ({ndim}) for operand {place} and no ellipsis was given"
+                f"{said} does not match the number of dimensions ({ndim}) for operand {place} and no ellipsis was given"
             )
+        if hidden < 0:
+            raise RuntimeError(f"{said} is more than the number of dimensions ({ndim}) for operand {place}")
         longest = max(longest, hidden)
         labelled.append(_labels(part, hidden))
     if output is None:
@@ -189,7 +208,7 @@ def linalg_multi_dot(tensors: Tensors):
 
 
 @op(public="function", grad_fn="ViewBackward0", saves="matrices", rewrite=at_setting)
-def chain_matmul(matrices: Spread):
+def chain_matmul(matrices: Spread = ()):
     """The product of several matrices, in the order that costs least."""
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Text
-from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, square, transposed
+from jaxvjp.ops.identity import refused
+from jaxvjp.ops.layouts import COLUMNS
+from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, singular_values, square, transposed
 from jaxvjp.ops.op import SHORT, op
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.ops.solving import rows_of, singular
 
 NOT_POSITIVE = (
@@ -20,6 +24,12 @@ NOT_POSITIVE = (
 NO_DIVISOR = (
     "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
     "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+)
+
+
+NO_GRADIENT = (
+    "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.\nWrite `linalg.qr(A)`, whose Q "
+    "has as many columns as A."
 )
 
 
@@ -64,7 +74,12 @@ def _first_minor(A):
     return jax.lax.fori_loop(0, count, eliminate, start)[1] if count else start[1]
 
 
-@op(saves="result", grad_fn="LinalgCholeskyExBackward0", check_result=refusing("linalg.cholesky", NOT_POSITIVE))
+@op(
+    saves="result",
+    grad_fn="LinalgCholeskyExBackward0",
+    check_result=refusing("linalg.cholesky", NOT_POSITIVE),
+    keeps=COLUMNS,
+)
 def linalg_cholesky(A, *, upper: Flag = False):
     """The triangular L of `L @ L.mH == A`, or its adjoint; LinAlgError where A is not positive-definite."""
     square(floating(A, "linalg.cholesky"), "linalg.cholesky")
@@ -79,14 +94,14 @@ def linalg_cholesky(A, *, upper: Flag = False):
     return adjoint(factor) if upper else factor, info
 
 
-@op(saves="result", returns=("L", "info"), check_result=refusing("linalg.cholesky_ex", NOT_POSITIVE))
+@op(saves="result", returns=("L", "info"), check_result=refusing("linalg.cholesky_ex", NOT_POSITIVE), keeps=COLUMNS)
 def linalg_cholesky_ex(A, *, upper: Flag = False, check_errors: Flag = False):
     """Cholesky's factor, and 0, or the order of the first leading minor that is not positive: then NaN."""
     factor, info = linalg_cholesky.function(A, upper=upper)
     return (factor, info, info) if check_errors else (factor, info)
 
 
-@op(saves="result", grad_fn="CholeskyBackward0", check_result=refusing("cholesky", NOT_POSITIVE))
+@op(saves="result", grad_fn="CholeskyBackward0", check_result=refusing("cholesky", NOT_POSITIVE), keeps=COLUMNS)
 def cholesky(input, upper: Flag = False):
     """torch's older `linalg.cholesky`."""
     return linalg_cholesky.function(input, upper=upper)
@@ -95,7 +110,7 @@ def cholesky(input, upper: Flag = False):
 # QR.
 
 
-@op(saves="A, result", returns=("Q", "R"))
+@op(saves="A, result", returns=("Q", "R"), keeps=COLUMNS)
 def linalg_qr(A, mode: Text = "reduced"):
     """The orthogonal Q and the triangular R of `Q @ R == A`; Q is empty where `mode` is "r"."""
     matrices(floating(A, "linalg.qr"), "linalg.qr")
@@ -105,7 +120,8 @@ def linalg_qr(A, mode: Text = "reduced"):
         )
     rows, columns = A.shape[-2:]
     if mode == "complete" and rows > columns:
-        return tuple(jnp.linalg.qr(A, mode="complete"))
+        both = jnp.linalg.qr(jax.lax.stop_gradient(A), mode="complete")
+        return tuple(refused.function(A, each, error=(RuntimeError, NO_GRADIENT)) for each in both)
     Q, R = jnp.linalg.qr(A[..., : min(rows, columns)])
     if columns > rows:  # Q depends on the first `rows` columns only
         with jax.default_matmul_precision("highest"):
@@ -113,13 +129,13 @@ def linalg_qr(A, mode: Text = "reduced"):
     return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
 
 
-@op(saves="input, result", returns=("Q", "R"), grad_fn="LinalgQrBackward0")
+@op(saves="input, result", returns=("Q", "R"), grad_fn="LinalgQrBackward0", keeps=COLUMNS)
 def qr(input, some: Flag = True):
     """torch's older `linalg.qr`."""
     return linalg_qr.function(input, "reduced" if some else "complete")
 
 
-@op(returns=("a", "tau"))
+@op(returns=("a", "tau"), keeps=COLUMNS)
 def geqrf(input):
     """QR in LAPACK's form: R, below it the vectors of the Householder reflections whose product is Q, and their
     factors."""
@@ -141,40 +157,66 @@ def _reflected(A, tau, other, backwards):
     return jax.lax.scan(reflect, other, steps, reverse=backwards)[0]
 
 
-def _reflectors(name, A, tau):
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
-    if tau.shape[-1] > A.shape[-1]:
-        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    if A.shape[-2] < A.shape[-1]:
-        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
-    if A.dtype != tau.dtype:
-        raise RuntimeError(f"{name}: tau dtype {legacy(tau)} does not match input dtype {legacy(A)}")
-    floating(A, name)
+def _reflectors(name, A, tau, other=None):
+    """RuntimeError unless `tau`, and `other` if there is one, have A's batch dimensions and dtype."""
+    each_said = [("tau", tau)] if other is None else [("tau", tau), ("other", other)]
+    if A.ndim - tau.ndim != 1:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} and "
+            f"input.ndim is equal to {A.ndim}"
+        )
+    if other is not None and A.ndim != other.ndim:
+        raise RuntimeError(
+            f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to "
+            f"{other.ndim} and input.ndim is equal to {A.ndim}"
+        )
+    for said, each in each_said:
+        batch = each.shape[: A.ndim - 2]
+        if batch != A.shape[:-2]:
+            raise RuntimeError(
+                f"{name}: Expected batch dimensions of {said} to be equal to input.shape[:-2], but got {list(batch)}"
+            )
+    for said, each in each_said:
+        if each.dtype != A.dtype:
+            told = f"{name}: {said} dtype {legacy(each)} does not match input dtype {legacy(A)}"
+            if other is not None:
+                told = (
+                    f"{name}: Expected input and {said} to have the same dtype, but input has dtype{legacy(A)} and "
+                    f"{said} has dtype {legacy(each)}"
+                )
+            raise RuntimeError(told)
+    if not jnp.issubdtype(A.dtype, jnp.inexact):
+        raise not_implemented("orgqr" if other is None else "ormqr", A)
 
 
-@op(saves="input, tau, result", aliases="orgqr")
+@op(saves="input, tau, result", aliases="orgqr", keeps=COLUMNS)
 def linalg_householder_product(input, tau):
     """The Q of QR, from the reflections that `geqrf` gives: the first columns of their product."""
-    _reflectors("torch.linalg.householder_product", input, tau)
+    name = "torch.linalg.householder_product"
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions.")
+    if tau.ndim and tau.shape[-1] > input.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if input.shape[-2] < input.shape[-1]:
+        raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    _reflectors(name, input, tau)
     start = jnp.broadcast_to(jnp.eye(input.shape[-2], input.shape[-1], dtype=input.dtype), input.shape)
     return _reflected(input, tau, start, True)
 
 
-@op(saves="input, tau, other, result")
+@op(saves="input, tau, other, result", keeps=COLUMNS)
 def ormqr(input, tau, other, left: Flag = True, transpose: Flag = False):
     """`other` times the product of the reflections that `geqrf` gives, from the left or the right; or its adjoint."""
     name = "torch.ormqr"
     for each, said in ((input, "input"), (other, "other")):
         if each.ndim < 2:
             raise RuntimeError(f"{name}: {said} must have at least 2 dimensions.")
-    side, count = (-2 if left else -1), tau.shape[-1]
-    if other.shape[side] < count:
-        raise RuntimeError(f"{name}: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
-    if count != min(other.shape[side], input.shape[-1]):
-        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    side = -2 if left else -1
     if other.shape[side] != input.shape[-2]:
         raise RuntimeError(f"{name}: other.shape[{side}] must be equal to input.shape[-2]")
+    if tau.shape[-1:] != (min(other.shape[side], input.shape[-1]),):
+        raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
+    _reflectors(name, input, tau, other)
     if not left:  # C Q is (Q* C*)*
         return adjoint(ormqr.function(input, tau, adjoint(other), True, not transpose))
     return _reflected(input, jnp.conj(tau) if transpose else tau, other, not transpose)
@@ -193,6 +235,7 @@ def _pivoting(name, pivot):
     returns=("LU", "pivots"),
     grad_fn="LinalgLuFactorExBackward0",
     check_result=refusing("torch.linalg.lu_factor", NO_DIVISOR),
+    keeps=COLUMNS,
 )
 def linalg_lu_factor(A, *, pivot: Flag = True):
     """L and U of a matrix in one array, and LAPACK's pivots: the rows that were exchanged, counted from 1."""
@@ -200,7 +243,12 @@ def linalg_lu_factor(A, *, pivot: Flag = True):
     return LU, pivots, info
 
 
-@op(saves="result", returns=("LU", "pivots", "info"), check_result=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR))
+@op(
+    saves="result",
+    returns=("LU", "pivots", "info"),
+    check_result=refusing("torch.linalg.lu_factor_ex", NO_DIVISOR),
+    keeps=COLUMNS,
+)
 def linalg_lu_factor_ex(A, *, pivot: Flag = True, check_errors: Flag = False):
     """What `linalg.lu_factor` gives, and 0, or the number of the first zero on U's diagonal."""
     matrices(floating(A, "torch.lu_factor"), "torch.lu_factor")
@@ -229,15 +277,29 @@ def linalg_lu(A, *, pivot: Flag = True):
     return (_permutation(rows, A.dtype), *_unpacked(LU))
 
 
-@op(returns=("P", "L", "U"))
+def _pivots_inside(values, shapes, *, unpack_pivots, **_):
+    """The check of `lu_unpack`."""
+    if unpack_pivots and ((values < 1) | (values > shapes[0][-2])).any():
+        raise RuntimeError(
+            "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result "
+            "of lu_factor?"
+        )
+
+
+@op(returns=("P", "L", "U"), check_values=("LU_pivots", _pivots_inside))
 def lu_unpack(LU_data, LU_pivots, unpack_data: Flag = True, unpack_pivots: Flag = True):
     """P, L and U from what `linalg.lu_factor` gave."""
-    if LU_pivots.dtype != jnp.int32:
+    if LU_data.ndim < 2:
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
+        )
+    if unpack_pivots and LU_pivots.dtype != jnp.int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.")
     nothing = jnp.zeros((0,), LU_data.dtype)
     lower, upper = _unpacked(LU_data) if unpack_data else (nothing, nothing)
-    rows = rows_of(LU_pivots, LU_data.shape[-2])
-    return _permutation(rows, LU_data.dtype) if unpack_pivots else nothing, lower, upper
+    if not unpack_pivots:
+        return nothing, lower, upper
+    return _permutation(rows_of(LU_pivots, LU_data.shape[-2]), LU_data.dtype), lower, upper
 
 
 # Singular values.
@@ -250,7 +312,7 @@ def _no_driver(name, driver):
         )
 
 
-@op(saves="result", returns=("U", "S", "Vh"))
+@op(saves="result", returns=("U", "S", "Vh"), keeps=COLUMNS)
 def linalg_svd(A, full_matrices: Flag = True, *, driver: Text | None = None):
     """The singular values S, in descending order, and the orthogonal U and Vh of `U @ diag(S) @ Vh == A`."""
     matrices(floating(A, "linalg.svd"), "linalg.svd")
@@ -269,7 +331,7 @@ def linalg_svdvals(A, *, driver: Text | None = None):
     """The singular values of each matrix, in descending order."""
     matrices(floating(A, "linalg.svdvals"), "linalg.svdvals")
     _no_driver("torch.linalg.svdvals", driver)
-    return jnp.linalg.svd(A, compute_uv=False)
+    return singular_values(A)
 
 
 @op(saves="result", returns=("U", "S", "V"), grad_fn="LinalgSvdBackward0")
@@ -278,7 +340,7 @@ def svd(input, some: Flag = True, compute_uv: Flag = True):
     if not compute_uv:
         rows, columns = matrices(floating(input, "linalg.svd"), "linalg.svd").shape[-2:]
         empty = [jnp.zeros((*input.shape[:-2], each, each), input.dtype) for each in (rows, columns)]
-        return empty[0], jnp.linalg.svd(input, compute_uv=False), empty[1]
+        return empty[0], singular_values(input), empty[1]
     U, S, Vh = linalg_svd.function(input, not some)
     return U, S, adjoint(Vh)
 
@@ -286,7 +348,7 @@ def svd(input, some: Flag = True, compute_uv: Flag = True):
 # Eigenvalues.
 
 
-@op(saves="result", returns=("eigenvalues", "eigenvectors"))
+@op(saves="result", returns=("eigenvalues", "eigenvectors"), keeps=COLUMNS)
 def linalg_eigh(A, UPLO: Text = "L"):
     """The eigenvalues, in ascending order, and eigenvectors of a Hermitian matrix, of which one triangle is read."""
     square(floating(A, "linalg.eigh"), "linalg.eigh")
@@ -304,7 +366,13 @@ def linalg_eigvalsh(A, UPLO: Text = "L"):
     return linalg_eigh.function(A, UPLO)[0]
 
 
-@op(saves="result", returns=("eigenvalues", "eigenvectors"))
+def _finite(values, shapes):
+    """The check of `linalg.eig`, for which LAPACK may not return."""
+    if not np.isfinite(values).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+
+
+@op(saves="result", returns=("eigenvalues", "eigenvectors"), check_values=("A", _finite), keeps=COLUMNS)
 def linalg_eig(A):
     """The eigenvalues and eigenvectors, complex ones, of a square matrix."""
     square(floating(A, "linalg.eig"), "linalg.eig")
@@ -314,9 +382,10 @@ def linalg_eig(A):
     return tuple(jax.lax.linalg.eig(A, compute_left_eigenvectors=False, enable_eigvec_derivs=True))
 
 
-@op(saves="result", grad_fn="LinalgEigBackward0")
+@op(saves="result", grad_fn="LinalgEigBackward0", check_values=("A", _finite))
 def linalg_eigvals(A):
     """The eigenvalues, complex ones, of a square matrix."""
+    square(floating(A, "linalg.eigvals"), "linalg.eigvals")
     return linalg_eig.function(A)[0]
 
 
@@ -329,4 +398,25 @@ def linalg_matrix_exp(A):
     if A.dtype in SHORT:
         return A  # only its dtype counts; the values are computed in float32
     with jax.default_matmul_precision("highest"):
-        return jax.scipy.linalg.expm(A, max_squarings=32) if A.size else A
+        return _exponential(A) if A.size else A
+
+
+PADE = {"float32": 3.925724783138660, "float64": 5.371920351148152}
+"""Up to which norm JAX's approximation has its type's precision (Higham, 2005)."""
+SQUARINGS = 32
+
+
+def _exponential(A):
+    """`expm` of matrices halved until they are small, and the results squared as often. JAX halves once too few."""
+    bound = PADE[jnp.finfo(A.dtype).dtype.name]
+    norm = jnp.max(jnp.sum(jnp.abs(jax.lax.stop_gradient(A)), -2), -1)
+    count = jnp.clip(jnp.ceil(jnp.log2(jnp.maximum(norm, bound) / bound)), 0, SQUARINGS)
+    count = jnp.where(jnp.isfinite(norm), count, 0)[..., None, None]
+    start = jax.scipy.linalg.expm(A / jnp.exp2(count), max_squarings=0)
+
+    def squared(found, step):
+        goes_on = step < count
+        once = jnp.where(goes_on, found, 0)  # others might overflow, and make gradients NaN
+        return jax.lax.cond(goes_on.any(), lambda: jnp.where(goes_on, once @ once, found), lambda: found), None
+
+    return jax.lax.scan(squared, start, jnp.arange(SQUARINGS))[0]

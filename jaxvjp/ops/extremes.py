@@ -17,6 +17,9 @@ from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.ops.reduction import EVENLY, largest, shared, smallest
 
+LONG = 1 << 24
+"""The elements of a dimension from which on pairs of value and index are reduced on a CPU, too: without more memory."""
+
 
 def _check(name, input, dim=None):
     """torch's errors for an empty tensor, and for complex numbers, which each function words its own way."""
@@ -55,10 +58,13 @@ def _position(extreme: Callable[..., Any], arg: Callable[..., Any], input, dim):
 
     def by_value(constant):
         reached = (constant == extreme(constant, dim, keepdims=True)) | (constant != constant)
-        places = jax.lax.broadcasted_iota("int32" if input.shape[dim] < 1 << 31 else "int64", input.shape, dim)
+        places = jax.lax.broadcasted_iota("int32", input.shape, dim)
         return jnp.min(jnp.where(reached, places, input.shape[dim]), dim, keepdims=True).astype("int64")
 
-    # XLA reduces pairs of value and index. On a CPU two plain reductions, which are vectorized, take half the time.
+    # XLA reduces pairs of value and index. On a CPU two plain reductions, which are vectorized, take half the time,
+    # until their arrays are larger than the caches.
+    if input.shape[dim] >= LONG:
+        return plain(jax.lax.stop_gradient(input))
     return jax.lax.platform_dependent(jax.lax.stop_gradient(input), cpu=by_value, default=plain)
 
 

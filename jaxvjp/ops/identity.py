@@ -13,6 +13,11 @@ from jaxvjp.ops.arguments import Index, Shape
 from jaxvjp.ops.layouts import LIKE
 from jaxvjp.ops.op import backward_name, op
 
+TRACED = (
+    "This tensor stands for a value inside of a function that JAX traces, or of the body of a loop: it has no value of "
+    "its own.\nInside, say without reading it what depends on it: `torch.where`, `torch.cond`, `torch.while_loop`. "
+    "Outside, it was left behind by the function: return it instead."
+)
 NO_VALUE = (
     "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a Tensor, "
     "please try to rewrite what you're doing with other operations. If error is occurring somewhere inside PyTorch "
@@ -74,6 +79,12 @@ def primal(input):
 def example(batch):
     """One example of a batch, which stands for all of them while `vmap` records: it has no value to compute."""
     raise RuntimeError(NO_VALUE)
+
+
+@op(public="")
+def traced():
+    """A value that JAX is tracing, or will: an argument of a pure function while that is recorded."""
+    raise RuntimeError(TRACED)
 
 
 @op(public="", keeps=LIKE)

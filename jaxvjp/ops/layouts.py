@@ -7,8 +7,10 @@ it. An operation's result is laid out by a rule that its row names (`Op.keeps`):
 * LIKE: in the order of the first operand, without gaps, as a `clone` does.
 * SAME: exactly as the first operand, of what changes only the graph, or part of the values.
 * CHANNELS: by `torch.channels_last` if an operand is laid out so, such as the images or the weight of a convolution.
+* VOLUMES: so, and an operand without a batch as if it was a batch of one.
 * JOINED: by `torch.channels_last` if all operands are laid out so.
 * CONTIGUOUS: in the order of the dimensions, as most are.
+* COLUMNS: matrices column after column, as LAPACK has them: results with as many dimensions as the first operand.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from typing import NamedTuple
 Numbers = tuple[int, ...]
 
 ELEMENTWISE, LIKE, SAME = "elementwise", "like", "same"
-CHANNELS, JOINED, CONTIGUOUS = "channels", "joined", "contiguous"
+CHANNELS, VOLUMES, JOINED = "channels", "volumes", "joined"
+CONTIGUOUS, COLUMNS = "contiguous", "columns"
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 """By the number of dimensions: their order in memory, outermost first."""
 
@@ -68,7 +71,8 @@ class Layout(NamedTuple):
     @property
     def overlapping(self) -> bool:
         """Whether it is sure that several elements share a place, as those of an expanded tensor do."""
-        return any(size > 1 and step == 0 for size, step in zip(self.shape, self.strides, strict=True))
+        again = any(size > 1 and step == 0 for size, step in zip(self.shape, self.strides, strict=True))
+        return again and 0 not in self.shape
 
     @property
     def overlaps(self) -> bool:
@@ -302,7 +306,15 @@ def kept(rule: str, shape: Numbers, operands: Sequence[Layout]) -> Numbers:
         return first.strides if rule == SAME else like(first)
     if rule == ELEMENTWISE:
         return elementwise(shape, operands)
+    if rule == COLUMNS:
+        count = len(shape)
+        if count < 2 or count != len(first.shape):
+            return contiguous_strides(shape)
+        return strides_in_order(shape, (*range(count - 2), count - 1, count - 2))
+    if rule == VOLUMES and len(shape) == 4:
+        last = (1, 2, 3, 0)
+        return strides_in_order(shape, last) if first.ordered(last) else contiguous_strides(shape)
     images = [by_channels(each) for each in operands if len(each.shape) == len(shape)]
-    if (rule == CHANNELS and any(images)) or (rule == JOINED and images and all(images)):
+    if (rule in (CHANNELS, VOLUMES) and any(images)) or (rule == JOINED and images and all(images)):
         return strides_in_order(shape, CHANNELS_LAST[len(shape)])
     return contiguous_strides(shape)

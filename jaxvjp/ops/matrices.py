@@ -1,7 +1,7 @@
 """Checks of the operands of ops on matrices, with torch's errors.
 
 They ask for a matrix (`matrices`), a square one (`square`), floating or complex numbers (`floating`), or one dtype
-(`same_type`). `transposed` and `adjoint` take transposes of whole batches.
+(`same_type`). `transposed` and `adjoint` take transposes of whole batches, `singular_values` those of each matrix.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def square(array, name, operand="A"):
     """`array` unchanged; RuntimeError unless its matrices are square."""
     matrices(array, name, operand)
     if array.shape[-1] != array.shape[-2]:
+        said = f"{name}: {operand}" if name else operand
         raise RuntimeError(
-            f"{name}: {operand} must be batches of square matrices, but they are {array.shape[-2]} by "
-            f"{array.shape[-1]} matrices"
+            f"{said} must be batches of square matrices, but they are {array.shape[-2]} by {array.shape[-1]} matrices"
         )
     return array
 
@@ -84,6 +84,11 @@ def transposed(array):
 def adjoint(array):
     """Every matrix transposed and conjugated."""
     return jnp.conj(transposed(array))
+
+
+def singular_values(array):
+    """Those of every matrix, in descending order. JAX needs memory for whole U and Vh unless told otherwise."""
+    return jnp.linalg.svd(array, full_matrices=False, compute_uv=False)
 
 
 def stacked(first, second, leading=2):

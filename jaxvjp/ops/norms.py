@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 
-from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, axes, number
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Kind, Real, Text, Type, index, number, wrap
 from jaxvjp.ops.decompositions import linalg_eigvalsh
-from jaxvjp.ops.matrices import floating, legacy, matrices, square
+from jaxvjp.ops.matrices import floating, legacy, matrices, singular_values, square
 from jaxvjp.ops.op import ARITHMETIC, op
 from jaxvjp.ops.pointwise import abs_
-from jaxvjp.ops.reduction import largest, magnitude, shared, smallest, vector_norm
-from jaxvjp.ops.solving import linalg_inv, tolerance
-from jaxvjp.types.dtypes import from_numpy
+from jaxvjp.ops.reduction import largest, linalg_vector_norm, magnitude, of_type, shared, smallest, vector_norm
+from jaxvjp.ops.solving import linalg_inv, real_tolerances, tolerance
 
 
 def _order(value: Any) -> float | str:
@@ -27,18 +27,13 @@ def _order(value: Any) -> float | str:
 Order = Annotated[Any, Kind("Number", _order)]
 
 
-def _of_type(name, array, dtype):
-    if not jnp.issubdtype(array.dtype, jnp.inexact):
-        raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got {legacy(array)}\n"
-            "Convert it first: `x.float()`."
-        )
-    if dtype is None:
-        return array
-    if from_numpy(array.dtype).is_complex != dtype.is_complex:
-        kind = "complex" if from_numpy(array.dtype).is_complex else "real"
-        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy}")
-    return array.astype(dtype.numpy)
+def _several(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, Sequence):
+        raise TypeError(value)
+    return tuple(index(each) for each in value)
+
+
+Pair = Annotated[tuple[int, ...], Kind("tuple of ints", _several)]
 
 
 def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
@@ -46,7 +41,7 @@ def _matrix_norm(array, order, dims, keepdim, name="linalg.matrix_norm"):
     if order == "fro":
         return vector_norm(array, 2, dims, keepdim)
     if order in ("nuc", 2, -2):
-        values = jnp.linalg.svd(jnp.moveaxis(floating(array, name), dims, (-2, -1)), compute_uv=False)
+        values = singular_values(jnp.moveaxis(floating(array, name), dims, (-2, -1)))
         found = jnp.sum(values, -1) if order == "nuc" else _extreme(values, order, values.ndim - 1, -1)
         return jnp.expand_dims(found, sorted(dims)) if keepdim else found
     if order in (1, -1):
@@ -71,9 +66,9 @@ def _extreme(values, order, dim, shown, keepdims=False):
 def _two(dim, ndim):
     if len(dim) != 2:
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
-    found = [each % ndim if -ndim <= each < ndim else axes(each, ndim)[0] for each in dim]
+    found = [wrap(each, ndim) for each in dim]
     if found[0] == found[1]:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({found[0]}, {found[1]})")
     return tuple(found)
 
 
@@ -87,43 +82,49 @@ def _norm_name(static, avals):
 
 @op(saves="input, result", grad_fn=_norm_name)
 def linalg_matrix_norm(
-    input, ord: Order = "fro", dim: Dims = (-2, -1), keepdim: Flag = False, *, dtype: Type | None = None
+    input, ord: Order = "fro", dim: Pair = (-2, -1), keepdim: Flag = False, *, dtype: Type | None = None
 ):
     """The norm of each matrix: "fro", "nuc", 2 and -2 by its singular values, 1 and inf by sums of columns and rows."""
     name = "linalg.matrix_norm"
-    matrices(input, name)
     if isinstance(ord, str) and ord not in ("fro", "nuc"):
         raise RuntimeError(f"{name}: Order {ord} not supported.")
     if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf):
         raise RuntimeError(f"{name}: Order {ord:g} not supported.")
-    return _matrix_norm(_of_type(name, input, dtype), ord, _two(dim, input.ndim), keepdim)
+    of_type(name, matrices(input, name), None)
+    dims = _two(dim, input.ndim)
+    return _matrix_norm(of_type(name, input, dtype), ord, dims, keepdim)
 
 
 @op(saves="input, result", grad_fn="LinalgVectorNormBackward0")
 def linalg_norm(input, ord: Order | None = None, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of vectors or, where `dim` names two dimensions or `ord` is a word, of matrices."""
     dims = (dim,) if isinstance(dim, int) else dim
-    if isinstance(ord, str) or (ord is not None and (input.ndim == 2 if dims is None else len(dims) == 2)):
-        if (dims is None and input.ndim != 2) or (dims is not None and len(dims) != 2):
-            raise RuntimeError(
-                f"linalg.norm: If dim is {'not ' if dims is None else ''}specified, it must be of length 1 or 2. "
-                f"Got {list(dims or ())}"
-            )
-        return linalg_matrix_norm.function(input, ord, dims or (0, 1), keepdim, dtype=dtype)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-    if ord is not None and dims is None and input.ndim > 2:
+    if ord is not None and dims is None and input.ndim not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {input.ndim}D."
         )
-    array = _of_type("linalg.vector_norm", input, dtype)
-    return vector_norm(array, 2 if ord is None else ord, dim, keepdim)
+    if isinstance(ord, str) or (ord is not None and (input.ndim == 2 if dims is None else len(dims) == 2)):
+        return linalg_matrix_norm.function(input, ord, dims or (0, 1), keepdim, dtype=dtype)
+    return linalg_vector_norm.function(input, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
+def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
+    """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
+    dims = (dim,) if isinstance(dim, int) else dim
+    if isinstance(p, str) and (p != "fro" or (dims is not None and len(dims) > 2)):
+        return linalg_matrix_norm.function(
+            input, p, tuple(range(input.ndim)) if dims is None else dims, keepdim, dtype=dtype
+        )
+    return linalg_vector_norm.function(input, 2 if p in ("fro", None) else p, dim, keepdim, dtype=dtype)
 
 
 @op(saves="input", grad_fn="SumBackward1")
 def nuclear_norm(input, dim: Dims = (-2, -1), keepdim: Flag = False):
     """torch's older `linalg.matrix_norm` of order "nuc"."""
-    return _matrix_norm(input, "nuc", _two(dim, input.ndim), keepdim)
+    return _matrix_norm(input, "nuc", _two((dim,) if isinstance(dim, int) else dim, input.ndim), keepdim)
 
 
 @op(saves="input, result", grad_fn="NanToNumBackward0")
@@ -131,15 +132,18 @@ def linalg_cond(input, p: Order | None = None):
     """A matrix's norm times that of its inverse: how much less precise than B the X of `A @ X = B` may be."""
     matrices(floating(input, "linalg.cond"), "linalg.cond")
     if p in (None, 2, -2):
-        values = jnp.linalg.svd(input, compute_uv=False)
+        values = singular_values(input)
         if not input.size:
             return jnp.zeros(input.shape[:-2], values.dtype)
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
-    square(input, "linalg.cond")
+    if not isinstance(p, str) and not input.size:
+        return jnp.zeros(input.shape[:-2], abs(input).dtype)
+    if isinstance(p, str) or abs(p) in (1, math.inf):
+        square(input, f"linalg.cond(ord={p})" if isinstance(p, str) else f"linalg.cond(ord={p:g})")
     if isinstance(p, str) and p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     if not isinstance(p, str) and abs(p) not in (1, math.inf):
-        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p:g}")
     dims = input.ndim - 2, input.ndim - 1
     inverse, info = linalg_inv.function(input)
     found = _matrix_norm(input, p, dims, False) * _matrix_norm(inverse, p, dims, False)
@@ -149,20 +153,20 @@ def linalg_cond(input, p: Order | None = None):
 def _rank(A, atol, rtol, hermitian):
     name = "linalg.matrix_rank"
     matrices(floating(A, name), name, "input")
-    values = jnp.abs(linalg_eigvalsh.function(A)) if hermitian else jnp.linalg.svd(A, compute_uv=False)
+    values = jnp.abs(linalg_eigvalsh.function(A)) if hermitian else singular_values(A)
     if not A.size:
         return jnp.zeros(A.shape[:-2], jnp.int64)
     bound = tolerance(A, atol, rtol) * jnp.max(values, -1)
     return jnp.sum(values > bound[..., None], -1, dtype=jnp.int64)
 
 
-@op(differentiable=False)
+@op(differentiable=False, rewrite=real_tolerances)
 def linalg_matrix_rank(input, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
     """How many singular values are larger than `atol` and than `rtol` times the largest."""
     return _rank(input, atol, rtol, hermitian)
 
 
-@op(name="linalg_matrix_rank.tol", differentiable=False)
+@op(name="linalg_matrix_rank.tol", differentiable=False, rewrite=real_tolerances)
 def linalg_matrix_rank_tol(input, tol: Either, hermitian: Flag = False):
     """How many singular values are larger than `tol`."""
     return _rank(input, tol, 0.0, hermitian)
@@ -205,7 +209,7 @@ def distance(difference, p):
     return most + jnp.sum(jnp.where(constant == most[..., None], size - constant, 0), -1)
 
 
-@op(saves="x", grad_fn="CatBackward0")
+@op(saves="x", grad_fn="CatBackward0", out=False)
 def linalg_vander(x, *, N: Index | None = None):
     """For each element of `x` a row of its powers, from 0 up to N."""
     x = jnp.atleast_1d(x)

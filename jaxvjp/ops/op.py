@@ -38,7 +38,7 @@ from jaxvjp.ops.abstract_values import Aval as Aval
 from jaxvjp.ops.abstract_values import common_device as common_device
 from jaxvjp.ops.abstract_values import number_aval as number_aval
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
-from jaxvjp.ops.layouts import CHANNELS, CONTIGUOUS, ELEMENTWISE, SAME, kept
+from jaxvjp.ops.layouts import CHANNELS, COLUMNS, CONTIGUOUS, ELEMENTWISE, SAME, kept
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
@@ -111,7 +111,8 @@ class Op:
             not one per row; torch's error for a call that fits none depends on it.
         returns: for an op that returns several arrays, the names of the fields of torch's named tuple; without them
             it is a plain tuple.
-        out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do.
+        out: whether its functions take `out=`; by default those that are no views and not in `nn.functional` do; with
+            True that in `nn.functional`, too.
         refuse_out: for an op with its own words in torch: a function of the dtypes of the result and of `out` that
             raises if the latter does not fit.
         exact_out: whether `out` must have the result's dtype, and memory of its own.
@@ -185,6 +186,7 @@ class Op:
         self.grad_fn = grad_fn or backward_name(self.torch_name)
         self.arities = arities
         self.out = write is None if out is None else out
+        self.out_everywhere = out is True
         self.refuse_out = refuse_out
         self.exact_out = exact_out
         self.operator = operator
@@ -443,6 +445,7 @@ def laid_out(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], re
         except (ValueError, RuntimeError):  # torch would not make this view, but a program may read it
             return result
         return result.laid(layout.strides)
-    if operation.keeps not in ("", CONTIGUOUS) and any(each.strides is not None for each in avals):
+    strided = operation.keeps == COLUMNS or any(each.strides is not None for each in avals)
+    if operation.keeps not in ("", CONTIGUOUS) and strided:
         return result.laid(kept(operation.keeps, result.shape, [each.layout for each in avals]))
     return result

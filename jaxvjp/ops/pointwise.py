@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from jaxvjp.ops.arguments import Either, Exact, Scalar, Type, tagged
+from jaxvjp.ops.arguments import Either, Exact, Flag, Scalar, Type, tagged
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.layouts import CONTIGUOUS, LIKE, SAME
 from jaxvjp.ops.op import ARITHMETIC, CHECKED, FLOAT, OPMATH, SHORT, by_number, op, rounded_once
@@ -115,7 +115,7 @@ def div(input: Either, other: Either):
 @op(
     promotion=FLOAT,
     operator="r/",
-    saves="input",
+    saves="residuals",  # torch saves the reciprocal
     grad_fn="MulBackward0",
     public="",
     rounds_once=False,
@@ -384,12 +384,16 @@ def fill(input, value: Either):
     return jnp.broadcast_to(value.astype(input.dtype), input.shape)
 
 
-@op(inplace=True, public="", grad_fn="CopyBackwards", keeps=SAME)
-def copy(input, src: Either):
-    """`src`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(src)`."""
-    input, src = broadcast(input, src)
-    shape = jnp.broadcast_shapes(input.shape, src.shape)  # the caller raises if that is not input's shape
-    return jnp.broadcast_to(cast.function(src, dtype=from_numpy(input.dtype)), shape)
+def _without_waiting(row, operands, static):
+    return row, operands, (False,)  # JAX waits for no copy: one program for both
+
+
+@op(inplace=True, public="", grad_fn="CopyBackwards", keeps=SAME, rewrite=_without_waiting)
+def copy(input, other: Either, non_blocking: Flag = False):
+    """`other`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(y)`."""
+    input, other = broadcast(input, other)
+    shape = jnp.broadcast_shapes(input.shape, other.shape)  # the caller raises if that is not input's shape
+    return jnp.broadcast_to(cast.function(other, dtype=from_numpy(input.dtype)), shape)
 
 
 @op(public="", keeps=SAME, grad_fn=lambda static, avals: "CopyBackwards" if avals[1].shape else "FillBackward3")
@@ -416,16 +420,22 @@ def assigned(input, src: Either):
 def fitting_alpha(row, operands, static):
     """RuntimeError for an `alpha` of another kind than the operands are: 2.5 beside integers, True beside floats."""
     *beside, alpha = operands
-    category = max(each.aval.dtype.category for each in beside if hasattr(each, "aval"))
-    numbers = [of_number(each).category for each in beside if not hasattr(each, "aval")]
-    category = max(category, *numbers, BOOL)
-    if isinstance(alpha, bool) and category != BOOL:
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and category <= INTEGRAL:
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    category = fitting_numbers(beside, alpha=alpha)
     if isinstance(alpha, complex) and category < COMPLEX:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
     return row, operands, static
+
+
+def fitting_numbers(beside, **numbers):
+    """The category of the operands `beside`; RuntimeError where numbers are of another kind."""
+    categories = [each.aval.dtype.category if hasattr(each, "aval") else of_number(each).category for each in beside]
+    category = max(*categories, BOOL)
+    for name, number in numbers.items():
+        if isinstance(number, bool) and category != BOOL:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        if isinstance(number, float | complex) and category <= INTEGRAL:
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    return category
 
 
 @op(

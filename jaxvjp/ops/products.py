@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxvjp.ops.arguments import Scalar
 from jaxvjp.ops.matrices import ctype, legacy
 from jaxvjp.ops.op import ARITHMETIC, OPMATH, SHORT, Op, op
-from jaxvjp.ops.pointwise import assigned, broadcast
+from jaxvjp.ops.pointwise import assigned, broadcast, fitting_numbers
 from jaxvjp.types.dtypes import forget_calls
 
 PRECISIONS = {
@@ -309,7 +309,13 @@ def addmv(input, mat, vec, *, beta: Scalar = 1, alpha: Scalar = 1):
     return _added(input, mv.function(mat, vec), beta, alpha)
 
 
-@op(promotion=ARITHMETIC, inplace=True, saves="vec1 for vec2, vec2 for vec1")
+def _fitting(row, operands, static):
+    *beside, beta, alpha = operands
+    fitting_numbers(beside, beta=beta, alpha=alpha)
+    return row, operands, static
+
+
+@op(promotion=ARITHMETIC, inplace=True, saves="vec1 for vec2, vec2 for vec1", rewrite=_fitting)
 def addr(input, vec1, vec2, *, beta: Scalar = 1, alpha: Scalar = 1):
     """`beta * input + alpha * outer(vec1, vec2)`."""
     for each, name in ((vec1, "vec1"), (vec2, "vec2")):

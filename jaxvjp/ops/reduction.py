@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import jax.scipy.special as scipy
 
-from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Kind, Shape, Type, axes, number, wrap
+from jaxvjp.ops.arguments import Dims, Fixed, Flag, Index, Shape, Type, axes, wrap
 from jaxvjp.ops.identity import rebind
 from jaxvjp.ops.op import ARITHMETIC, FLOAT, op
 from jaxvjp.ops.pointwise import abs_, broadcast
-from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, uint8
+from jaxvjp.types.dtypes import BOOL, INTEGRAL, bool_, from_numpy, int64, promote_types, uint8
 
 
 def _numbered_by_dim(name):
@@ -239,7 +239,7 @@ def _refuse_nothing(input, order, dim):
     if dim is None or dim == ():
         raise RuntimeError(f"{words} an empty tensor because the operation does not have an identity")
     for each in (dim,) if isinstance(dim, int) else dim:
-        if input.shape[each] == 0:
+        if input.shape[wrap(each, input.ndim)] == 0:
             raise RuntimeError(
                 f"{words} the dimension {each}because this dimension is empty and the operation does not have an "
                 "identity"
@@ -316,36 +316,36 @@ def shared(input, extreme, reduced, keepdims=False, of_nan=EVERYWHERE):
     return result if keepdims else result.squeeze(reduced)
 
 
-Order = Annotated[Any, Kind("Number", lambda value: value if isinstance(value, str) else number(value))]
-
-
-def _floating(name, input, dtype):
-    if dtype is not None:
-        input = input.astype(dtype.numpy)
-    if not jnp.issubdtype(input.dtype, jnp.inexact):
+def of_type(name, array, dtype):
+    """The numbers of a norm in the type that it is asked for; RuntimeError where they do not fit it."""
+    own = from_numpy(array.dtype)
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
         raise RuntimeError(
-            f"{name}: Expected a floating point or complex tensor as input. Got "
-            f"{from_numpy(input.dtype).legacy}\nConvert it first: `x.float().norm()`."
+            f"{name}: Expected a floating point or complex tensor as input. Got {own.legacy}\n"
+            "Convert it first: `x.float()`."
         )
-    return input
+    if dtype is None:
+        return array
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype.legacy}")
+    if own.is_complex != dtype.is_complex:
+        kind = "complex" if own.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype.legacy}")
+    if promote_types(own, dtype) is not dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({own.legacy}) should be convertible without narrowing to the specified "
+            f"dtype ({dtype.legacy})"
+        )
+    return array.astype(dtype.numpy)
 
 
 @op(saves="x, result", rounds_once=True)
 def linalg_vector_norm(x, ord: Fixed = 2, dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
     """The norm of order `ord` of what `dim` names (all of it by default), taken as one vector."""
-    return vector_norm(_floating("linalg.vector_norm", x, dtype), ord, dim, keepdim)
-
-
-@op(grad_fn="LinalgVectorNormBackward0", saves="input, result", rounds_once=True)
-def norm(input, p: Order | None = "fro", dim: Dims = None, keepdim: Flag = False, *, dtype: Type | None = None):
-    """The norm over `dim` (all dimensions by default): Euclidean, of order `p`, or "nuc", of singular values."""
-    input = _floating("linalg.vector_norm", input, dtype)
-    if p == "nuc":
-        first, second = axes(dim, input.ndim)
-        matrices = jnp.moveaxis(input, (first, second), (-2, -1))
-        result = jnp.sum(jnp.linalg.svd(matrices, compute_uv=False), -1)
-        return jnp.expand_dims(result, (min(first, second), max(first, second))) if keepdim else result
-    return vector_norm(input, 2 if p in ("fro", None) else p, dim, keepdim)
+    name = "linalg.vector_norm"
+    if not x.size and (ord < 0 or ord == math.inf):
+        _refuse_nothing(of_type(name, x, None), ord, dim)
+    return vector_norm(of_type(name, x, dtype), ord, dim, keepdim)
 
 
 @op(promotion=ARITHMETIC, saves="input, other, result", out=False)

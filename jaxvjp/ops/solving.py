@@ -12,8 +12,20 @@ import jax
 import jax.numpy as jnp
 from jax.lax.linalg import lu, lu_pivots_to_permutation, triangular_solve
 
-from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Text
-from jaxvjp.ops.matrices import adjoint, floating, legacy, matrices, refusing, same_type, square, stacked, transposed
+from jaxvjp.ops.arguments import Dims, Either, Flag, Index, Text, axes
+from jaxvjp.ops.layouts import COLUMNS
+from jaxvjp.ops.matrices import (
+    adjoint,
+    floating,
+    legacy,
+    matrices,
+    refusing,
+    same_type,
+    singular_values,
+    square,
+    stacked,
+    transposed,
+)
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import broadcast
 from jaxvjp.ops.products import numeric
@@ -24,21 +36,31 @@ UNSOLVED = "The solver failed because the input matrix is singular."
 
 def singular(A):
     """For each square matrix the position, counted from 1, of the first zero on the diagonal of its U; 0 if none."""
-    factors, _, _ = lu(jax.lax.stop_gradient(A))
-    zero = jnp.diagonal(factors, axis1=-2, axis2=-1) == 0
-    if not A.shape[-1]:
-        return jnp.zeros(A.shape[:-2], jnp.int32)
+    return _first_zero(lu(jax.lax.stop_gradient(A))[0])
+
+
+def _first_zero(factors):
+    """The position, counted from 1, of the first zero on the diagonal of each matrix; 0 if there is none."""
+    zero = jnp.diagonal(jax.lax.stop_gradient(factors), axis1=-2, axis2=-1) == 0
+    if not min(factors.shape[-2:]):
+        return jnp.zeros(factors.shape[:-2], jnp.int32)
     return jnp.where(zero.any(-1), jnp.argmax(zero, -1) + 1, 0).astype(jnp.int32)
 
 
-@op(saves="result", grad_fn="LinalgInvExBackward0", check_result=refusing("linalg.inv", SINGULAR), aliases="inverse")
+@op(
+    saves="result",
+    grad_fn="LinalgInvExBackward0",
+    check_result=refusing("linalg.inv", SINGULAR),
+    aliases="inverse",
+    keeps=COLUMNS,
+)
 def linalg_inv(A):
     """The inverse of a square matrix; LinAlgError where it is singular."""
     square(floating(A, "linalg.inv"), "linalg.inv")
     return jnp.linalg.inv(A), singular(A)
 
 
-@op(saves="result", returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR))
+@op(saves="result", returns=("inverse", "info"), check_result=refusing("linalg.inv_ex", SINGULAR), keeps=COLUMNS)
 def linalg_inv_ex(A, *, check_errors: Flag = False):
     """The inverse of a square matrix; and 0, or the position of the zero on U's diagonal that makes it singular."""
     inverse, info = linalg_inv.function(A)
@@ -95,7 +117,7 @@ def linalg_solve_ex(A, B, *, left: Flag = True, check_errors: Flag = False):
     return (result, info, info) if check_errors else (result, info)
 
 
-@op(saves="A, result")
+@op(saves="A, result", keeps=COLUMNS)
 def linalg_solve_triangular(A, B, *, upper: Flag, left: Flag = True, unitriangular: Flag = False):
     """The X of `A @ X = B` (`X @ A = B`) for a triangular A, of which only that triangle counts."""
     name = "linalg.solve_triangular"
@@ -107,7 +129,7 @@ def linalg_solve_triangular(A, B, *, upper: Flag, left: Flag = True, unitriangul
     return triangular_solve(A, B, left_side=left, lower=not upper, unit_diagonal=unitriangular)
 
 
-@op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"))
+@op(name="triangular_solve", saves="A, result", returns=("solution", "cloned_coefficient"), keeps=COLUMNS)
 def triangular_solve_(input, A, upper: Flag = True, transpose: Flag = False, unitriangular: Flag = False):
     """torch's older `linalg.solve_triangular`, and A beside the solution."""
     for each, letter in ((input, "b"), (A, "A")):
@@ -125,7 +147,7 @@ def triangular_solve_(input, A, upper: Flag = True, transpose: Flag = False, uni
 
 
 def _older_fitting(b, A, name):
-    square(A, name)
+    square(A, "")
     if A.shape[-1] != b.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix "
@@ -133,7 +155,7 @@ def _older_fitting(b, A, name):
         )
 
 
-@op(saves="result, L")
+@op(saves="result, L", keeps=COLUMNS)
 def cholesky_solve(input, L, upper: Flag = False):
     """The X of `A @ X = input` for the A whose Cholesky factor is L."""
     for each, letter in ((input, "b"), (L, "u")):
@@ -155,11 +177,12 @@ def cholesky_solve(input, L, upper: Flag = False):
         )
 
 
-@op(saves="result, L")
+@op(saves="result, L", check_result=refusing("cholesky_inverse", SINGULAR), keeps=COLUMNS)
 def cholesky_inverse(L, upper: Flag = False):
     """The inverse of the matrix whose Cholesky factor is L."""
     square(L, "cholesky_inverse")
-    return cholesky_solve.function(jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape), L, upper=upper)
+    unit = jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape)
+    return cholesky_solve.function(unit, L, upper=upper), _first_zero(L)
 
 
 def rows_of(pivots, count):
@@ -167,18 +190,33 @@ def rows_of(pivots, count):
     return lu_pivots_to_permutation(pivots - 1, count)
 
 
-@op(saves="LU, result")
+def _pivots_inside(values, shapes, **_):
+    """The check of `lu_solve`."""
+    size = shapes[1][-1] if len(shapes[1]) else 0
+    for wrong, told in ((values < 1, "greater or equal to 1"), (values > size, "smaller or equal to LU.size(-2)")):
+        if wrong.any():
+            raise RuntimeError(
+                f"Pivots given to lu_solve must all be {told}. Did you properly pass the result of lu_factor?"
+            )
+
+
+@op(saves="LU, result", check_values=("pivots", _pivots_inside))
 def linalg_lu_solve(LU, pivots, B, *, left: Flag = True, adjoint: Flag = False):
     """The X of `A @ X = B` (`X @ A = B`) for the A that `linalg.lu_factor` has factored, or for its adjoint."""
     name = "linalg.lu_solve"
     floating(LU, name)
     if pivots.dtype != jnp.int32:
         raise RuntimeError(f"{name}: pivots should be a Tensor of scalar type torch.int32")
-    square(LU, name, "LU")
+    square(LU, "torch.linalg.lu_solve")
     matrices(B, name, "B")
     same_type(LU, B, name, "LU and B")
     if LU.shape[-1] != pivots.shape[-1]:
         raise RuntimeError(f"{name}: Number of pivots per batch should be same as the dimension of the matrix")
+    if LU.shape[:-1] != pivots.shape:
+        raise RuntimeError(
+            f"{name}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
     _fitting(LU, B, left, name)
     if not left:  # X A = B is A* X* = B*
         return _adjoint(_factored(LU, pivots, _adjoint(B), not adjoint))
@@ -201,10 +239,22 @@ def _factored(LU, pivots, B, adjoint):
     return triangular_solve(LU, half, left_side=True)
 
 
-@op(saves="LU_data, result", grad_fn="LinalgLuSolveBackward0")
+@op(saves="LU_data, result", grad_fn="LinalgLuSolveBackward0", check_values=("LU_pivots", _pivots_inside))
 def lu_solve(input, LU_data, LU_pivots):
     """torch's older `linalg.lu_solve`."""
     return linalg_lu_solve.function(LU_data, LU_pivots, input)
+
+
+def real_tolerances(row, operands, static):
+    """For a row's column `rewrite`: RuntimeError where a tensor after the first is complex."""
+    for name, each in zip(row.operands[1:], operands[1:], strict=True):
+        if hasattr(each, "aval") and each.aval.dtype.is_complex:
+            name = "atol" if name == "tol" else name
+            raise RuntimeError(
+                f"torch.{row.torch_name.replace('_', '.', 1)}: {name} tensor of complex type is not supported. Got "
+                f"{each.aval.dtype.legacy}"
+            )
+    return row, operands, static
 
 
 def tolerance(A, atol, rtol):
@@ -219,7 +269,7 @@ def tolerance(A, atol, rtol):
             rtol = jnp.where(atol > 0, 0, rtol)
     if atol is None:
         return jnp.asarray(rtol)
-    values = jnp.linalg.svd(jax.lax.stop_gradient(A), compute_uv=False)
+    values = singular_values(jax.lax.stop_gradient(A))
     most = jnp.max(values, -1, initial=0)
     return jnp.maximum(rtol, atol / jnp.where(most == 0, 1, most))
 
@@ -243,19 +293,19 @@ def _pseudo_inverse(A, atol, rtol, hermitian):
         return jnp.linalg.pinv(A, rtol=rtol)
 
 
-@op(saves="A, result")
+@op(saves="A, result", rewrite=real_tolerances)
 def linalg_pinv(A, *, atol: Either = None, rtol: Either = None, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `atol`, or `rtol` times the largest, count as 0."""
     return _pseudo_inverse(A, atol, rtol, hermitian)
 
 
-@op(name="linalg_pinv.rcond", saves="A, result", arities=())
+@op(name="linalg_pinv.rcond", saves="A, result", arities=(), rewrite=real_tolerances)
 def linalg_pinv_rcond(A, rcond: Either, hermitian: Flag = False):
     """The Moore-Penrose inverse; singular values up to `rcond` times the largest count as 0."""
     return _pseudo_inverse(A, None, rcond, hermitian)
 
 
-@op(saves="input, result", grad_fn="LinalgPinvBackward0")
+@op(saves="input, result", grad_fn="LinalgPinvBackward0", rewrite=real_tolerances)
 def pinverse(input, rcond: Either = 1e-15):
     """torch's older `linalg.pinv`."""
     return _pseudo_inverse(input, None, rcond, False)
@@ -266,6 +316,11 @@ def linalg_tensorinv(A, ind: Index = 2):
     """The inverse for `tensordot`: the product with A over A's first `ind` dimensions is the identity."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > A.ndim:
+        raise RuntimeError(
+            f"ArrayRef: invalid slice, N = {ind}; size = {A.ndim}\n`ind` is a number of dimensions of A, which has "
+            f"{A.ndim}."
+        )
     one, two = A.shape[:ind], A.shape[ind:]
     if math.prod(one) != math.prod(two):
         raise RuntimeError(
@@ -280,13 +335,13 @@ def linalg_tensorinv(A, ind: Index = 2):
 def linalg_tensorsolve(A, B, dims: Dims = None):
     """The X of `tensordot(A, X, X.ndim) = B`; `dims` are those of A that are moved to its end before."""
     if dims is not None:
-        dims = (dims,) if isinstance(dims, int) else dims
+        dims = axes(dims, A.ndim) if dims != () else ()
         A = jnp.moveaxis(A, dims, range(A.ndim - len(dims), A.ndim))
     rest = A.shape[B.ndim :]
-    if math.prod(rest) != math.prod(A.shape[: B.ndim]):
+    if math.prod(rest) != B.size or A.size != B.size**2:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {math.prod(rest)} != {math.prod(A.shape[: B.ndim])}"
+            f"but got {math.prod(rest)} != {B.size}"
         )
     solution, info = linalg_solve.function(A.reshape(B.size, B.size), B.reshape(-1))
     return solution.reshape(rest), info
@@ -316,10 +371,13 @@ def lstsq(input, B, *, rcond: Either = None, driver: Text = "gelsy"):
         raise RuntimeError(f"{name}: input.size(-2) should match other.size({-1 if vector else -2})")
     rows, columns = input.shape[-2:]
     input, B = stacked(input, B)
+    if rcond is not None and driver in ("gelsd", "gelss"):  # LAPACK takes what is out of range for the rounding error
+        outside = (rcond < 0) if driver == "gelss" else (rcond <= 0) | (rcond >= 1)
+        rcond = jnp.where(outside, jnp.finfo(input.dtype).eps, rcond)
     with jax.default_matmul_precision("highest"):
         solution = _pseudo_inverse(input, None, None if driver == "gels" else rcond, False) @ B
         left = B - input @ solution
-    values = jnp.linalg.svd(jax.lax.stop_gradient(input), compute_uv=False)
+    values = singular_values(jax.lax.stop_gradient(input))
     cut = tolerance(input, None, rcond)[..., None] * jnp.max(values, -1, keepdims=True, initial=0)
     rank = jnp.sum(values > cut, -1, dtype=jnp.int64)
     nothing = jnp.zeros((0,), values.dtype)

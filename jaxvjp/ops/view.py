@@ -60,8 +60,13 @@ def placed_repeated(base, new, elements, positions, places):
     return base.reshape(-1).at[positions].set(mean).reshape(base.shape)
 
 
+def _position(index, array):
+    """`index`, in 64 bits if a dimension of the array needs them: XLA has all positions in an array in one type."""
+    return index if max(array.shape) < 1 << 31 else jnp.asarray(index, jnp.int64)
+
+
 def _put_selected(base, new, index, *, dim):
-    return jax.lax.dynamic_update_index_in_dim(base, new, index, dim, allow_negative_indices=False)
+    return jax.lax.dynamic_update_index_in_dim(base, new, _position(index, base), dim, allow_negative_indices=False)
 
 
 def _one_index(layout, index, *, dim):
@@ -71,7 +76,9 @@ def _one_index(layout, index, *, dim):
 @op(write=_put_selected, layout=_one_index, public="")
 def select(input, index, *, dim: Index):
     """One index of one dimension, which is removed: `x[3]`."""
-    return jax.lax.dynamic_index_in_dim(input, index, dim, keepdims=False, allow_negative_indices=False)
+    return jax.lax.dynamic_index_in_dim(
+        input, _position(index, input), dim, keepdims=False, allow_negative_indices=False
+    )
 
 
 @op(write=_put_selected, layout=_one_index, one_of_several=True, public="", grad_fn="UnbindBackward0")
@@ -82,7 +89,7 @@ def unbind_one(input, index, *, dim: Index):
 
 def _put_slice(base, new, start, *, dim, length, step):
     if step == 1:
-        return jax.lax.dynamic_update_slice_in_dim(base, new, start, dim, allow_negative_indices=False)
+        return jax.lax.dynamic_update_slice_in_dim(base, new, _position(start, base), dim, allow_negative_indices=False)
     return base.at[(slice(None),) * dim + (start + step * jnp.arange(length),)].set(new)
 
 
@@ -94,7 +101,7 @@ def _range(layout, start, *, dim, length, step):
 def slice_(input, start, *, dim: Index, length: Index, step: Index):
     """`length` indices of one dimension, from `start` on by `step`: `x[2:8:3]`."""
     if step == 1:
-        return jax.lax.dynamic_slice_in_dim(input, start, length, dim, allow_negative_indices=False)
+        return jax.lax.dynamic_slice_in_dim(input, _position(start, input), length, dim, allow_negative_indices=False)
     return jnp.take(input, start + step * jnp.arange(length), dim)
 
 

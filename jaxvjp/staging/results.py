@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from jaxvjp.core.record.graph import Node, TensorsBehind, gradient_edges, reachable
+from jaxvjp.core.record.graph import Node, NodesMet, TensorsBehind, gradient_edges, reachable
 from jaxvjp.core.record.modes import changed, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
@@ -45,7 +45,7 @@ class Finished(NamedTuple):
         return tensor
 
 
-NOTHING_PASSED = TensorsBehind([])
+NOTHING_PASSED = TensorsBehind(NodesMet([]))
 
 
 class Returned(NamedTuple):

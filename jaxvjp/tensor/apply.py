@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.graph import Node, reachable
 from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import items, record
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.transfer import moved, on_device
 from jaxvjp.ops.arguments import KEPT, SCALAR
-from jaxvjp.ops.identity import unaffected
+from jaxvjp.ops.identity import traced, unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
 from jaxvjp.ops.pointwise import assigned, copy
 from jaxvjp.ops.view import expand
@@ -36,9 +36,15 @@ _untracked = count(1).__next__
 def limit_untracked_graph(node: Node) -> None:
     """Called with each new node that requires no gradient; computes one in `UNTRACKED_LIMIT` of them."""
     if _untracked() % UNTRACKED_LIMIT == 0 and not (
-        transforming().depth or transforming().forward or staging().journal
+        transforming().depth or transforming().forward or staging().journal or is_traced(node)
     ):
         evaluate([node])
+
+
+def is_traced(node: Node) -> bool:
+    """Whether `node` is computed from what JAX traces, and so has no value (`pure.arrays`)."""
+    behind = reachable([node], lambda each: each.inputs if each.value is None else ())
+    return any(each.operation is traced for each in behind)
 
 
 READ_MEANWHILE = frozenset(
@@ -138,9 +144,11 @@ def inspected(operation: Op, nodes: tuple[Any, ...], static: tuple[Any, ...]) ->
 def inspect(node: Node, check: Callable[[np.ndarray[Any, Any]], Any]) -> None:
     """Calls `check` with the values of a node, which are computed first. A staged step calls it at each of its calls.
 
-    Inside `vmap` it is not called: each example has other values.
+    Inside `vmap` it is not called: each example has other values; nor for what JAX traces, which has none.
     """
-    if node.value is None and (node.operation is None or any(each.holds(node) for each in transforming().batches)):
+    if node.value is None and (
+        node.operation is None or any(each.holds(node) for each in transforming().batches) or is_traced(node)
+    ):
         return
     if node.device is META:
         return

@@ -76,6 +76,7 @@ WORDS = {
     "B": "the right-hand side, of shape (*, m, k), or (*, m) for vectors",
     "C": "how many channels",
     "HxW": "how many numbers a channel has",
+    "LD": "L and D in one, as `linalg.ldl_factor` gives them, of shape (*, n, n)",
     "LU": "L and U in one, as `linalg.lu_factor` gives them, of shape (*, n, n)",
     "LU_data": "L and U in one, as `linalg.lu_factor` gives them, of shape (*, n, n)",
     "LU_pivots": "the rows exchanged, counted from 1, int32 of shape (*, n)",

@@ -19,7 +19,7 @@ from jaxvjp.tensor.apply import apply, apply_in_place, check_type, check_writabl
 from jaxvjp.tensor.autocasting import suspended
 from jaxvjp.tensor.checked_calls import checked
 from jaxvjp.tensor.docstrings import of_rows
-from jaxvjp.tensor.out_argument import OUT, tensors_of, writing_out, written_into
+from jaxvjp.tensor.out_argument import EXACT, OUT, tensors_of, writing_out, written_into
 from jaxvjp.tensor.overriding import MODULES, asking
 from jaxvjp.tensor.published import PUBLISHED, WRITING_OUT, names
 from jaxvjp.tensor.remembered_calls import remembering, remembering_in_place, remembering_operator
@@ -75,8 +75,10 @@ def function_of(rows: Sequence[Op], name: str, place: str = "function") -> Calla
     if place == "nn.functional" and any(row.inplace for row in rows):
         return _documented(_with_inplace(signatures), rows, name, place)
 
+    takes_out = place != "nn.functional" or any(row.out_everywhere for row in rows)
+
     def function(*arguments: Any, **named: Any) -> Any:
-        if "out" in named and place != "nn.functional":
+        if "out" in named and takes_out:
             return _into(named.pop("out"), signatures, arguments, named)
         row, (operands, static) = chosen(signatures, arguments, named)
         return apply(row, operands, static)
@@ -105,7 +107,7 @@ def inspected(rows: Sequence[Op], name: str, place: str) -> list[inspect.Signatu
         further = []
         if place == "nn.functional" and each.row.inplace:
             further = [INPLACE]
-        elif place not in ("method", "nn.functional") and each.row.out and not in_place:
+        elif (each.row.out_everywhere or (place not in ("method", "nn.functional") and each.row.out)) and not in_place:
             further = [OUT if result is Tensor else OUTS]
         found += [each.inspected(result, *further, spread=spread) for spread in ([False, True][: 1 + each.spreads])]
     return found
@@ -216,7 +218,7 @@ def _into(out: Any, signatures: list[Signature], arguments: tuple[Any, ...], nam
         static = (*static[:-1], out.dtype)
 
     asked = dict(zip(row.static_names, static, strict=False)).get("dtype")
-    if asked is not None and isinstance(out, Tensor) and out.dtype is not asked:
+    if asked is not None and isinstance(out, Tensor) and out.dtype is not asked and name not in EXACT:
         wanted, given = (CTYPES[each.name] for each in (asked, out.dtype))
         raise RuntimeError(f"Expected out tensor to have dtype {wanted}, but got {given} instead")
 

@@ -11,7 +11,7 @@ from typing import Any, overload
 
 from jaxvjp.core.record.record import record
 from jaxvjp.core.run.transfer import moved
-from jaxvjp.ops.layouts import preserve_format
+from jaxvjp.ops.layouts import by_channels, contiguous_format, preserve_format
 from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
@@ -66,8 +66,17 @@ def to(self: Tensor, *arguments: Any, **named: Any) -> Tensor:
             " * (other, non_blocking=False, copy=False)"
         )
     made = converted_to(self, given.get("dtype"), given.get("device"), bool(given.get("copy")))
-    form = given.get("memory_format")
-    return made if form is None or form is preserve_format else made.contiguous(memory_format=form)
+    return _in_format(self, made, given.get("memory_format"))
+
+
+def _in_format(given: Tensor, made: Tensor, form: Any) -> Tensor:
+    """What was made of a tensor, laid out by `form`: itself where it is the tensor, whose strides suggest that."""
+    if form is None or form is preserve_format:
+        return made
+    if made is given and by_channels(given._layout()) == (form is not contiguous_format):
+        return made
+    copied: Tensor = made.clone(memory_format=form)
+    return copied
 
 
 def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:
@@ -99,8 +108,7 @@ def conversion_to(name: str, target: Dtype) -> Callable[..., Tensor]:
     """torch's method for a dtype: `x.double()`."""
 
     def method(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
-        made = converted_to(self, target, None)
-        return made if memory_format in (None, preserve_format) else made.contiguous(memory_format=memory_format)
+        return _in_format(self, converted_to(self, target, None), memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"The tensor as {target}; itself where it is one. Counterpart of `torch.Tensor.{name}`."

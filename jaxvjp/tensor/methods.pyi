@@ -80,6 +80,8 @@ class Methods(Stored):
         """`input / other`; of integers, too, the result is floating."""
     def __ixor__(self, other: Tensor | complex) -> Self:
         """The bits that just one of the two has."""
+    def __jax_array__(self) -> Any:
+        """`jax_array`, for a function of `jax.numpy`: where JAX's 64-bit types are off, integers have 32 bits."""
     def __le__(self, other: Tensor | complex) -> Tensor:
         """Whether the elements of `input` are smaller or equal."""
     def __lshift__(self, other: Tensor | complex) -> Tensor:
@@ -378,8 +380,8 @@ class Methods(Stored):
         """In place: The complex conjugates."""
     def contiguous(self, memory_format: memory_format = ...) -> Tensor:
         """This tensor, or a copy of it that is contiguous, or laid out by a format. As `torch.Tensor.contiguous`."""
-    def copy_(self, src: Tensor | complex) -> Self:
-        """In place: `src`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(src)`."""
+    def copy_(self, other: Tensor | complex, non_blocking: builtins.bool = False) -> Self:
+        """In place: `other`, expanded to `input`'s shape and converted to its dtype, in place of `input`: `x.copy_(y)`."""
     def copysign(self, other: Tensor | complex) -> Tensor:
         """The magnitude of `input` with the sign of `other`."""
     def copysign_(self, other: Tensor | complex) -> Self:
@@ -729,9 +731,9 @@ class Methods(Stored):
         """Whether it is infinite."""
     def isnan(self) -> Tensor:
         """Whether it is no number."""
-    def isneginf(self) -> Tensor:
+    def isneginf(self, *, out: Tensor | None = None) -> Tensor:
         """Whether it is minus infinity."""
-    def isposinf(self) -> Tensor:
+    def isposinf(self, *, out: Tensor | None = None) -> Tensor:
         """Whether it is infinity."""
     def isreal(self) -> Tensor:
         """Whether its imaginary part is 0."""
@@ -740,6 +742,10 @@ class Methods(Stored):
     @property
     def itemsize(self) -> builtins.int:
         """How many bytes an element has."""
+    def jax(self) -> Any:
+        """The value as a JAX array that shares the tensor's memory."""
+    def jaxpr(self, wrt: Sequence[Tensor] | None = None) -> Any:
+        """The recorded program as a jaxpr, with types of 64 bits."""
     def kron(self, other: Tensor) -> Tensor:
         """The Kronecker product: each element of `input` in turn times the whole of `other`."""
     def kthvalue(self, k: builtins.int, dim: builtins.int = -1, keepdim: builtins.bool = False) -> return_types.kthvalue:
@@ -807,7 +813,7 @@ class Methods(Stored):
         """Whether both are true."""
     def logical_and_(self, other: Tensor) -> Self:
         """In place: Whether both are true."""
-    def logical_not(self) -> Tensor:
+    def logical_not(self, *, out: Tensor | None = None) -> Tensor:
         """Whether it is 0."""
     def logical_not_(self) -> Self:
         """In place: Whether it is 0."""
@@ -827,6 +833,8 @@ class Methods(Stored):
         """The logarithm of the sum of `exp(input)` over `dim`."""
     def long(self, memory_format: Any = ...) -> Tensor:
         """The tensor as torch.int64; itself where it is one. Counterpart of `torch.Tensor.long`."""
+    def lowered(self, wrt: Sequence[Tensor] | None = None) -> Any:
+        """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable."""
     def lstsq(self, **named: Any) -> Tensor:
         """RuntimeError: torch has taken it away. Counterpart of `torch.lstsq`."""
     def lt(self, other: Tensor | complex) -> Tensor:
@@ -1145,7 +1153,7 @@ class Methods(Stored):
         """-1, 0 or 1."""
     def sign_(self) -> Self:
         """In place: -1, 0 or 1."""
-    def signbit(self) -> Tensor:
+    def signbit(self, *, out: Tensor | None = None) -> Tensor:
         """Whether its sign is minus, be it that of a zero."""
     def sin(self) -> Tensor:
         """The sine of an angle in radians."""

@@ -40,7 +40,8 @@ _NAMES = {
     TYPE: "mm bmm matmul addmm baddbmm linalg_cross cross linalg_vector_norm norm softmax log_softmax linalg_inv "
     "linalg_solve linalg_det linalg_cholesky linalg_svdvals linalg_eigvalsh take_along_dim tril triu diag "
     "slice_scatter slice_copy msort alias_copy permute_copy t_copy transpose_copy unsqueeze_copy squeeze_copy "
-    "diagonal_copy argmax argmin isin inverse linalg_matrix_exp",
+    "diagonal_copy argmax argmin isin inverse linalg_matrix_exp mv addmv lu_solve linalg_lu_solve linalg_ldl_solve "
+    "linalg_matrix_power matrix_power",
     FOUND: "neg abs clamp_min clamp_max clamp ceil floor trunc round frac sign sgn conj_physical hardshrink",
     "result dtype {out} does not match input dtype {own}": "dot vdot",
     "tensordot: Expected the output tensor to have dtype {own}, but got an output tensor with dtype {out}": "inner "
@@ -50,6 +51,13 @@ _NAMES = {
     "expected scalar_type {own} but found {out}": "logcumsumexp cummax cummin",
     "nan_to_num: dtype of out: {out} should be same as input: {own}": "nan_to_num",
     "linalg.vecdot: Expected out of dtype{own} but found {out}": "linalg_vecdot",
+    "linalg.matrix_norm expected out tensor dtype {own} but got: {out}": "linalg_matrix_norm nuclear_norm",
+    "linalg.norm expected out tensor dtype {own} but got: {out}": "linalg_norm",
+    "multi_dot(): expected out tensor to have dtype {} but got {}": "linalg_multi_dot chain_matmul",
+    "expected scalar type {own} but found {out}": "linalg_solve_triangular",
+    "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{own} and result has dtype "
+    "{out}": "ormqr",
+    "self and mat2 must have the same dtype, but got {out} and {own}": "addbmm",
     "the output given to float_power has dtype {out} but the operation's result requires dtype {own}": "float_power",
     "{name} does not support non-boolean outputs.": "isposinf isneginf signbit",
     "{name} only supports bool tensor for result, got: {out}": "all any",
@@ -70,6 +78,25 @@ _NAMES = {
 EXACT = {name: words for words, names in _NAMES.items() for name in names.split()}
 """Functions whose `out` has to be of the result's type, and what torch says where it is of another; of several
 results it says one thing for each."""
+CAST = "{name}: Expected {part} to be safely castable from {own} dtype, but got {part} with dtype {out}"
+UNCAST = {
+    "cholesky": ("cholesky", "result"),
+    "cholesky_inverse": ("cholesky_inverse", "result"),
+    "cholesky_solve": ("cholesky_solve", "result"),
+    "geqrf": ("torch.geqrf", "a", "tau"),
+    **dict.fromkeys(("linalg_householder_product", "orgqr"), ("torch.linalg.householder_product", "result")),
+    "linalg_eig": ("torch.linalg.eig", "eigenvalues", "eigenvectors"),
+    "linalg_eigvals": ("torch.linalg.eigvals", "eigenvalues"),
+    "lstsq": ("torch.linalg.lstsq", "solution", "solution", "rank", "singular_values"),
+    "linalg_pinv": ("linalg.pinv", "result"),
+    "linalg_cond": ("linalg.cond", "result"),
+    "linalg_matrix_rank": ("torch.linalg.matrix_rank", "result"),
+    **dict.fromkeys(("linalg_matrix_power", "matrix_power"), ("matrix_power", "result")),
+    "linalg_tensorinv": ("tensorinv", "result"),
+    "linalg_tensorsolve": ("tensorsolve", "result"),
+}
+"""Functions with words of their own where `out` cannot hold the result: what they call themselves and each result.
+Their several results may be of other types."""
 BOOLEANS = frozenset(["all", "any"])
 """Functions that write their truth values into a tensor of uint8, too."""
 
@@ -110,7 +137,8 @@ def written_into(name: str, compute: Callable[[], Any], out: Any, given: list[Te
     results = computed if isinstance(computed, tuple) else (computed,)
     for place, (target, result) in enumerate(zip(targets, results, strict=True)):
         target.check_writable()
-        if exact or len(targets) > 1 or _alike(name, given):
+        _check_cast(name, target, result, place)
+        if (name not in UNCAST and (exact or len(targets) > 1)) or _alike(name, given):
             _check_type(name, target, result, place)
         if exact:
             _check_apart(target, result, given)
@@ -129,6 +157,14 @@ def _alike(name: str, given: list[Tensor]) -> bool:
     """Whether the `out` of a function has to be of the result's type: for some if they are of one real tensor."""
     words = EXACT.get(name)
     return words is not None and (words is not FOUND or (len(given) == 1 and not given[0].dtype.is_complex))
+
+
+def _check_cast(name: str, target: Tensor, result: Tensor, place: int) -> None:
+    own, out = result.dtype, target.dtype
+    if name in UNCAST and not castable(own, out):
+        said, *parts = UNCAST[name]
+        told = CAST.format(name=said, part=parts[place], own=own.legacy, out=out.legacy)
+        raise RuntimeError(f"{told}\nMake the tensor given as `out` with dtype={own}.")
 
 
 def _check_type(name: str, target: Tensor, result: Tensor, place: int) -> None:

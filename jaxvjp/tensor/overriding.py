@@ -207,8 +207,14 @@ def _asking_property(own: property) -> property:
     return property(read, own.fset, own.fdel)
 
 
+told_of_classes: list[Callable[[Any], None]] = []
+"""Who wants to know of each new class that inherits from `Tensor`."""
+
+
 def _asked(cls: type) -> None:
     """Has the methods of a new class that inherits from `Tensor` ask it."""
+    for tell in told_of_classes:
+        tell(cls)
     if cls.__torch_function__ is disabled:  # type: ignore[attr-defined]
         return
     for name in dir(Tensor):

@@ -272,6 +272,8 @@ def call_of(read: Sequence[Any], node: Node | None) -> Call:
                 raise Unlike(always=True)  # another number may not fit the dtype
         if len(places) != 1:  # in `torch.where(mask, x, x)` an input may be either x
             raise Unlike(always=False)
+        if isinstance(each, Number) and any(at > places[0] for at, _ in inputs):
+            raise Unlike(always=True)  # an old form of call, `torch.addmm(2, x, y, z)`, which warns again
         inputs.append((places[0], each.aval.dtype if isinstance(each, Number) else None))
     used = {at for at, _ in inputs}
     if len(used) < len(inputs) or any(isinstance(each, Node) and at not in used for at, each in enumerate(read)):

@@ -201,7 +201,9 @@ class Stored(Holder):
         if anew and not marked and base._storage is storage:
             self._recompute_from_base(base)
         else:
-            self._show(self._with_gradient(self._values()))
+            values = self._with_gradient(self._values())
+            if values is not node:  # it is that after `t_()` of an alias: the node's count of writes then stays behind
+                self._show(values)
         if not marked:  # a marked view is checked each time that it is read
             self._seen = storage.version
 
@@ -222,15 +224,18 @@ class Stored(Holder):
 
     def _refuse(self, happened: str) -> None:
         """Raises torch's error for a `_marked` view; `happened` says what was done to it."""
-        name = self._node.forward_name
-        number = self._node.output_number
+        node = self._node
+        while node.in_place and isinstance(node.inputs[0], Node):
+            node = node.inputs[0]  # for torch, `t_()` under `no_grad` leaves its `grad_fn` as it was
+        name, number = node.forward_name, node.output_number
         if self._unrecorded is not None:
             view = "A view was" if self._node.is_leaf else f"Output {number} of {name} is a view of a view which was"
             mode, now, block = self._unrecorded
             raise RuntimeError(UNRECORDED.format(view, mode, happened, now, block))
         made = next((step for step in self._steps if step.operation is function_view), None)
         if made is None:
-            number = int(self._steps[-1].operands[0].value.real) if name == "Unbind" else 0
+            cut = [step for step in self._steps if step.operation.one_of_several]
+            number = int(cut[-1].operands[0].value.real) if name == "Unbind" and cut else 0
         why = SINGLE_FUNCTION_VIEW if made is not None and not made.static[0] else SEVERAL_VIEWS
         view = f"Output {number} of {name} is a view and {happened}."
         if self._node.is_leaf:  # torch has these words here, although the view may not be made in no_grad mode
@@ -298,7 +303,7 @@ class Stored(Holder):
             leaf_ = self._leaf = leaf_identity_of(before) if before.requires_grad and before.is_leaf else LeafIdentity()
         node = variable_of(contents)
         node.leaf = leaf_
-        if leaf_.hooks or leaf_.step_hooks:
+        if leaf_.hooks is not None or leaf_.step_hooks is not None:  # to an empty dict more hooks may be added
             node.special = True
         return node
 

@@ -2,7 +2,7 @@
 
 JAX sorts a dict by its keys, and refuses keys that cannot be sorted; torch goes by the order of insertion, so that
 `zip(names, gradients.values())` pairs each name with its gradient. So dicts are wrapped for JAX in nodes that keep
-their order. None is a leaf, as in torch.
+their order. None is a leaf, as in torch, and so is a tensor, which to JAX is a node with one array (`pure.arrays`).
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class InOrder:
 
 
 def _stops(value: Any) -> bool:
-    return value is None or type(value) in DICTS
+    return value is None or type(value) in DICTS or isinstance(value, Tensor)
 
 
-def _is_none(value: Any) -> bool:
-    return value is None
+def _is_leaf(value: Any) -> bool:
+    return value is None or isinstance(value, Tensor)
 
 
 def in_order(tree: Any) -> Any:
@@ -79,7 +79,7 @@ def flattened(tree: Any) -> tuple[list[Any], Any]:
     leaves, structure = tree_flatten(tree, is_leaf=_stops)
     for each in leaves:
         if type(each) in DICTS:
-            leaves, structure = tree_flatten(_in_order(leaves, structure), is_leaf=_is_none)
+            leaves, structure = tree_flatten(_in_order(leaves, structure), is_leaf=_is_leaf)
             break
     return leaves, structure
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
 import runpy
 import sys
 import traceback
@@ -42,40 +44,47 @@ def main(arguments: Sequence[str]) -> int:
             f"{given.script} calls no backward and no autograd.grad: there is no gradient to explain", file=sys.stderr
         )
         return 1
-    try:
-        show(explanation, given)
-    except (ValueError, RuntimeError) as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        return 1
-    return 0
+    return show(explanation, given)
 
 
-def show(explanation: Explanation, given: Any) -> None:
-    """Prints and writes what was asked for."""
-    program = explanation.program
-    if given.line is None:
-        print(explanation)
-    else:
-        print(about_line(program, str(given.script), given.line))
-    if given.jaxpr or given.hlo:
-        for name, text in lowered(program, given.hlo):
-            print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
-    if given.picture is not None:
-        picture = explanation.picture()
-        drawn = {".svg": picture.svg, ".mmd": picture.mermaid}.get(given.picture.suffix, picture.__str__)()
-        given.picture.write_text(drawn + "\n", encoding="utf-8")
-    if given.html is not None:
-        explanation.save(given.html)
+def show(explanation: Explanation, given: Any) -> int:
+    """Prints and writes what was asked for; 1 if a part of it cannot be, which is said, and the rest is shown."""
+
+    def text() -> None:
+        program = explanation.program
+        print(program.source if given.line is None else about_line(program, str(given.script), given.line), end="")
+        if given.jaxpr or given.hlo:
+            for name, text in lowered(program, given.hlo):
+                print(f"\n# {name} and its pullback, {'compiled' if given.hlo else 'as a jaxpr'}:\n{text}")
+
+    def picture() -> None:
+        drawn = explanation.picture()
+        forms = {".svg": drawn.svg, ".mmd": drawn.mermaid}
+        given.picture.write_text(forms.get(given.picture.suffix, drawn.__str__)() + "\n", encoding="utf-8")
+
+    parts = [text]
+    parts += [] if given.picture is None else [picture]
+    parts += [] if given.html is None else [lambda: explanation.save(given.html)]
+    status = 0
+    for part in parts:
+        try:
+            part()
+        except (ValueError, RuntimeError) as error:
+            print(f"{type(error).__name__}: {error}", file=sys.stderr)
+            status = 1
+    return status
 
 
 def recorded(script: Path, arguments: Sequence[str], style: str) -> Explanation | None:
-    """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed."""
+    """The recording of a script, run as by `python script.py arguments`; None if it raised, which is printed.
+
+    What the script prints goes to standard error, as standard output is the program that it was."""
     story = recording(style)
     argv, path = sys.argv, sys.path[:]
     sys.argv = [str(script), *arguments]
     sys.path[0] = str(script.resolve().parent)  # in place of the folder of `python -m jaxvjp`
     try:
-        with as_torch(), story.of_a_script():
+        with contextlib.redirect_stdout(sys.stderr), as_torch(), story.of_a_script():
             story.finish(runpy.run_path(str(script), run_name="__main__"))
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
@@ -99,7 +108,11 @@ def about_line(program: Program, script: str, number: int) -> str:
         for text, sources in zip(program.source.splitlines(), program.lines, strict=True)
         if any(line == number and filename == script for filename, line, _ in sources)
     ]
-    return "\n".join(dict.fromkeys(found)) or f"nothing of the program comes from line {number}"
+    return "\n".join(dict.fromkeys(found) or [f"nothing of the program comes from line {number}"]) + "\n"
+
+
+def _before(function: Any, rest: Sequence[Any], *own: Any) -> Any:
+    return function(*own, *rest)
 
 
 def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
@@ -107,14 +120,14 @@ def lowered(program: Program, compiled: bool) -> list[tuple[str, str]]:
     found = []
     namespace = executed(program)
     with configured(program):
-        for name, arguments in program.calls.items():
-            function = namespace[name]
+        for name, (arguments, count) in program.calls.items():
+            given = [eval(each, namespace) for each in arguments]
 
-            def both(*given: Any, function: Any = function) -> Any:
-                values, pullback = jax.vjp(function, *given)
+            def both(*own: Any, function: Any = namespace[name], rest: Any = given[count:]) -> Any:
+                values, pullback, *_ = jax.vjp(functools.partial(_before, function, rest), *own)
                 return values, pullback(jax.tree.map(jnp.ones_like, values))
 
-            given = [eval(each, namespace) for each in arguments]
+            given = given[:count]
             text = jax.jit(both).lower(*given).compile().as_text() if compiled else str(jax.make_jaxpr(both)(*given))
             found.append((name, text or ""))
     return found

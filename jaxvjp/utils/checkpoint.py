@@ -29,6 +29,11 @@ from jaxvjp.types.dtypes import float32
 
 UNDERNEATH = "`jax.checkpoint` of the recorded program"
 
+POLICIES = [
+    *("everything_saveable", "nothing_saveable", "dots_saveable", "checkpoint_dots"),
+    *("dots_with_no_batch_dims_saveable", "checkpoint_dots_with_no_batch_dims"),
+]
+"""The names of `jax.checkpoint_policies` that need no arguments."""
 DETERMINISM_CHECKS = ("default", "none")
 REENTRANT = (
     "{}: the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended; here the two "
@@ -77,16 +82,17 @@ def check_backward_validity(inputs: Iterable[Any]) -> None:
 
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
-def checkpointed(*leaves: Any, program: Program) -> tuple[Any, ...]:
-    """The outputs of `program`; a backward pass keeps only its leaves."""
-    outputs: tuple[Any, ...] = jax.checkpoint(lambda *arguments: replay(program, arguments))(*leaves)
+def checkpointed(*leaves: Any, program: Program, policy: str | None) -> tuple[Any, ...]:
+    """The outputs of `program`; a backward pass keeps its leaves, and what the policy of that name saves."""
+    saved = None if policy is None else getattr(jax.checkpoint_policies, policy)
+    outputs: tuple[Any, ...] = jax.checkpoint(lambda *arguments: replay(program, arguments), policy=saved)(*leaves)
     return outputs
 
 
 @op(saves="residuals", public="", grad_fn="CheckpointFunctionBackward")
-def checkpointed_reentrant(*leaves: Any, program: Program) -> tuple[Any, ...]:
+def checkpointed_reentrant(*leaves: Any, program: Program, policy: str | None) -> tuple[Any, ...]:
     """`checkpointed` with `use_reentrant=True`, which torch lets only a whole backward pass go through."""
-    return checkpointed.function(*leaves, program=program)  # type: ignore[no-any-return]
+    return checkpointed.function(*leaves, program=program, policy=policy)  # type: ignore[no-any-return]
 
 
 checkpointed_reentrant.whole_walks = (
@@ -123,6 +129,7 @@ def checkpoint(
     debug: bool = False,
     early_stop: bool = True,
     preserve_rng_state: bool = True,
+    policy: str | None = None,
     **kwargs: Any,
 ) -> Any:
     """`function(*args, **kwargs)`, whose intermediate values the backward pass computes again from the inputs.
@@ -134,6 +141,8 @@ def checkpoint(
         context_fn: NotImplementedError if given, as no Python runs during recomputation.
         determinism_check: "default" or "none", both without effect: the same program is run again.
         debug, early_stop, preserve_rng_state: accepted and without effect, for the same reason.
+        policy: which intermediate values are kept all the same: the name of one of `jax.checkpoint_policies`, such as
+            "dots_saveable", which keeps the products of matrices. ValueError for another name. Not in torch.
 
     Only the inputs are kept, and values computed without a gradient, such as masks and random numbers. A function that
     calls a custom `Function` is not checkpointed, with a warning: its backward is Python, which needs what its forward
@@ -162,6 +171,8 @@ def checkpoint(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "
             "context could change"
         )
+    if policy is not None and policy not in POLICIES:
+        raise ValueError(f"policy should be one of {POLICIES}, but got {policy!r}")
     start = node_of_value(None, Aval((), float32)).serial  # nodes recorded from here on are the function's
     returned = function(*args, **kwargs)
     shown: dict[Node, list[Tensor]] = {}
@@ -173,7 +184,7 @@ def checkpoint(
         given = [each for each in args if isinstance(each, Tensor)]
         for each, result in zip(unneeded, WITHOUT_GRADIENT.apply(len(unneeded), *unneeded, *given), strict=True):
             each.replace_node(result.node)
-    for old, new in _checkpointed(list(shown), start, use_reentrant).items():
+    for old, new in _checkpointed(list(shown), start, use_reentrant, policy).items():
         for each in shown[old]:
             each.replace_node(new)
     return returned
@@ -230,7 +241,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool) -> dict[Node, Node]:
+def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool, policy: str | None) -> dict[Node, Node]:
     """Replaces the nodes recorded since `start` by checkpointed ops that give the same outputs.
 
     Outputs that depend on the same inputs come from one op, others from ops of their own, so that an input on which an
@@ -254,7 +265,7 @@ def _checkpointed(outputs: Sequence[Node], start: int, reentrant: bool) -> dict[
     for edges, group in together.items():
         found = reachable(group, partial(_within, start=start, ends=set(edges)))
         between = [node for node in found if node in inside and node not in edges]
-        replaced = _recomputed(between, group, edges, results, reentrant)
+        replaced = _recomputed(between, group, edges, results, reentrant, policy)
         results.update((old, replaced[old]) for old in group)
     return results
 
@@ -265,7 +276,12 @@ def _within(node: Node, start: int, ends: set[Node]) -> Iterable[Node]:
 
 
 def _recomputed(
-    between: Sequence[Node], wanted: Sequence[Node], edges: Iterable[Node], known: dict[Node, Node], reentrant: bool
+    between: Sequence[Node],
+    wanted: Sequence[Node],
+    edges: Iterable[Node],
+    known: dict[Node, Node],
+    reentrant: bool,
+    policy: str | None,
 ) -> dict[Node, Node]:
     """The operations of `between` as one checkpointed op, or for a long function as one per piece compiled apart.
 
@@ -280,7 +296,7 @@ def _recomputed(
         program, read = freeze(piece, outputs)
         leaves = tuple([results.get(each, each) if isinstance(each, Node) else each for each in read])
         operation = checkpointed_reentrant if reentrant else checkpointed
-        node = Node(operation, (program,), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
+        node = Node(operation, (program, policy), leaves, tuple([each.aval for each in outputs]), requires_grad=True)
         node.edges = tuple([each for each in leaves if isinstance(each, Node) and each in differentiable])
         for old, new in zip(outputs, items(node), strict=True):
             new.value = old.value

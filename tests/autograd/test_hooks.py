@@ -363,6 +363,16 @@ def a_post_accumulate_hook_of_a_leaf_that_only_the_graph_has(torch):
     return seen
 
 
+def a_hook_of_a_parameter_that_is_shown_anew_after_another_was_removed(torch):
+    seen, x = [], leaf(torch, 1.0, 2.0)
+    for _ in range(4):
+        handle = x.register_hook(lambda grad: seen.append(grad))
+        x.sum().backward()
+        handle.remove()
+        x.data.view(2).requires_grad_()
+    return len(seen)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))
 
 

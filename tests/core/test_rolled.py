@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from oracle import agree, agreement_of, plain, programs_of, same
+from oracle import agree, agreement_of, programs_of
 
 import jaxvjp
 from jaxvjp.core.derive import engine, remembered_walks
@@ -15,6 +15,7 @@ from jaxvjp.core.run import choosing, evaluation, pieces
 from jaxvjp.core.run.loops import Loop, looped
 from jaxvjp.core.run.tiers import Compiling
 from jaxvjp.tensor import apply
+from jaxvjp.tools.fuzz.outcomes import plain, same
 
 PIECE = 12
 """As many operations are a piece here, so that graphs of some hundred operations are long."""

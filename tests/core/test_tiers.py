@@ -6,12 +6,13 @@ import threading
 import time
 
 import pytest
-import random_programs
-from random_statements import program_of
 
 import jaxvjp
 from jaxvjp.core.run import tiers
 from jaxvjp.core.run.tiers import Compiling, Waiting, expected, set_compiling
+from jaxvjp.tools.fuzz.comparing import COMPARED
+from jaxvjp.tools.fuzz.programs import program_of
+from jaxvjp.tools.fuzz.running import Run
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def seen(seed, when_compiled):
     """All that can be seen of a random program after each of its statements, numbers to five digits."""
     set_compiling(when_compiled)
     jaxvjp.manual_seed(0)
-    run = random_programs.Run(jaxvjp)
+    run = Run(jaxvjp)
     result = []
     program = program_of(seed)
     for statement in (*program.before, *program.inside, *program.inside, *program.inside):
@@ -131,11 +132,11 @@ def seen(seed, when_compiled):
         result.append((statement.text, failed, [repr(each) for each in run.calls]))
         for name, x in run.variables().items():
             if x is not None:
-                result.append([(name, each, run.tried(lambda _, see=see, x=x: see(x))) for each, (_, see) in COMPARED])
+                result.append([(name, each, run.tried(lambda _, see=see, x=x: see(x))) for each, (_, see) in SEEN])
     return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.5g}", repr(result))
 
 
-COMPARED = [*random_programs.COMPARED.items()]
+SEEN = [*COMPARED.items()]
 
 
 @pytest.mark.parametrize("seed", range(7000, 7012))

@@ -76,7 +76,7 @@ def recorded_again(explanation):
     namespace = stand_ins()
     exec("\n".join([*inputs, *functions]), namespace)
     found = []
-    for name, arguments in explanation.program.calls.items():
+    for name, (arguments, _) in explanation.program.calls.items():
         leaves = [namespace[each] for each in arguments]
         found.append(program_of(namespace[name](*[each.detach().requires_grad_() for each in leaves]).node))
     return found

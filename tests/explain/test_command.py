@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from jaxvjp.__main__ import main
+from jaxvjp.explain.picture import Picture
 
 SCRIPT = """
 import sys
@@ -33,8 +34,10 @@ def script(tmp_path):
 
 def test_every_backward_of_a_script(script, capsys):
     assert main(["explain", str(script), "--", "one", "--two"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("arguments ['one', '--two']\nimport jax\n")
+    out, error = capsys.readouterr()
+    assert error == "arguments ['one', '--two']\n"  # what is printed is a program, also in a file
+    assert out.startswith("import jax\n")
+    exec(out, {})
     assert "for _ in range(3):\n    loss, pullback = jax.vjp(f, w)" in out
     assert "y, pullback = jax.vjp(f_2, w)" in out
 
@@ -48,8 +51,8 @@ def test_a_script_that_imports_torch(script, capsys):
 def test_one_line(script, capsys):
     assert main(["explain", str(script), "--line", "7"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert len(out) == 2
-    assert out[1].startswith("loss = jnp.sum((w - 3) ** 2)")
+    assert len(out) == 1
+    assert out[0].startswith("loss = jnp.sum((w - 3) ** 2)")
     assert main(["explain", "--line", "1", str(script)]) == 0
     assert "nothing of the program comes from line 1" in capsys.readouterr().out
 
@@ -64,6 +67,36 @@ def test_jaxpr_hlo_picture_and_page(script, tmp_path, capsys):
         flag = "--html" if name.endswith("html") else "--picture"
         assert main(["explain", str(script), flag, str(path)]) == 0
         assert path.read_text(encoding="utf-8").startswith(begins)
+
+
+def test_the_style_is_that_of_a_script_too(script, capsys):
+    assert main(["explain", str(script), "--style", "grad"]) == 0
+    assert "for _ in range(3):\n    loss, w_grad = jax.value_and_grad(f)(w)" in capsys.readouterr().out
+
+
+def test_a_long_program_is_whole(tmp_path, capsys):
+    path = tmp_path / "script.py"
+    lines = [f"y = (y * {number**2 % 1009}.5).sin()\ny{number} = y" for number in range(450)]
+    lines = ["import jaxvjp as torch", "y = x = torch.ones(200, requires_grad=True)", *lines, "y.sum().backward()"]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    assert main(["explain", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "more lines" not in out
+    assert out.count("\n") > 450
+    exec(out, {})
+
+
+def test_a_part_that_cannot_be_made_takes_no_other_with_it(script, tmp_path, capsys, monkeypatch):
+    def missing(picture):
+        raise RuntimeError("Graphviz is not installed")
+
+    monkeypatch.setattr(Picture, "svg", missing)
+    page = tmp_path / "page.html"
+    assert main(["explain", str(script), "--picture", str(tmp_path / "graph.svg"), "--html", str(page)]) == 1
+    out, error = capsys.readouterr()
+    assert "Graphviz is not installed" in error
+    assert out.startswith("import jax")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize(

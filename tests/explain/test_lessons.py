@@ -39,8 +39,10 @@ def test_a_lesson(path):
 
 def test_the_document_shows_what_is_printed():
     text = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
-    (code,), (printed,) = (
+    shown = zip(
         re.findall(r"```python\n(.*?)```", text, re.DOTALL),
         re.findall(r"```text\n(.*?)```", text, re.DOTALL),
+        strict=True,
     )
-    assert str(run_lines(code)["story"]) == printed.rstrip()
+    for code, printed in shown:
+        assert str(run_lines(code)["story"]) == printed.rstrip()

@@ -10,6 +10,7 @@ import pytest
 from test_source import run_lines
 
 import jaxvjp
+from jaxvjp import explain
 
 LINES = """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -139,3 +140,14 @@ def test_what_a_notebook_shows():
     assert ">h * 3</th>" in explanation.cotangents()._repr_html_()
     x = jaxvjp.ones(60, requires_grad=True)
     assert (x * 2).explain().jacobian()._repr_latex_() is None
+
+
+def test_a_root_without_a_name_is_y():
+    with explain.recording() as story:
+        x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+        (x**2).sum().backward()
+    jacobian = story.jacobian()
+    assert (jacobian.root, [each.name for each in jacobian.matrices]) == ("y", ["x"])
+    y = x * 3
+    (x * y.detach()).sum().backward()
+    assert story.names(story.walks[0])[story.walks[0].roots[0]] == "y"

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from test_source import run_lines
 
-selenium = pytest.importorskip("selenium.webdriver", reason="pip install 'jaxvjp[test]'")
+from jaxvjp.explain.page import page_of
+
+try:
+    import selenium.webdriver as selenium
+except ImportError:
+    selenium = None
 
 LINES = """
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -25,8 +30,8 @@ with explain.recording() as story:
 @pytest.fixture(scope="module")
 def browser():
     binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if binary is None or driver is None:
-        pytest.skip("needs chromium and chromium-driver")
+    if binary is None or driver is None or selenium is None:
+        pytest.skip("needs chromium, chromium-driver and pip install 'jaxvjp[test]'")
     options = selenium.ChromeOptions()
     options.binary_location = binary
     for each in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1300,1000"):
@@ -44,6 +49,17 @@ def page(browser, tmp_path_factory):
     explanation.save(path)
     browser.get(path.as_uri())
     return browser, explanation, path
+
+
+def test_data_of_any_kind_goes_into_a_page(tmp_path):
+    lines = LINES.replace("h = x * 3", "h = x * 3  # no NaN, Infinity, </script> <!-- <script> \\u2028 STORY TITLE")
+    explanation = run_lines(lines.replace("[1.0, 10.0]", "[float('nan'), -float('inf')]"))["story"]
+    text = page_of(explanation)
+    (data,) = re.findall(r'<script id="story" type="application/json">(.*?)</script>', text, re.DOTALL)
+    story = json.loads(data, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert any("no NaN, Infinity, </script> <!-- <script>" in each["text"] for each in story["lines"])
+    assert story["walks"][1]["v"] == ["NaN", "-Infinity"]
+    assert "<" not in data
 
 
 def all_of(browser, selector):

@@ -344,6 +344,18 @@ def body(lines):
             "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
             "y = x\nfor i in range(3):\n    for j in range(4):\n        y = y * x[j] + i",
         ),
+        (  # of two variables the one that held these values, and none that is not known to have held them
+            "y = x\nfor k, scale in zip((1.0, 2.0, 3.0), (0.1, 0.5, 0.25)):\n    y = y * scale + x",
+            "y = x\nfor scale in (0.1, 0.5, 0.25):\n    y = y * scale + x",
+        ),
+        (
+            "y, rate = x, 0.5\nfor epoch in range(3):\n    y = y * rate + x\n    rate = rate * rate",
+            "y = x\nfor number in (0.5, 0.25, 0.0625):\n    y = y * number + x",
+        ),
+        (
+            "y = x\nfor epoch in (0.1, 0.09, 0.3):\n    for k in range(1):\n        y = y + epoch * 2 * x",
+            "y = x\nfor number in (0.2, 0.18, 0.6):\n    y = y + number * x",
+        ),
         (  # the name of the loop's variable is another value's here
             "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",
             "i = x * 2\ny = i\nfor j in range(3):\n    y = y * i[j]",

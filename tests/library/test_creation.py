@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from oracle import agree
 
+from jaxvjp.library import creation
 from jaxvjp.types import dtypes
 
 MADE = """
@@ -107,3 +109,11 @@ def test_result_types_of_all_pairs(other):
         return found
 
     agree(program)
+
+
+def test_large_constants_lie_where_xla_reads_them():
+    """From elsewhere it copies them."""
+    for kind in ("float32", "bool", dtypes.bfloat16.numpy):
+        for array in (creation._full((3, 1 << 19), 2, np.dtype(kind)), creation._zeros((3, 1 << 20), np.dtype(kind))):
+            assert array.ctypes.data % creation.ALIGNED == 0
+            assert (array == array[0, 0]).all()

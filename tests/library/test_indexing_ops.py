@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import jax
+import numpy as np
 import pytest
 from oracle import agree, live
 
 import jaxvjp
+from jaxvjp.ops.view import select, slice_
 
 CALLS = """
 x.gather(1, torch.tensor([[3]]))
@@ -305,3 +308,29 @@ def test_a_mask_is_written_through_inside_transforms():
 
     agree(batched)
     agree(staged)
+
+
+def test_positions_in_a_dimension_of_2_to_the_31_have_64_bits():
+    """XLA takes all positions in an array for numbers of the type of one of them, also of the other dimension."""
+    array, position = jax.ShapeDtypeStruct((2, 1 << 31), np.int8), jax.ShapeDtypeStruct((), np.int32)
+    row = jax.ShapeDtypeStruct((1 << 31,), np.int8)
+    functions = [
+        (lambda x, i: select.function(x, i, dim=0), (array, position)),
+        (lambda x, i: slice_.function(x, i, dim=0, length=1, step=1), (array, position)),
+        (lambda x, new, i: select.write(x, new, i, dim=0), (array, row, position)),
+        (lambda x, new, i: slice_.write(x, new[None], i, dim=0, length=1, step=1), (array, row, position)),
+    ]
+    with jax.enable_x64(True):
+        for function, operands in functions:
+            traced = jax.make_jaxpr(function)(*operands)
+            moved = [each for each in _equations(traced.jaxpr) if each.primitive.name.startswith("dynamic_")]
+            types = {str(each.aval.dtype) for equation in moved for each in equation.invars if not each.aval.shape}
+            assert types == {"int64"}
+
+
+def _equations(jaxpr):
+    for equation in jaxpr.eqns:
+        yield equation
+        inner = equation.params.get("jaxpr")
+        if inner is not None:
+            yield from _equations(inner.jaxpr)

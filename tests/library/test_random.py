@@ -8,6 +8,24 @@ from oracle import Outcome, agree, theirs
 
 import jaxvjp
 
+LAID_OUT = {
+    "turned": lambda torch: torch.arange(60.0).view(5, 12).t(),
+    "channels last": lambda torch: torch.zeros(1, 2, 3, 4).contiguous(memory_format=torch.channels_last),
+    "expanded": lambda torch: torch.ones(7).expand(4, 7),
+    "a number": lambda torch: torch.tensor(2.0),
+}
+
+
+@pytest.mark.parametrize("laid_out", LAID_OUT)
+def test_numbers_come_in_the_order_of_memory(laid_out):
+    def program(torch):
+        x = LAID_OUT[laid_out](torch)
+        torch.manual_seed(4)
+        drawn = torch.rand_like(x), torch.randn_like(x), torch.randint_like(x, 10), torch.nn.functional.dropout(x)
+        return [(each, each.stride()) for each in drawn[:3]], drawn[3]
+
+    agree(program)
+
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 2**32 + 5, 123456789])
 @pytest.mark.parametrize("size", [1, 2, 3, 15, 16, 17, 31, 32, 100, 1000])

@@ -74,6 +74,56 @@ def cells(torch):
     return told
 
 
+def pools(torch):
+    functional, nn = torch.nn.functional, torch.nn
+    several: list = [lambda: nn.AdaptiveMaxPool1d(0x3FFFFFFFFFFFFFFF)(torch.ones(2, 2, 2))]
+    several += [lambda: functional.max_unpool3d(*[torch.zeros(1, 3, 1, 1, 1).long()] * 2, [1, 1])]
+
+    def call(name, x, *arguments):
+        several.append(lambda: getattr(functional, name)(x, *arguments))
+
+    for dims in (1, 2, 3):
+        for size in ((1, 0, *[5] * dims), (0, 5, *[5] * dims), (0, *[5] * dims), (1, 5, *[0] * dims)):
+            for name in ("max", "avg", "adaptive_max", "adaptive_avg"):
+                call(f"{name}_pool{dims}d", torch.ones(size), 2)
+        for name in ("adaptive_max", "adaptive_avg"):
+            call(f"{name}_pool{dims}d", torch.ones(1, 2, *[4] * dims), 0)
+            call(f"{name}_pool{dims}d", torch.ones([9] * dims), 2)
+            call(f"{name}_pool{dims}d", torch.ones([9] * dims), [2] * dims)
+        for dtype in (torch.int64, torch.bool, torch.int32):
+            for name in ("max", "avg", "adaptive_max", "adaptive_avg"):
+                call(f"{name}_pool{dims}d", torch.ones([1, 4, *[4] * dims], dtype=dtype), 2)
+        for empty in range(3):
+            x = torch.ones([0 if dim == empty else 2 for dim in range(dims + 2)])
+            call(f"max_unpool{dims}d", x, x.long(), 2)
+    return first_sentences(*several)
+
+
+def fractional_pools(torch):
+    functional = torch.nn.functional
+    several: list = []
+
+    def call(x, kernel, *more, **named):
+        name = f"fractional_max_pool{len(kernel)}d" if len(kernel) in (2, 3) else "fractional_max_pool2d"
+        several.append(lambda: getattr(functional, name)(x, kernel, *more, **named))
+
+    call(torch.ones(2, 7, 7), (), (3, 3))
+    call(torch.ones(2, 7, 7), (1,), (3, 3))
+    call(torch.ones(2, 7, 7), (2, 2), None, (0.3, 0.3, 0.3))
+    for dims in (2, 3):
+        kernel, sizes = (2,) * dims, (1,) * dims
+        for size in ((0, 16), (1, 0), (0,), (1, 1, 1)):
+            call(torch.ones(*size, *[8] * dims), kernel, sizes)
+        call(torch.ones([8] * dims), kernel, sizes)
+        for counts in ((0, 1, 1)[:dims], (1, 1, 0)[-dims:], (-1,) * dims, (3,), (9, 3, 3)[:dims], (3, 3, 9)[-dims:]):
+            call(torch.ones(3, 5, *[8] * dims), kernel, counts)
+        for size in ((0, 16, dims), (1, 15, dims), (2, 16, dims), (1, 16, dims + 1), (16, dims), (1, 1, 16, dims)):
+            call(torch.ones(1, 16, *[8] * dims), kernel, sizes, _random_samples=torch.rand(size))
+        samples = torch.rand(1, 16, dims, dtype=torch.float64)
+        call(torch.ones(1, 16, *[8] * dims), kernel, sizes, _random_samples=samples)
+    return first_sentences(*several)
+
+
 def lengths_of_ctc(torch):
     def loss(targets=(75,), frames=(50, 50, 50), lengths=(30, 25, 20), dtype=torch.int64, **more):
         given = [torch.tensor(each, dtype=dtype) for each in (frames, lengths)]
@@ -189,6 +239,86 @@ def differentiable_steps(torch):
         x.grad = (x * start).detach() * rate
         optimizer.step()
         found += torch.autograd.grad(x.sum(), [start, rate])
+    return found
+
+
+def layouts_of_pooled_volumes(torch):
+    volume = torch.ones(1, 4, 6, 6, 6).contiguous(memory_format=torch.channels_last_3d)[0]
+    values, places = torch.nn.functional.max_pool3d(volume, 3, return_indices=True)
+    mean = torch.nn.functional.avg_pool3d(volume, 3)
+    return [each.stride() for each in (values, places, mean)]
+
+
+def gradients_of_convolutions(torch):
+    functional, found = torch.nn.functional, []
+    for dims, options in ((1, (1, 0, 2)), (2, (2, 1, 1)), (3, (1, 1, 1))):
+        x = torch.arange(2.0 * 2 * 6**dims).reshape(2, 2, *[6] * dims) % 5
+        weight = torch.arange(4.0 * 3**dims).reshape(4, 1, *[3] * dims) % 3
+        cotangent = getattr(functional, f"conv{dims}d")(x, weight, None, *options, 2)
+        of_input, of_weight = (getattr(torch.nn.grad, f"conv{dims}d_{each}") for each in ("input", "weight"))
+        found += [of_input(x.shape, weight, cotangent, *options, groups=2)]
+        found += [of_weight(x, weight.shape, cotangent, *options, groups=2)]
+    return found, functional.grad is torch.nn.grad
+
+
+def a_convolution_of_no_channels(torch):
+    x, weight, bias = torch.ones(2, 0, 5), torch.ones(3, 0, 2), torch.ones(3)
+    operands = [each.requires_grad_() for each in (x, weight, bias)]
+    result = torch.nn.functional.conv1d(*operands, stride=2)
+    return result, torch.autograd.grad(result.sum(), operands)
+
+
+def sizes_and_types_of_interpolate(torch):
+    def of(dims, mode="nearest", dtype=torch.float32, antialias=False, **more):
+        x = torch.ones([1, 3, *[4] * dims], dtype=dtype)
+        more = more or {"size": 2}
+        return lambda: torch.nn.functional.interpolate(x, mode=mode, antialias=antialias, **more)
+
+    modes = (("nearest", 1), ("linear", 1), ("nearest-exact", 2), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3))
+    types = (torch.int16, torch.int64, torch.uint8, torch.bool, torch.complex64)
+    several = [of(dims, mode, dtype) for mode, dims in modes for dtype in types]
+    several += [of(2, mode, dtype, True) for mode in ("bilinear", "bicubic") for dtype in types]
+    several += [of(2, size=(2.5, 2.0)), of(2, scale_factor=1e20)]
+    return first_sentences(*several, of(2, "bilinear", scale_factor=-1e20))
+
+
+def negative_paddings(torch):
+    def of(mode, dims, *padding):
+        return lambda: torch.nn.functional.pad(torch.ones([1, 1, *[2] * dims]), padding, mode=mode)
+
+    several = [of(mode, 1, *each) for mode in ("constant", "reflect", "replicate", "circular") for each in CUTS]
+    several += [of(mode, 2, *each, 0, 0) for mode in ("constant", "replicate", "circular") for each in CUTS]
+    lengths = [torch.tensor([2]), torch.tensor([1])]
+    numbers = torch.ones(1, 1, dtype=torch.int64)
+    return first_sentences(
+        *several, lambda: torch.nn.functional.ctc_loss(torch.ones(2, 1, 3), numbers, *lengths, reduction="total")
+    )
+
+
+CUTS = ((-3, 0), (-1, -2), (-1, -1), (-3, 5), (-1, 1), (0, -3))
+
+
+def results_written_to_out(torch):
+    x, found = torch.arange(-3.0, 3.0).reshape(2, 3), []
+    for name in ("softplus", "softshrink", "logsigmoid"):
+        out = torch.zeros(3, 2).t()
+        function = getattr(torch.nn.functional, name)
+        found += [function(x, out=out) is out, out, out.stride()]
+        found += first_sentences(lambda: function(x, out=torch.zeros(1).expand(2, 3)))  # noqa: B023
+    return found
+
+
+def layouts_by_to(torch):
+    last, found = torch.channels_last, []
+    for size in ((8, 1, 3, 3), (8, 3, 1, 1), (2, 3, 4, 5)):
+        x = torch.ones(size)
+        for each in (x, x.contiguous(memory_format=last), torch.ones(size[::-1]).permute(3, 2, 1, 0)):
+            for form in (last, torch.contiguous_format):
+                kept, other = each.to(memory_format=form), each.to(torch.float64, memory_format=form)
+                found += [kept.stride(), kept is each, other.stride()]
+    found += [
+        torch.nn.functional.conv2d(torch.ones(2, 1, 5, 5), torch.ones(8, 1, 3, 3).to(memory_format=last)).stride()
+    ]
     return found
 
 

@@ -9,10 +9,11 @@ import zipfile
 from collections import Counter, OrderedDict
 
 import pytest
-from oracle import agreement_of, live, needs_torch, plain, programs_of, raises
+from oracle import agreement_of, live, needs_torch, programs_of, raises
 
 import jaxvjp
 from jaxvjp.serialization import restricted
+from jaxvjp.tools.fuzz.outcomes import plain
 
 
 def written(torch, value, **options):

@@ -257,4 +257,42 @@ def an_operand_that_has_another_shape_by_now(torch):
     c.sum().backward()
 
 
+@raises(RuntimeError)
+def an_operand_whose_detached_view_was_turned_over(torch):
+    a, b = torch.ones(2, 3, requires_grad=True), torch.full((2, 3), 2.0)
+    c = b * a
+    d = b.t().detach()
+    d.t_()
+    b.is_leaf  # noqa: B018  # shows b anew, and is no new version
+    c.sum().backward()
+
+
+def _piece(torch, cut):
+    x = torch.ones(3, 2, requires_grad=True).clone()
+    piece = cut(x)
+    with torch.no_grad():
+        piece.unsqueeze_(0)
+    return piece.is_leaf
+
+
+@raises(RuntimeError)
+def a_piece_of_split_that_got_another_shape(torch):
+    _piece(torch, lambda x: x.split(1)[0])
+
+
+@raises(RuntimeError)
+def a_piece_of_unbind_that_got_another_shape(torch):
+    _piece(torch, lambda x: x.unbind(0)[2])
+
+
+def a_copy_that_nobody_waits_for(torch):
+    x = torch.zeros(3)
+    return x.copy_(torch.ones(3), non_blocking=True).tolist(), x.copy_(torch.full((3,), 2.0), True)
+
+
+@raises(TypeError)
+def a_copy_of_nothing(torch):
+    torch.zeros(3).copy_(None)
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -19,6 +19,9 @@ from torch.no_such_module import no_such_name
 from torch.testing import make_tensor
 from torch.testing._internal.common_utils import TestCase, parametrize, subtest, run_tests, skipIfRocm, gradcheck
 from torch.testing._internal.common_utils import instantiate_parametrized_tests, _assertGradAndGradgradChecks
+from torch.testing._internal.common_utils import (
+    make_fullrank_matrices_with_distinct_singular_values, random_hermitian_matrix, random_hermitian_pd_matrix,
+    random_lowrank_matrix, random_square_matrix_of_rank, random_well_conditioned_matrix)
 from torch.testing._internal.common_nn import (
     loss_reference_fns, ctcloss_reference, _test_module_empty_input, _test_bfloat16_ops)
 from torch.testing._internal.common_device_type import (
@@ -178,6 +181,29 @@ class TestPlain(TestCase):
 
 
 class TestDevices(TestCase):
+    def setUp(self):
+        super(self.__class__, self).setUp()
+        super().setUp()
+
+    @dtypes(torch.float64, torch.complex64)
+    def test_of_matrices(self, device, dtype):
+        options = {"dtype": dtype, "device": device}
+        rank = torch.linalg.matrix_rank
+        values = torch.linalg.svdvals(make_fullrank_matrices_with_distinct_singular_values(2, 4, 3, **options))
+        self.assertEqual(values, torch.tensor([[1.5, 1.25, 2 / 3]] * 2), atol=1e-5, rtol=0, exact_dtype=False)
+        self.assertEqual([rank(random_square_matrix_of_rank(5, 2, **options)),
+                          rank(random_lowrank_matrix(2, 5, 4, 3, **options), tol=1e-3)],
+                         [torch.tensor(2), torch.tensor([2, 2, 2])])
+        for each in (random_hermitian_matrix(3, 2, **options), random_hermitian_pd_matrix(3, 2, **options)):
+            self.assertEqual(each, each.mH)
+        self.assertTrue(bool((torch.linalg.eigvalsh(each) > 0.99).all()))
+        self.assertTrue(bool((torch.linalg.cond(random_well_conditioned_matrix(3, 2, **options)) < 1.1).all()))
+
+    @precisionOverride({torch.float32: 0.5})
+    @dtypes(torch.float32)
+    def test_within_what_is_told(self, device, dtype):
+        self.assertEqual(one, one + 0.25, atol=1e-9, rtol=0)
+
     @dtypes(*all_types_and_complex_and(torch.half, torch.no_such_type))
     @dtypesIfPRIVATEUSE1(torch.half)
     def test_of_type(self, device, dtype):
@@ -212,7 +238,8 @@ if __name__ == "__main__":
 EXPECTED = {
     "passed": [
         *("test_right", "test_of_layers", "test_expected_failure", "test_next_after_it", "test_pair_same"),
-        *("test_within_cpu_float64", "test_here_cpu"),
+        *("test_within_cpu_float64", "test_here_cpu", "test_within_what_is_told_cpu_float32"),
+        *("test_of_matrices_cpu_float64", "test_of_matrices_cpu_complex64"),
     ],
     "wrong value": [
         *("test_wrong_value", "test_wrong_item", "test_wrong_number", "test_wrong_integer", "test_wrong_type"),

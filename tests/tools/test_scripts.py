@@ -119,9 +119,9 @@ REFUSED = {
     "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
-    "import jaxvjp; jaxvjp.linalg.ldl_solve": (
+    "import jaxvjp; jaxvjp.nn.functional.conv_tbc": (
         AttributeError,
-        "module 'jaxvjp.linalg' has no attribute 'ldl_solve'",
+        "module 'jaxvjp.nn.functional' has no attribute 'conv_tbc'",
     ),
     "import jaxvjp; jaxvjp.hash_tensor": (AttributeError, "module 'jaxvjp' has no attribute 'hash_tensor'"),
 }

@@ -32,6 +32,7 @@ from jaxvjp.core.derive.saved import check_unchanged, freed_error
 from jaxvjp.core.record.graph import (
     LeafIdentity,
     Node,
+    NodesMet,
     Number,
     ends_here,
     gradient_edges,
@@ -76,7 +77,7 @@ class WalkResult(NamedTuple):
     retained: dict[Node, Node]
     values: dict[Node, Node]
     operations: list[Node]
-    met: Iterable[Any] = ()
+    met: NodesMet = NodesMet([])
 
 
 def walk_back(
@@ -123,7 +124,7 @@ def walk_back(
     with tracking(create_graph):
         given = [constant(1, root.aval) if each is None else each for root, each in zip(roots, cotangents, strict=True)]
         walk = _Walk(nodes, operations, targets, current_of, create_graph, batch, short_pieces, leaf_hooks)
-        return walk.run(roots, given)._replace(met=reached)
+        return walk.run(roots, given)._replace(met=NodesMet(reached))
 
 
 def _passed_through(nodes: list[Node], targets: Sequence[Node] | None, accumulating: bool) -> list[Node]:

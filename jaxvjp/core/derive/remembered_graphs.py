@@ -14,7 +14,7 @@ from typing import Any
 from jaxvjp.core.derive.engine import WalkResult, walk_back
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, numbered, request_of
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number, new_node, reachable
+from jaxvjp.core.record.graph import Node, NodesMet, Number, new_node, reachable
 from jaxvjp.core.record.modes import grad_mode, staging
 from jaxvjp.core.record.observers import observers
 from jaxvjp.core.record.user_lines import user_line
@@ -103,7 +103,7 @@ def _recreated(request: BackwardRequest) -> WalkResult | None:
             node.edges = tuple([table[each] for each in recipe.edges])
         table.append(node)
     gradients = {nodes[number]: table[place] for number, place in created.gradients}
-    return WalkResult(gradients, {}, {}, walked, nodes)
+    return WalkResult(gradients, {}, {}, walked, NodesMet(nodes))
 
 
 def _learn(request: BackwardRequest, walk: WalkResult, begin: int) -> None:

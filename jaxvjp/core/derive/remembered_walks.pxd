@@ -9,11 +9,12 @@ from jaxvjp.core.run.survey cimport Survey, survey
 
 cdef class WalkPlan:
     cdef public Plan plan
-    cdef public list constants, own
+    cdef public list constants, own, onward
     cdef public tuple gradients, values, walked
 
 cdef class RecalledGradients:
-    cdef public list gradients, walked, met
+    cdef public list gradients, walked
+    cdef public object met
 
 cdef class BackwardRequest:
     cdef public Survey survey

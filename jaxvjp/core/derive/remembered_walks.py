@@ -14,7 +14,7 @@ from typing import Any
 from jaxvjp.core.derive.anomaly import anomaly
 from jaxvjp.core.derive.engine import WalkResult
 from jaxvjp.core.derive.saved import check_unchanged
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Node, NodesMet, Number
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import user_line
@@ -35,6 +35,7 @@ class WalkPlan:
         gradients: for each leaf or target its place, the place of its gradient, and the aval of that.
         values: for each node that gets a value on the way, such as the loss, its place and the place of the value.
         walked: the places of the operations that the walk went through.
+        onward: `NodesMet.onward`, once it was asked for.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class WalkPlan:
         self.gradients = gradients
         self.values = values
         self.walked = walked
+        self.onward: list[list[int]] = []
 
 
 class RecalledGradients:
@@ -63,7 +65,7 @@ class RecalledGradients:
         met: all nodes that the roots lead to.
     """
 
-    def __init__(self, gradients: list[tuple[Node, Node]], walked: list[Node], met: list[Any]) -> None:
+    def __init__(self, gradients: list[tuple[Node, Node]], walked: list[Node], met: NodesMet) -> None:
         self.gradients = gradients
         self.walked = walked
         self.met = met
@@ -113,7 +115,7 @@ class BackwardRequest:
         gradients = []
         for number, place, aval in remembered.gradients:
             gradients.append((nodes[number], node_of_value(values[place], aval, where=where)))
-        return RecalledGradients(gradients, walked, nodes)
+        return RecalledGradients(gradients, walked, NodesMet(nodes, remembered.onward))
 
     def learn(self, walk: WalkResult, results: dict[Node, Node], computed: Sequence[Computed]) -> None:
         """Remembers the plan that was run for `walk`, if one evaluation gave all `results` from this graph alone."""

@@ -3,4 +3,4 @@ from jaxvjp.core.record.graph cimport Node, Number, ends_here, is_held, copy_wit
 from jaxvjp.core.record.modes cimport GradMode, Transforming, grad_mode, transforming
 
 cpdef check_unchanged(object operations)
-cpdef release(object operations, object met, object targets=*)
+cpdef release(object operations, object met)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from jaxvjp.core.derive.anomaly import blame
-from jaxvjp.core.record.graph import Node, Number, TensorsBehind, copy_without_inputs, ends_here, is_held
+from jaxvjp.core.derive.residuals import overwritten_residual
+from jaxvjp.core.record.graph import Node, NodesMet, Number, TensorsBehind, copy_without_inputs, ends_here, is_held
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
 from jaxvjp.core.record.versions import Versions
-from jaxvjp.ops.identity import variable
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -57,14 +56,15 @@ def check_unchanged(operations: Sequence[Node]) -> None:
         if block is not None and node.mutation == block:
             continue
         changed = node.changed_in_place()
+        if changed is None:
+            changed = overwritten_residual(node)
         if changed is not None:
             blame(node)
             raise changed_error(node, changed)
 
 
-def release(operations: Iterable[Node], met: Iterable[Any], targets: Sequence[Node] | None = None) -> None:
+def release(operations: Iterable[Node], met: NodesMet) -> None:
     """Frees `operations`, which a backward pass without `retain_graph` went through; `met` is all that it met.
-    `targets` are those of the pass, None for all leaves.
 
     As in torch, a node is freed if its op saves tensors. After `loss = (h * h).sum()` and `loss.backward()` the product
     is freed and the sum is not: another `loss.backward()` goes through the sum and fails at the product. A node that
@@ -75,11 +75,10 @@ def release(operations: Iterable[Node], met: Iterable[Any], targets: Sequence[No
     if observers.listening:
         tell(Released(list(operations)))
     passed: TensorsBehind | None = None
-    exact = targets is not None and _leaves_some(met, targets)
     node: Node
     for node in operations:
         if node.value is not None:
-            passed = node.passed = passed or TensorsBehind(met, exact)
+            passed = node.passed = passed or TensorsBehind(met)
         if node.special and node.python is not None:
             node.python.free()
         elif node.operation is not None and node.operation.saves:
@@ -107,18 +106,6 @@ def release(operations: Iterable[Node], met: Iterable[Any], targets: Sequence[No
             inputs.append(each)
         node = stripped.get(node, node)
         node.inputs = tuple(inputs)
-
-
-def _leaves_some(met: Iterable[Any], targets: Sequence[Node]) -> bool:
-    """Whether a gradient can flow to more tensors than these `targets`."""
-    count = 0
-    for each in targets:
-        if not ends_here(each):
-            return True
-    for each in met:
-        if each.requires_grad and (each.operation is None or each.operation is variable):
-            count += 1
-    return count > len(targets)
 
 
 def freed_error(node: Node) -> RuntimeError:

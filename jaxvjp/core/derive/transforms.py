@@ -13,17 +13,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxvjp.core.derive.pullback import Positions, function_of, reads
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
 from jaxvjp.core.record.record import items
 from jaxvjp.core.run.program import PROGRAM_CACHE, Program, freeze, replay
-from jaxvjp.ops.identity import item, transform_argument, transform_result
+from jaxvjp.ops.identity import detach, item, transform_argument, transform_result, variable
 from jaxvjp.ops.op import Aval, Op, op
 
 Axes = tuple[int | None, ...]
 Onward = Callable[[Node], Iterable[Any]]
+DOUBLE = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
 def _mapped(function: Callable[[Any], Any], arguments: Any, chunk: int | None) -> Any:
@@ -144,6 +146,38 @@ def severed(node: Node) -> bool:
         return False
     source = node.inputs[0] if node.operation is item else node
     return isinstance(source, Node) and any(each.requires_grad for each in source.inputs)
+
+
+def closed(outputs: Sequence[Node], starts: Collection[Node]) -> tuple[Program, list[Node | Number], bool]:
+    """The part of a graph from `starts` to `outputs` as a program, as JAX may differentiate it; the program's
+    arguments; and whether it computes in double precision.
+
+    JAX knows no `no_grad`. So where torch stops, at what was computed without a gradient, at leaves that were written
+    and at inputs that are no `edges`, so does the program, by `jax.lax.stop_gradient`.
+    """
+    nodes: list[Node] = []
+    now: dict[Any, Node] = {}
+    within = between(outputs, starts, inputs_of)
+    refuse_python_steps(within, "a JAX function")
+
+    def stopped(node: Any) -> Node:
+        nodes.append(Node(detach, (), (node,), node.aval))
+        return nodes[-1]
+
+    for node in within:
+        inputs = tuple([now.get(each, each) for each in node.inputs])
+        if node.edges is not None:
+            behind = zip(node.inputs, inputs, strict=True)
+            inputs = tuple([stopped(to) if at.requires_grad and at not in node.edges else to for at, to in behind])
+        if inputs != node.inputs:
+            now[node] = Node(node.operation, node.static, inputs, node.aval)
+        nodes.append(now.get(node, node))
+        if severed(node) or node.operation is variable:
+            now[node] = stopped(nodes[-1])
+    program, arguments = freeze(nodes, [now.get(each, each) for each in outputs])
+    avals = [each.aval for each in (*within, *outputs, *arguments)]
+    parts = [part for each in avals for part in (each if type(each) is tuple else (each,))]
+    return program, arguments, any(each.dtype.numpy in DOUBLE for each in parts)
 
 
 def pushforward(

@@ -36,7 +36,7 @@ from jaxvjp.core.record.modes import CYTHONIZED, GradMode, changed, grad_mode, t
 from jaxvjp.core.record.steps import Hook, Packed, PythonBackward, StepHooks
 from jaxvjp.core.record.user_lines import Location, UserLine, located, user_line
 from jaxvjp.core.record.versions import Versions, next_serial
-from jaxvjp.ops.identity import detach, item, rebind, variable
+from jaxvjp.ops.identity import detach, dual, item, primal, rebind, transform_argument, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import placed, unbind_one
 from jaxvjp.types.devices import device
@@ -52,6 +52,9 @@ tensors made of Python numbers, takes 2.7 times as long if they are put on the d
 reads the same two tensors of 4,096 floats takes 1.13 times as long if they are never put there.
 """
 
+SAME_MEMORY = frozenset((detach, variable, placed, transform_argument, dual, primal))
+"""Ops, besides views, whose result shows the memory of their operand."""
+
 
 class Number:
     """A Python number as an operand, such as the 2 of `x * 2`. Its value is an argument of the compiled program:
@@ -63,7 +66,8 @@ class Number:
     requires_grad = False
     inference = False
     detached = False
-    holder = None
+    holder = passed = None
+    serial = 0
 
     def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
         if type(value) is int and not LEAST <= value <= MOST:
@@ -297,7 +301,7 @@ class Node:
         if self.value is not None and (self.freed or self.is_leaf) and not transforming().forward:
             if self.freed:
                 self.input_avals = self.avals_read()
-                self.passed = self.passed or TensorsBehind(reachable([self], gradient_edges))
+                self.passed = self.passed or TensorsBehind(NodesMet(reachable([self], gradient_edges)))
             elif self.versions is None and self.inputs:  # a view has to notice writes also without its inputs
                 origin = self.origin()
                 if origin is not self:
@@ -351,7 +355,7 @@ class Node:
         node = self
         while node.versions is None and node.operation is not None and node.inputs:
             operation = node.operation
-            if not (operation.write or operation in (detach, variable, placed)):
+            if not (operation.write or operation in SAME_MEMORY):
                 break
             behind = node.inputs[1 if operation is placed else 0]  # `placed(whole, part)` shows the part
             if not isinstance(behind, Node):
@@ -509,34 +513,45 @@ def original_of(node: Node) -> Node:
     return node if original is None else original
 
 
-class TensorsBehind:
-    """Which tensors may be behind a freed node that has dropped its inputs: all that the freeing pass met.
+class NodesMet:
+    """All nodes and numbers that a backward pass met.
 
-    It may name a tensor too many, one that the pass met elsewhere. Then the error for a freed graph is raised where
-    torch would go on. It never names one too few. With `exact` it names only what is behind: after a pass to some of
-    the inputs, another to the others is usual.
+    `onward` is filled by `ways`; graphs of one structure share it (`WalkPlan.onward`).
     """
 
-    def __init__(self, met: Iterable[Any], exact: bool = False) -> None:
-        self.holders = [each.holder for each in met if each.holder is not None]
-        self.ways: dict[int, tuple[Any, TensorsBehind | None, list[int]]] = {}
-        for each in met if exact else ():
-            if type(each) is Node:
-                onward = [behind.serial for behind in gradient_edges(each)]
-                self.ways[each.serial] = each.holder, each.passed, onward
+    def __init__(self, nodes: Iterable[Any], onward: list[list[int]] | None = None) -> None:
+        self.nodes = nodes if isinstance(nodes, list) else list(nodes)
+        self.onward = [] if onward is None else onward
+
+    def ways(self) -> list[list[int]]:
+        """For each node the places in `nodes` of those that it passes cotangents to."""
+        if not self.onward:
+            place = {node: at for at, node in enumerate(self.nodes)}
+            for node in self.nodes:
+                behind = gradient_edges(node) if type(node) is Node else []
+                self.onward.append([place[each] for each in behind if each in place])
+        return self.onward
+
+
+class TensorsBehind:
+    """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met."""
+
+    def __init__(self, met: NodesMet) -> None:
+        self.nodes: list[tuple[int, Any, TensorsBehind | None]]
+        self.nodes = [(each.serial, each.holder, each.passed) for each in met.nodes]
+        self.onward = met.ways()
 
     def behind(self, serial: int) -> list[Any]:
-        """Weak references to the tensors that may be behind the node with this number."""
-        if serial not in self.ways:
-            return self.holders
+        """Weak references to the tensors behind the node with this number."""
+        pending = [place for place, (each, _, _) in enumerate(self.nodes) if each == serial]
         found: list[Any] = []
-        pending, seen = [serial], {serial}
-        for each in pending:  # `pending` grows while the loop runs
-            holder, earlier, onward = self.ways[each]
+        seen = set(pending)
+        for place in pending:  # `pending` grows while the loop runs
+            number, holder, earlier = self.nodes[place]
             found += [] if holder is None else [holder]
-            found += [] if earlier is None else earlier.behind(each)
-            pending += [way for way in onward if way not in seen]
-            seen.update(onward)
+            found += [] if earlier is None else earlier.behind(number)
+            pending += [each for each in self.onward[place] if each not in seen]
+            seen.update(self.onward[place])
         return found
 
     def leads(self, node: Node, targets: Iterable[Node]) -> bool:

@@ -19,7 +19,7 @@ cdef class GradMode(Counted):
     cdef public object mutation, saving, autocast
 
 cdef class Transforming(Counted):
-    cdef public int depth, forward
+    cdef public int depth, forward, pure
     cdef public list batches, guards, variables, cuts
     cdef public object level
 

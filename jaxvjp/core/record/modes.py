@@ -84,6 +84,7 @@ class Transforming(Counted):
         guards: the `levels.Guard` of each derivative: which tensors its function may write.
         variables: the `levels.Variables` of each reverse-mode derivative, the outermost first.
         cuts: from where to where in the order of recording no tangents go on (`levels.NoTangents`).
+        pure: how many pure functions are being recorded (`pure.recording`): their arguments have no values.
         level: the `levels.Duals` that the user entered with `forward_ad.dual_level`; None outside of it.
     """
 
@@ -94,6 +95,7 @@ class Transforming(Counted):
         self.guards: list[Any] = []
         self.variables: list[Any] = []
         self.cuts: list[tuple[int, float]] = []
+        self.pure = 0
         self.level: Any = None
 
 

@@ -21,10 +21,11 @@ class Versions:
     Attributes:
         count: the number of writes so far; it is `Tensor._version`.
         where: the user's line of the last write.
+        last: the number of the last write, by `next_serial`.
         left: storages that one of the tensors showed before `.data =` gave it another; others may show them still.
     """
 
-    __slots__ = ("count", "left", "where")
+    __slots__ = ("count", "last", "left", "where")
     last_write = -1
     """The number, by `next_serial`, of the last write to any memory. A graph recorded after it needs no check."""
     last_detach = -1
@@ -32,6 +33,7 @@ class Versions:
 
     def __init__(self) -> None:
         self.count = 0
+        self.last = -1
         self.where: UserLine = None
         self.left: WeakSet[Any] | None = None
 
@@ -45,6 +47,6 @@ class Versions:
         """Counts a write by the user's line `where`."""
         self.where = where
         self.count += 1
-        Versions.last_write = next_serial()
+        Versions.last_write = self.last = next_serial()
         for storage in self.left or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes

@@ -179,7 +179,10 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> None:
         deferred.wanted(nodes)
     if staging().journal is not None:
         staging().journal.refuse("reads the value of a tensor")
-    if Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
+    if transforming().pure:  # inside of a function that JAX traces: what does not depend on its arguments
+        with jax.ensure_compile_time_eval():
+            _evaluate(nodes, short_pieces)
+    elif Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
         for place in {node.device for node in nodes}:
             _evaluate([node for node in nodes if node.device is place], short_pieces)
     else:

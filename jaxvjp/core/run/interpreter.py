@@ -83,7 +83,7 @@ class Interpreter:
         """Adds the calls of a jaxpr whose arguments are in the slots `inputs`; the slots of its outputs."""
         slots = dict(zip(jaxpr.invars, inputs, strict=True))
         for variable, value in zip(jaxpr.constvars, constants, strict=True):
-            slots[variable] = self._slot(np.asarray(value), constant=True)
+            slots[variable] = self._slot(_numpy(value), constant=True)
 
         def slot_of(each: Any) -> int:
             if hasattr(each, "val"):  # a literal
@@ -95,6 +95,11 @@ class Interpreter:
             reads = [slot_of(each) for each in equation.invars]
             name = equation.primitive.name
             inner = next((equation.params[each] for each in CALLED.get(name, ()) if each in equation.params), None)
+            if name == "custom_linear_solve":
+                inner = equation.params["jaxprs"].solve
+                before, after, constants_of_solve, others = equation.params["const_lengths"]
+                start = before + after
+                reads = reads[start : start + constants_of_solve] + reads[start + constants_of_solve + others :]
             if name == "cond" and self._constant[reads[0]]:  # such as which platform this is
                 branches = equation.params["branches"]
                 index = min(max(int(self._table[reads.pop(0)]), 0), len(branches) - 1)
@@ -191,8 +196,14 @@ def _jax_call(equation: Any) -> Call:
     """JAX's own primitive, compiled for this equation alone."""
     primitive, params = equation.primitive, equation.params
     if primitive.multiple_results:
-        return lambda *operands: [np.asarray(each) for each in primitive.bind(*operands, **params)]
-    return lambda *operands: np.asarray(primitive.bind(*operands, **params))
+        return lambda *operands: [_numpy(each) for each in primitive.bind(*operands, **params)]
+    return lambda *operands: _numpy(primitive.bind(*operands, **params))
+
+
+def _numpy(value: Any) -> Any:
+    """A value as NumPy's array; a key of `jax.random`, for which NumPy has no type, as it is."""
+    own = getattr(value, "dtype", None)
+    return value if own is not None and not isinstance(own, np.dtype) else np.asarray(value)
 
 
 def _while(condition: Interpreter, body: Interpreter, of_condition: int, of_body: int) -> Call:

@@ -74,7 +74,7 @@ def silu(input):
     return input * jax.nn.sigmoid(input)
 
 
-@op(public="nn.functional", saves="input", grad_fn="LogSigmoidBackward0", rounds_once=True, keeps=CONTIGUOUS)
+@op(public="nn.functional", saves="input", out=True, grad_fn="LogSigmoidBackward0", rounds_once=True, keeps=CONTIGUOUS)
 def logsigmoid(input):
     """The logarithm of the sigmoid, precise also where that is nearly 0."""
     return jax.nn.log_sigmoid(floating(input, "log_sigmoid_cpu"))
@@ -135,7 +135,7 @@ def hardshrink(input, lambd: Fixed = 0.5):
     return jnp.where((input > lambd) | (input < -lambd), input, _undefined_or_zero(input))
 
 
-@op(public="nn.functional", saves="input", rounds_once=True)
+@op(public="nn.functional", saves="input", out=True, rounds_once=True)
 def softshrink(input, lambd: Fixed = 0.5):
     """`input` moved towards 0 by `lambd`, at most to 0."""
     floating(input, "softshrink_cpu")
@@ -170,7 +170,7 @@ def softsign(input):
     return input / (1 + input * jax.lax.stop_gradient(jnp.sign(input)))
 
 
-@op(public="nn.functional", saves="input", rounds_once=True)
+@op(public="nn.functional", saves="input", out=True, rounds_once=True)
 def softplus(input, beta: Fixed = 1.0, threshold: Fixed = 20.0):
     """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input` is above the threshold."""
     floating(input, "softplus_cpu")

@@ -266,6 +266,9 @@ def _convolution(dims):
                 f"Calculated padded input size per channel: ({inner}). Kernel size: ({kernel}). Kernel size can't be "
                 "greater than actual input size"
             )
+        if not batched.shape[1]:  # torch has no channels then, also with a bias
+            lengths = [(size - span - 1) // by + 1 for size, span, by in zip(padded, reach, stride, strict=True)]
+            return jnp.zeros((*input.shape[: input.ndim - dims - 1], 0, *lengths), input.dtype)
         result = _convolved(batched, weight, stride, edges, dilation, groups)
         result = _biased(result, None if bias is None else bias.reshape(-1, *[1] * dims))
         return result if input.ndim == dims + 2 else result[0]

@@ -70,6 +70,16 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
             )
         if mode == "circular" and max(low, high) > length:
             raise RuntimeError("Padding value causes wrapping around more than once.")
+        left = length + low + high
+        if mode == "circular" and left < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if mode != "circular" and dims == 1 and left < 1:
+            raise RuntimeError(f"input (W: {length}) is too small. Calculated output W: {left}")
+        if left < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {left}: "
+                f"{[*input.shape[:axis], left, *input.shape[axis + 1 :]]}"
+            )
         if mode == "replicate" and min(low, high) < 0:  # the edge is replicated even where it is cut off
             input = jnp.take(input, np.clip(np.arange(-low, length + high), 0, length - 1), axis)
             continue

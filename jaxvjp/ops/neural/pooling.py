@@ -8,6 +8,7 @@ which XLA fuses; so is its derivative, where that of `reduce_window` would be a 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import Annotated, Any, NamedTuple
@@ -17,9 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Index, Kept, Kind, Real, index
+from jaxvjp.ops.layouts import CHANNELS, VOLUMES
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially
 from jaxvjp.ops.op import op
-from jaxvjp.ops.pointwise import abs_, relu
+from jaxvjp.ops.pointwise import abs_, not_implemented, relu
+
+BOOLS = (jnp.bool_,)
+INTEGERS = (jnp.integer, jnp.bool_)
 
 
 class Column(NamedTuple):
@@ -136,21 +141,31 @@ def _check_input(name, input):
     """Each pooling's own RuntimeError of torch for a wrong number of dimensions, or an empty one."""
     dims = int(name[-2])
     ranks = f"{dims + 1}D or {dims + 2}D"
+    known = input.ndim in (dims + 1, dims + 2)
     empty = 0 in (input.shape[1:] if input.ndim == dims + 2 else input.shape)
-    if input.ndim in (dims + 1, dims + 2) and not (empty and name.startswith("max")):
+    if known and not empty:
         return
-    if name.startswith("max") and dims == 3 and input.ndim in (4, 5):
+    shape, mode = list(input.shape), " (batch mode)" if known or name.startswith("max") else ""
+    if known and dims == 3:
+        place = "max_pool3d_with_indices_out_cpu_template" if name.startswith("max") else name
         raise RuntimeError(
-            "max_pool3d_with_indices_out_cpu_template(): Expected input's non-batch dimensions to have positive "
-            f"length, but input has a shape of {list(input.shape)} and non-batch dimension 0 has length zero!"
+            f"{place}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+            f"{shape} and non-batch dimension 0 has length zero!"
         )
     if dims == 3:
-        raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input\nIt is {list(input.shape)}.")
+        raise RuntimeError(f"non-empty {ranks} (batch mode) tensor expected for input\nIt is {shape}.")
     start = f"{name}: " if dims == 1 else ""
-    mode = " (batch mode)" if name.startswith("max") else ""
+    if known and name == "avg_pool1d":  # which torch computes in two dimensions
+        start, ranks, shape = "", "3D or 4D", [*shape[:-1], 1, shape[-1]]
     raise RuntimeError(
-        f"{start}Expected {ranks}{mode} tensor with optional 0 dim batch size for input, but got:{list(input.shape)}"
+        f"{start}Expected {ranks}{mode} tensor with optional 0 dim batch size for input, but got:{shape}"
     )
+
+
+def _check_type(input, kernel, refused):
+    """torch's NotImplementedError for a type that its kernel does not take."""
+    if any(jnp.issubdtype(input.dtype, each) for each in refused):
+        raise not_implemented(kernel, input, "")
 
 
 def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> list[Sliding]:
@@ -222,6 +237,8 @@ def _max_pool(dims):
         return_indices: Flag = False,
     ):
         windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+        single = dims == 1 and not return_indices
+        _check_type(input, "max_pool1d_impl" if single else f"max_pool{max(dims, 2)}d", INTEGERS if single else BOOLS)
         values, indices = _largest(input, windows, return_indices)
         return (values, indices) if return_indices else values
 
@@ -230,7 +247,8 @@ def _max_pool(dims):
     The gradient goes to the first of equal entries. `stride` is `kernel_size` by default; `return_indices` gives the
     positions too, flat over the spatial dimensions.
     """
-    op(name=name, public="nn.functional function", saves="input", grad_fn=_pool_name("MaxPool", dims), out=False)(pool)
+    columns = {"saves": "input", "out": False, "keeps": VOLUMES if dims == 3 else CHANNELS}
+    op(name=name, public="nn.functional function", grad_fn=_pool_name("MaxPool", dims), **columns)(pool)
 
 
 def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
@@ -238,6 +256,8 @@ def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pa
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
+    if input.dtype != jnp.int64:
+        _check_type(input, "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d", INTEGERS)
     total = window_sum(input, windows)
     if divisor is not None:
         return jax.lax.div(total, jnp.full_like(total, divisor))  # integers are rounded towards 0
@@ -318,8 +338,16 @@ def _adaptive(name, input, sizes):
     """The windows of adaptive pooling, which divide the input evenly."""
     dims = int(name[-2])
     maximum = "max" in name
+    shape = list(input.shape)
+    if len(sizes) > 1 and len(sizes) >= input.ndim:
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}\nThe input is {shape}.")
     if input.ndim not in (dims + 1, dims + 2):
-        raise ValueError(f"Input dimension should be at least {dims + 1}\nThe input is {list(input.shape)}.")
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+            if dims == 1
+            else f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got{':' * maximum} {shape}"
+        )
     if len(sizes) not in (1, dims):
         raise RuntimeError(
             f"{name}() argument 'output_size' should contain one int (got {len(sizes)})"
@@ -328,24 +356,33 @@ def _adaptive(name, input, sizes):
             if maximum
             else f"{name}: output_size must be {dims}"
         )
-    for dim in range(input.ndim - dims, input.ndim):
+    two = name.replace("1d", "2d")  # torch computes one dimension as two, of which the first has length 1
+    for dim in range(1 if input.ndim == dims + 2 and (maximum or dims == 3) else input.ndim - dims, input.ndim):
         if input.shape[dim] == 0:
+            said, sized, place = name, shape, dim
+            if dims == 1 and not maximum:
+                said, sized, place = two, [*shape[:-1], 1, 0], dim + 1
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(input.shape)} with dimension {dim} being empty"
+                f"{said}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{sized} with dimension {place} being empty"
             )
+    _check_type(input, f"{name}_cpu" if dims == 3 else two, (*INTEGERS, jnp.complexfloating))
     spatial = input.shape[-dims:]
     counts = [length if each is None else each for each, length in zip(each_dim(sizes, dims), spatial, strict=True)]
     if any(each < 0 for each in counts):
         # torch adds a first dimension of length 1 for one dimension.
         asked = [1, *counts] if dims == 1 else counts
         if maximum:
-            shape = [*input.shape[:-dims], *asked]
-            raise RuntimeError(f"Trying to create tensor with negative dimension {min(asked)}: {shape}")
+            made = [*input.shape[:-dims], *asked]
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(asked)}: {made}")
         listed = f"{asked[0]}, " + ",".join(map(str, asked[1:]))
         raise RuntimeError(
             f"adaptive_avg_pool{max(dims, 2)}d: elements of output_size must be greater than or equal to 0 but "
             f"received {{{listed}}}"
+        )
+    if math.prod([*input.shape[:-dims], *counts]) * input.dtype.itemsize > sys.maxsize:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={[*input.shape[:-dims], *([1] * (dims == 1)), *counts]}"
         )
     windows: list[Any] = []
     for count, length in zip(counts, spatial, strict=True):
@@ -401,36 +438,72 @@ def _fractional(dims):
     name = f"fractional_max_pool{dims}d"
 
     def pool(input, kernel_size: Sizes, output_size: Sizes, return_indices: Flag, samples: Kept):
-        kernel, counts = each_dim(kernel_size, dims), each_dim(output_size, dims)
+        told = name if dims == 2 else f"{name}_out"
+        shape = list(input.shape)
+        for word, values in (("kernel_size", kernel_size), ("output_size", output_size)):
+            if len(values) != dims:
+                raise RuntimeError(
+                    f"{name}: {word} must either be a single Int or tuple of {'three ' * (dims == 3)}Ints\n"
+                    f"It has {len(values)}."
+                )
+        if input.ndim not in (dims + 1, dims + 2):
+            raise RuntimeError(f"{told}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {shape}")
+        for dim in range(1, input.ndim):
+            if input.shape[dim] == 0:
+                raise RuntimeError(
+                    f"{told}(): Expected input to have non-zero size for non-batch dimensions, but got{shape} with "
+                    f"dimension {dim} being empty."
+                )
         spatial = input.shape[-dims:]
-        for length, size, count, letter in zip(spatial, kernel, counts, "THW"[-dims:], strict=True):
+        for length, size, count, letter in zip(spatial, kernel_size, output_size, "THW"[-dims:], strict=True):
             if count + size - 1 > length:
                 word = {"T": "time", "H": "height", "W": "width"}[letter]
-                raise RuntimeError(f"{name}(): pool {word} {size} too large relative to input {word} {length}")
+                raise RuntimeError(f"{told}(): pool {word} {size} too large relative to input {word} {length}")
+        lead = input.shape[:-dims]
+        if min(output_size) < 0:
+            raise RuntimeError(
+                f"Trying to create tensor with negative dimension {min(output_size)}: {[*lead, *output_size]}"
+            )
+        batch = lead[0] if len(lead) == 2 else 1
+        _check_samples(samples, input, batch, lead[-1], dims)
         planes = input.reshape(-1, *spatial)
         # torch draws for the width first in two dimensions, and for the time first in three.
-        draws = samples.reshape(-1, dims)[:, :: -1 if dims == 2 else 1].astype(input.dtype)
+        draws = samples[:batch].reshape(-1, dims)[:, :: -1 if dims == 2 else 1]
 
         def one(plane, draw):
             windows = [
-                Placed(_starts(draw[dim], spatial[dim], kernel[dim], counts[dim]), np.full(counts[dim], kernel[dim]))
-                for dim in range(dims)
+                Placed(_starts(draw[dim], length, size, count), np.full(count, size))
+                for dim, (length, size, count) in enumerate(zip(spatial, kernel_size, output_size, strict=True))
             ]
             values, indices = _largest(plane, windows, return_indices)
             return (values, indices) if return_indices else values
 
         results = jax.vmap(one)(planes, draws)
-        shape = (*input.shape[:-dims], *counts)
-        return tuple(each.reshape(shape) for each in results) if return_indices else results.reshape(shape)
+        result = (*lead, *output_size)
+        return tuple(each.reshape(result) for each in results) if return_indices else results.reshape(result)
 
     pool.__doc__ = f"The largest entries of windows whose starts are drawn, over {spatially(dims)}."
     op(name=name, public="", saves="input, samples", grad_fn=f"FractionalMaxPool{dims}DBackward0")(pool)
 
 
+def _check_samples(samples, input, batch, channels, dims):
+    """torch's errors for random numbers that are not one for each channel and dimension."""
+    if samples.dtype != input.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < batch:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != channels:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != dims:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {dims}; got {samples.shape[2]}.")
+
+
 def _starts(draw, length, size, count):
     """Where `count` windows start, by one random number: steps of two sizes that differ by one."""
-    if count == 1:
-        return jnp.full(1, length - size)
+    if count <= 1:
+        return jnp.full(count, length - size)
     alpha = jnp.asarray((length - size) / (count - 1), draw.dtype)
     steps = jnp.trunc((jnp.arange(count, dtype=draw.dtype) + draw) * alpha) - jnp.trunc(draw * alpha)
     return steps.astype(jnp.int64).at[-1].set(length - size)
@@ -440,7 +513,14 @@ def _unpool(dims):
     def unpool(input, indices: Kept, output_size: Sizes):
         spatial = math.prod(output_size)
         lead = input.shape[:-dims]
-        planes, places = input.reshape(math.prod(lead), -1), indices.reshape(math.prod(lead), -1)
+        if 0 in input.shape[input.ndim == dims + 2 :]:
+            place = input.shape.index(0, input.ndim == dims + 2)
+            raise RuntimeError(
+                f"max_unpooling{max(dims, 2)}d_forward_out_cpu(): Expected input to have non-zero size for non-batch "
+                f"dimensions, but got {[*input.shape, *[1] * (dims == 1)]} with dimension {place} being empty."
+            )
+        entries = math.prod(input.shape[-dims:])
+        planes, places = (each.reshape(math.prod(lead), entries) for each in (input, indices))
         # If two entries have one place, the last is kept, as in torch, and both get that place's gradient.
         put = jax.vmap(lambda zeros, place, values: zeros.at[place].set(values, unique_indices=True))
         return put(jnp.zeros((math.prod(lead), spatial), input.dtype), places, planes).reshape(*lead, *output_size)

@@ -7,6 +7,7 @@ weights that depend only on the sizes and are constants of the program.
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from itertools import product
 from typing import Annotated, Any
@@ -15,10 +16,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, real
+from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, index, real, size
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
 from jaxvjp.ops.op import op
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
 
 LINEAR = {3: "linear", 4: "bilinear", 5: "trilinear"}
@@ -32,6 +34,21 @@ def factors(value: Any) -> tuple[float, ...]:
 
 
 Factors = Annotated[tuple[float, ...], Kind("tuple of floats", factors)]
+
+
+def lengths(value: Any) -> tuple[Any, ...]:
+    """One length or several; what is none is refused by `interpolate`, in torch's words, and is its type here."""
+    return tuple(map(_length, value)) if isinstance(value, tuple | list) else size(value)
+
+
+def _length(value: Any) -> Any:
+    try:
+        return index(value)
+    except TypeError:
+        return type(value)
+
+
+Lengths = Annotated[tuple[int, ...], Kind("tuple of ints", lengths)]
 
 
 def _cubic(distance, a):
@@ -141,7 +158,7 @@ def _interpolation_name(static, avals):
 @op(public="nn.functional", aliases="nn.functional.upsample", grad_fn=_interpolation_name, rounds_once=True)
 def interpolate(
     input,
-    size: Shape | None = None,
+    size: Lengths | None = None,
     scale_factor: Factors | None = None,
     mode: Text = "nearest",
     align_corners: Flag | None = None,
@@ -187,6 +204,7 @@ def interpolate(
             + ", ".join(f"{letter}: {each}" for letter, each in zip("DHW"[-dims:], counts, strict=True))
             + ")"
         )
+    _check_type(input, mode, dims, antialias)
     if mode == "area":
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, counts)
     result = input
@@ -236,11 +254,30 @@ def upsample_bilinear(input, size: Shape | None = None, scale_factor: Factors | 
     return interpolate.function(input, size, scale_factor, "bilinear", True)
 
 
+def _check_type(input, mode, dims, antialias):
+    """torch's NotImplementedError for a type that the kernel of a mode does not take."""
+    bytes_too = input.dtype == "uint8" and mode not in ("linear", "trilinear")
+    if mode == "area" or bytes_too or jnp.issubdtype(input.dtype, jnp.floating):
+        return
+    kind = {"bicubic": "cubic", "nearest": "nearest", "nearest-exact": "nearest"}.get(mode, "linear")
+    kernel = f"compute_indices_weights_{kind}"
+    if antialias:
+        kernel = "compute_index_ranges_weights"
+    elif dims == 2 and kind != "cubic":
+        kernel = f"upsample_{kind.replace('linear', 'bilinear')}2d_channels_last"
+    raise not_implemented(kernel, input, "")
+
+
 def _counts(input, dims, size, scale_factor, recompute):
     """The output's sizes, and the scale factors for its entries' positions (None: the ratio of the sizes)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
+        if not all(isinstance(each, int) for each in size):
+            raise TypeError(
+                "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
+                f"with types {[type(each) if isinstance(each, int) else each for each in size]}"
+            )
         if len(size) not in (1, dims):
             raise ValueError(
                 "Input and output must have the same number of spatial dimensions, but got input with spatial "
@@ -258,6 +295,8 @@ def _counts(input, dims, size, scale_factor, recompute):
         )
     scale = scale_factor * dims if len(scale_factor) == 1 else scale_factor
     counts = tuple(math.floor(length * each) for length, each in zip(input.shape[2:], scale, strict=True))
+    if any(abs(each) > sys.maxsize for each in counts):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     return counts, (None,) * dims if recompute else scale
 
 

@@ -131,6 +131,8 @@ def _finish(result: Any) -> None:
         array = each.value if isinstance(each, jaxvjp.Tensor) else each
         if isinstance(array, jax.Array):
             array.block_until_ready()
+        elif getattr(array, "is_cuda", False) and not isinstance(each, jaxvjp.Tensor):
+            importlib.import_module("torch").cuda.synchronize()
 
 
 def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
@@ -147,7 +149,7 @@ def run(chosen: Sequence[Workload], torch: Any) -> list[dict[str, Any]]:
     return results
 
 
-def _row(result: dict[str, Any]) -> list[str]:
+def row(result: dict[str, Any]) -> list[str]:
     seconds, first = result["seconds"], result["first"]
     ratios = [f"{seconds[OURS] / seconds[name]:.2f}" if name in seconds else "-" for name in (TORCH, BY_HAND)]
     return [
@@ -201,7 +203,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     print(
         f"on {device.platform} ({device.device_kind}), jaxvjp {form}; every program compiled by XLA at its first call"
     )
-    terminal.table(COLUMNS + COUNTS + FIRST, [_row(each) for each in results])
+    terminal.table(COLUMNS + COUNTS + FIRST, [row(each) for each in results])
     if torch is not None and results:
         ratios = [each["seconds"][OURS] / each["seconds"][TORCH] for each in results]
         print(f"geometric mean of the ratios to torch: {statistics.geometric_mean(ratios):.2f}")

@@ -33,8 +33,8 @@ MOST_BYTES = 1 << 28
 """At most this many bytes of gradients are recorded in a run; later ones are recorded without their numbers."""
 MOST_STEPS = 1_000_000
 """At most this many steps of a graph are searched for leaves."""
-DEPTH = 3
-"""How many levels of lists, dicts and objects are searched for a leaf's name: `model.layers[0].weight`."""
+DEPTH = 6
+"""How many levels of lists, dicts and objects are searched for a leaf's name: `net.body.layers[0].weight` has four."""
 
 Write = Callable[[dict[str, Any]], None]
 
@@ -213,7 +213,7 @@ def _names(tensors: list[Any], frame: FrameType) -> list[str]:
         if len(names) == len(wanted):
             break
         level = [part for name, value in level if id(value) not in seen for part in _parts(name, value, seen)]
-    unnamed = [each for each in wanted if each not in names]
+    unnamed = [id(each) for each in tensors if id(each) not in names]
     return [
         names.get(id(each)) or ("leaf" if len(unnamed) == 1 else f"leaf {1 + unnamed.index(id(each))}")
         for each in tensors

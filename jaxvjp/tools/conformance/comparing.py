@@ -38,6 +38,8 @@ def name_of(dtype: Any) -> str:
 def array(tensor: Any) -> Any:
     """A tensor's elements as a NumPy array, those of a type that NumPy lacks as float32."""
     kept = tensor.detach()
+    if tensor._is_view():  # `numpy` shares the memory of the whole, which may be much more
+        kept = kept.clone()
     if getattr(kept, "is_quantized", False):
         kept = kept.dequantize()
     for name in ("resolve_conj", "resolve_neg"):
@@ -66,9 +68,9 @@ class Comparison:
         self.exact_dtype, self.exact_stride, self.least = exact_dtype, exact_stride, least
 
     def tolerances(self, *names: str) -> tuple[float, float]:
-        if self.rtol is not None or self.atol is not None:
-            return self.rtol or 0.0, self.atol or 0.0
         known = [TOLERANCES.get(name, (0.0, 0.0)) for name in names]
+        if self.rtol is not None or self.atol is not None:
+            known = [(self.rtol or 0.0, self.atol or 0.0)]
         rtol, atol = (max(each) for each in zip(*known, self.least, strict=True))
         return rtol, atol
 

@@ -13,6 +13,7 @@ from jaxvjp.tools.conformance.comparing import name_of
 
 COMMON = ["float32", "float64", "int64", "bool", "complex64"]
 """The types for which a test is run that asks for more; empty for all of them."""
+PREPARING = ("setUp", "tearDown", "setUpClass", "tearDownClass")
 
 
 class subtest(NamedTuple):  # noqa: N801 - torch's name
@@ -30,9 +31,9 @@ class tol(NamedTuple):  # noqa: N801 - torch's name
     rtol: float
 
 
-def parametrize(arguments: str, values: Any, name_fn: Callable[..., str] | None = None, **_: Any) -> Any:
-    """Runs a test once for each of `values`, as the arguments that `arguments` names."""
-    names = [each.strip() for each in arguments.split(",")]
+def parametrize(arg_str: str, arg_values: Any, name_fn: Callable[..., str] | None = None, **_: Any) -> Any:
+    """Runs a test once for each of `arg_values`, as the arguments that `arg_str` names."""
+    names = [each.strip() for each in arg_str.split(",")]
 
     def described(index: int, given: tuple[Any, ...]) -> str:
         if name_fn is not None:
@@ -47,7 +48,7 @@ def parametrize(arguments: str, values: Any, name_fn: Callable[..., str] | None 
         return "_".join(said)
 
     sets = []
-    for index, each in enumerate(values):
+    for index, each in enumerate(arg_values):
         chosen = each if isinstance(each, subtest) else subtest(each)
         given = tuple(chosen.arg_values) if len(names) > 1 else (chosen.arg_values,)
         sets.append((chosen.name or described(index, given), dict(zip(names, given, strict=True)), chosen.decorators))
@@ -122,9 +123,14 @@ def not_applicable(reason: str) -> Any:
 def instantiate_device_type_tests(
     generic: type, scope: dict[str, Any], except_for: Any = None, only_for: Any = None, **_: Any
 ) -> None:
-    """Puts in the place of a class its tests for the CPU."""
-    tests = dict(_expanded(generic, "cpu"))
-    for name in _tests(generic):
+    """Puts in the place of a class its tests for the CPU.
+
+    What prepares them moves to the new class, too: both `super()` and `super(self.__class__, self)` in it then mean the
+    class above the given one.
+    """
+    prepares = {name: each for name, each in vars(generic).items() if name in PREPARING}
+    tests = {**prepares, **dict(_expanded(generic, "cpu"))}
+    for name in (*prepares, *_tests(generic)):
         delattr(generic, name)
     scope.pop(generic.__name__, None)
     name = f"{generic.__name__}CPU"

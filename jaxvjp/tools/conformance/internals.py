@@ -32,7 +32,7 @@ import torch
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.library import random_gamma
 from jaxvjp.tensor.trees import flattened, mapped, unflattened
-from jaxvjp.tools.conformance import cases, devices, layers, samples
+from jaxvjp.tools.conformance import cases, devices, layers, matrices, samples
 from jaxvjp.tools.conformance.devices import not_applicable
 
 PACKAGE = "torch.testing._internal"
@@ -296,6 +296,7 @@ def _names() -> dict[str, Any]:
     database = leaving_out("a test for each operator of torch's own database: see `python -m jaxvjp ops`")
     own.update({each.__name__: each for each in named})
     own.update(layers.NAMES)
+    own.update(matrices.NAMES)
     own.update(
         run_tests=lambda *_: None,
         load_tests=None,
@@ -321,6 +322,8 @@ def _names() -> dict[str, Any]:
         criterion_tests=[],
         get_new_module_tests=list,
         NewModuleTest=database,
+        _get_torch_cuda_version=lambda: (0, 0),
+        has_cusolver=lambda: False,
         get_function_arglist=lambda function: list(inspect.signature(function).parameters),
         OpInfo=_Described,
         SampleInput=_Described,
@@ -434,6 +437,7 @@ def _internal() -> ModuleType:
     }
     device = {"_get_privateuse1_backend_name": lambda: "privateuseone"}
     vars(internal).update(_functorch=SimpleNamespace(**switch), **warning, **device)
+    vars(internal).update(has_lapack=True, _infer_size=torch.broadcast_shapes)
     return internal
 
 

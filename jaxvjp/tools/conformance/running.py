@@ -25,6 +25,8 @@ WAITING, LEAST = 6.0, 120.0
 """How much longer than its limit of processor time a test may take on the clock, and the seconds that it may anyway:
 others may keep the processor busy."""
 TESTS_A_PROCESS = 400
+ALONE = {"OPENBLAS_NUM_THREADS": "1"}
+"""NumPy's threads wait for one another in loops, which count as processor time."""
 Outcome = dict[str, Any]
 
 
@@ -43,7 +45,7 @@ class Worker:
             stderr=self.errors,
             text=True,
             start_new_session=True,  # so that what it starts can be stopped with it
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path[1:]])},
+            env={**os.environ, **ALONE, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path[1:]])},
         )
         self._lines: queue.Queue[str] = queue.Queue()
         self._reader = threading.Thread(target=self._read, daemon=True)

@@ -20,6 +20,11 @@ def seeded(seed: int) -> None:
     _generator = np.random.default_rng(seed)
 
 
+def generator() -> np.random.Generator:
+    """What all random numbers of tests are drawn from."""
+    return _generator
+
+
 def make_tensor(
     *shape: Any,
     dtype: Any,

@@ -22,6 +22,10 @@ OF_OTHERS = {"safetensors.torch": "jaxvjp.serialization.safetensors"}
 """Modules for torch's tensors that other libraries have, and ours in their place."""
 
 
+IMPORTED = {"torch.nn.functional.grad": "torch.nn.grad"}
+"""Modules that are attributes of another one, too."""
+
+
 class StandIn(ModuleType):
     """A stand-in for a module of torch's, such as `torch.autograd`, with the names that jaxvjp covers."""
 
@@ -35,6 +39,8 @@ class StandIn(ModuleType):
     def __getattr__(self, name: str) -> Any:
         place = self.__name__
         if not name.startswith("__"):
+            if f"{place}.{name}" in IMPORTED:
+                return stand_in(IMPORTED[f"{place}.{name}"])
             if covers(place, name):
                 # If a module and its main function have the same name (`autograd.gradcheck`), torch has the function.
                 found = getattr(counterpart(place), name, None)

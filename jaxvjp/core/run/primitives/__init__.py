@@ -26,6 +26,17 @@ from jaxvjp.core.run.primitives.arithmetic import (
     shifted,
     sign,
 )
+from jaxvjp.core.run.primitives.decompositions import (
+    cholesky,
+    eig,
+    eigh,
+    lu,
+    order_of_rows,
+    qr,
+    raw_qr,
+    svd,
+    triangular_solution,
+)
 from jaxvjp.core.run.primitives.indexing import gathered, scattered, sliced, updated, window_at
 from jaxvjp.core.run.primitives.kinds import Call, Row, of_kinds, rounded_once
 from jaxvjp.core.run.primitives.products import convolved, product
@@ -137,6 +148,15 @@ ROWS: dict[str, Row] = {
     "cumprod": running(np.multiply),
     "cummax": running(np.maximum),
     "cummin": running(np.minimum),
+    "svd": svd,
+    "eigh": eigh,
+    "eig": eig,
+    "qr": qr,
+    "geqrf": raw_qr,
+    "cholesky": cholesky,
+    "lu": lu,
+    "lu_pivots_to_permutation": order_of_rows,
+    "triangular_solve": triangular_solution,
     "dot_general": product,
     "conv_general_dilated": convolved,
     "stack": stacked,

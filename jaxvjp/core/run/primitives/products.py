@@ -37,41 +37,53 @@ def product(equation: Any) -> Call | None:
 
 
 def convolved(equation: Any) -> Call | None:
-    """A convolution as a product of matrices: each window of x as a row, each kernel as a column."""
+    """A convolution as a product of matrices: each window of x as a row, each kernel as a column.
+
+    Where the kernel is larger than what it is moved over, as in second derivatives, the two change places, reversed:
+    the windows are smaller, without most of the padding.
+    """
     params = equation.params
-    numbers, groups = params["dimension_numbers"], params["feature_group_count"]
-    batches, out = params["batch_group_count"], equation.outvars[0].aval
+    numbers, out = params["dimension_numbers"], equation.outvars[0].aval
     x, w = (each.aval for each in equation.invars)
     if kind_of(equation) != "f" or not x.size or not w.size:
         return None
     wide = computed_in(x.dtype)
-    config = [(0, 0, 0)] * 2
-    config += [
-        (low, high, each - 1) for (low, high), each in zip(params["padding"], params["lhs_dilation"], strict=True)
-    ]
-    pad = padding([x.shape[each] for each in numbers.lhs_spec], config)
+    moved, kernel = [x.shape[each] for each in numbers.lhs_spec], [w.shape[each] for each in numbers.rhs_spec]
+    # One of these two is 1.
+    batches, groups = params["batch_group_count"], params["feature_group_count"]
+    left = [batches, moved[0] // batches, groups, *kernel[1:2], *moved[2:]]
+    right = [batches * groups, kernel[0] // (batches * groups), *kernel[1:]]
+    amounts = [params[each] for each in ("window_strides", "lhs_dilation", "rhs_dilation")]
+    strides, spread, dilation = amounts
+    edges = params["padding"]
+    changes = math.prod(moved[2:]) < math.prod(kernel[2:]) and all(set(each) == {1} for each in amounts)
+    if changes:
+        more = [size - other for size, other in zip(moved[2:], kernel[2:], strict=True)]
+        edges = [(low + each, high + each) for (low, high), each in zip(edges, more, strict=True)]
+        moved, kernel = kernel, moved
+    shape = [batches * groups, (right if changes else left)[1], *right[2:3], *moved[2:]]
+    config = [(0, 0, 0)] * 3 + [(low, high, each - 1) for (low, high), each in zip(edges, spread, strict=True)]
+    pad = padding(shape, config)
     if pad is None:
         return None
-    kernel = [w.shape[each] for each in numbers.rhs_spec]
-    reach = [(size - 1) * each + 1 for size, each in zip(kernel[2:], params["rhs_dilation"], strict=True)]
-    spatial = tuple(range(2, x.ndim))
-    steps = (slice(None), slice(None), *[slice(None, None, each) for each in params["window_strides"]])
-    steps += tuple(slice(None, None, each) for each in params["rhs_dilation"])
+    reach = [(size - 1) * each + 1 for size, each in zip(kernel[2:], dilation, strict=True)]
+    spatial = tuple(range(3, len(shape)))
+    steps = tuple(slice(None, None, each) for each in (1, 1, 1, *strides, *dilation))
     back = np.argsort(numbers.out_spec)
 
     def convolve(x: Array, w: Array) -> Array:
-        x = pad(x.transpose(numbers.lhs_spec).astype(wide, copy=False), wide.type(0))
-        windows = np.lib.stride_tricks.sliding_window_view(x, reach, spatial)[steps]
-        places = windows.shape[2 : 2 + len(spatial)]
-        # One of the two numbers of groups is 1: of the batch, or of the features.
-        windows = windows.reshape(batches, -1, groups, kernel[1], *windows.shape[2:])
-        windows = np.moveaxis(windows, (2, 3), (1, 3 + len(spatial)))  # groups, batch, places, features, kernel
-        rows = windows.reshape(batches * groups, -1, math.prod(kernel[1:]))
-        columns = w.transpose(numbers.rhs_spec).astype(wide, copy=False).reshape(batches * groups, -1, rows.shape[-1])
-        result = np.matmul(rows, columns.transpose(0, 2, 1))  # groups, batch and places, features
-        result = result.reshape(batches * groups, -1, *places, result.shape[-1])
-        result = np.moveaxis(result, (0, -1), (1, 2))
-        shape = (result.shape[0], -1, *places)
-        return result.reshape(shape).transpose(back).astype(out.dtype, copy=False)
+        x = x.transpose(numbers.lhs_spec).astype(wide, copy=False).reshape(left)
+        x = np.moveaxis(x, 2, 1).reshape(batches * groups, *left[1:2], *left[3:])
+        w = w.transpose(numbers.rhs_spec).astype(wide, copy=False).reshape(right)
+        if changes:
+            x, w = np.flip(w, spatial), np.flip(x, spatial)
+        windows = np.lib.stride_tricks.sliding_window_view(pad(x, wide.type(0)), reach, spatial)[steps]
+        windows = np.moveaxis(windows, 2, len(spatial) + 2)  # groups, batch, places, features, kernel
+        places = windows.shape[1 : len(spatial) + 2]
+        columns = w.reshape(*w.shape[:2], -1)
+        rows = windows.reshape(len(w), -1, columns.shape[-1])
+        result = np.matmul(rows, columns.transpose(0, 2, 1)).reshape(len(w), *places, -1)
+        result = np.moveaxis(result, -1, 0) if changes else np.moveaxis(result, (0, -1), (1, 2))
+        return result.reshape(len(result), -1, *places[1:]).transpose(back).astype(out.dtype, copy=False)
 
     return convolve

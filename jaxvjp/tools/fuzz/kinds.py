@@ -1,123 +1,18 @@
-"""Makes random programs as text, from a table of kinds of statements and a model of the variables.
+"""The kinds of statements that random programs are made of: one row of `KINDS` each.
 
-`program_of(17)` is always the same program. To add a kind of statement, add a row to `KINDS`: its name, its frequency,
-which variables it applies to, how it changes the model, and its texts. In a text `{x}` is a variable; the method of
-`Holes` with that name fills other braces. With each text stands a function from x's shape to the shape of the assigned
-variable, or to None if the text does not apply.
+A row has a name, how often the kind is drawn, which variables x it applies to, what holds afterwards, and its texts. In
+a text `{x}` is a variable; the method of `programs.Holes` with that name fills other braces. With each text stands a
+function from x's shape to the shape of the variable that is assigned to, or to None where the text does not apply.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from random import Random
+from collections.abc import Callable
 from typing import NamedTuple
 
-Shape = tuple[int, ...]
-
-
-class Statement(NamedTuple):
-    kind: str
-    text: str
-
-
-@dataclass(frozen=True)
-class Program:
-    """Statements that run once, and statements that run in each round of a loop.
-
-    To compare is to compute, so some programs are compared after each "statement", some after each "round" and some
-    at the "end": what goes wrong only where nothing was computed yet shows in the latter.
-    """
-
-    before: tuple[Statement, ...]
-    inside: tuple[Statement, ...]
-    rounds: int = 3
-    compared: str = "statement"
-
-    def __str__(self) -> str:
-        loop = f"for round in range({self.rounds}):  # compared: {self.compared}"
-        inside = textwrap.indent("\n".join([each.text for each in self.inside] or ["pass"]), "    ")
-        return "\n".join([*(each.text for each in self.before), loop, inside])
-
-
-@dataclass(eq=False)
-class Name:
-    """What the model believes of a variable. It may be wrong: an invalid statement is welcome now and then."""
-
-    text: str
-    shape: Shape
-    base: Name | None = None  # what it is a view of
-    memory: object = field(default_factory=object)  # the same object for all that share memory
-    leaf: bool = False
-    freed: bool = False  # a backward pass freed its part of the graph
-    filled: bool = False  # it has a .grad
-    stays: bool = False  # it was made before the loop
-    history: set[Name] = field(default_factory=set)  # what it was differentiably computed from, and itself
-
-    @property
-    def root(self) -> Name:
-        return self if self.base is None else self.base.root
-
-
-class Holes(dict[str, str]):
-    """What stands in the braces of a text, drawn when asked for: `{x}` is the tensor that the statement is about."""
-
-    def __init__(self, model: Model, x: Name | None) -> None:
-        self.model, self.x, self.inputs = model, x, [x] if x else []
-        if x:
-            self.update(x=x.text, shape=str(x.shape))
-
-    def __missing__(self, hole: str) -> str:
-        self[hole] = text = getattr(self, hole)()
-        return text
-
-    def new(self) -> str:
-        """A variable to assign to: mostly a new one."""
-        old = [each.text for each in self.model.names.values() if not each.stays and each not in self.inputs]
-        if old and self.model.random.random() < 0.15:
-            return self.model.random.choice(old)
-        return next(self.model.fresh)
-
-    def number(self) -> str:
-        return self.model.random.choice(("0.5", "2.", "-1."))
-
-    def y(self) -> str:
-        """An operand of x's shape."""
-        return self.operand(self.x.shape)
-
-    def row(self) -> str:
-        """An operand of the shape of x[0]."""
-        return self.operand(self.x.shape[1:])
-
-    def operand(self, shape: Shape) -> str:
-        names = [each for each in self.model.names.values() if each.shape in (shape, ())]
-        if not names or self.model.random.random() < 0.3:
-            return self.number()
-        y = self.model.random.choice(names)
-        self.inputs.append(y)
-        # Tensors that partly share memory may not be written from one another: torch does not say what happens.
-        apart = y.memory is not self.x.memory
-        return self.model.random.choice(("{0}", "{0}", "0.5 * {0}")[0 if apart else 2 :]).format(y.text)
-
-    def other(self) -> str:
-        """A tensor to differentiate with respect to."""
-        other = self.model.random.choice([each for each in self.model.names.values() if tracked(each)] or [self.x])
-        return other.text
-
-    def handle(self) -> str:
-        self.model.handles += 1
-        return f"handle{self.model.handles}"
-
-    def a_handle(self) -> str:
-        if not self.model.handles:
-            raise NotThereError
-        return f"handle{self.model.random.randint(1, self.model.handles)}"
-
-
-class NotThereError(Exception):
-    """There is nothing to put into a hole."""
+from jaxvjp.tools.fuzz.model import Holes, Name, Shape
 
 
 def anything(x: Name) -> bool:
@@ -408,60 +303,94 @@ KINDS = (
         "{x}.grad.zero_()\n{x}.grad.mul_(2.)\n{x}.grad = torch.ones({shape})")),
     Kind("grad emptied", 2, filled, emptied, each_of("{x}.grad = None")),
     Kind("del", 2, passing, deleted, each_of("del {x}")),
+    Kind("custom Function", 2, anything, computed, each_of("""
+        {new} = squared({x})
+        {new} = squared({x} * {y})
+        {new} = torch.stack(both({x})).sum(0)""")),
+    Kind("written by a Function", 1, writable, written, each_of("doubled({x})")),
+    Kind("checkpoint", 1, anything, computed, each_of("""
+        {new} = checkpoint(lambda x: x.tanh() * x, {x}, use_reentrant=False)
+        {new} = checkpoint(lambda x, y: x * y, {x}, {x}, use_reentrant=True)""")),
+    Kind("transform", 2, anything, computed, {
+        **each_of("""
+            {new} = torch.func.grad(lambda x: (x * x).sum())({x})
+            {new} = torch.func.jvp(torch.tanh, ({x},), ({x},))[1]
+            {new} = torch.func.vjp(lambda x: x * {x}, {x})[1](torch.ones({shape}))[0]"""),
+        **each_of(
+            "{new} = torch.func.vmap(lambda row: row * 2. + row.sum())({x})", lambda s: s if s and s[0] else None),
+        "{new} = torch.func.jacrev(torch.tanh)({x}).sum(-1)": lambda s: s if len(s) == 1 else None,
+        "{new} = torch.func.hessian(lambda x: (x * x * x).sum())({x})": lambda s: s + s if len(s) == 1 else None,
+    }),
+    Kind("random numbers", 1, anything, plain_leaf, each_of("""
+        torch.manual_seed(3); {new} = torch.rand({shape})
+        torch.manual_seed(4); {new} = torch.randn_like({x})
+        torch.manual_seed(5); {new} = torch.randint(-3, 4, {shape})""")),
+    Kind("dropout", 1, anything, computed, each_of("""
+        torch.manual_seed(6); {new} = torch.nn.functional.dropout({x}, 0.5)
+        torch.manual_seed(7); {new} = {x} * torch.bernoulli(torch.full({shape}, 0.5))""")),
+    Kind("dtype", 2, anything, computed, each_of("""
+        {new} = {x}.double()
+        {new} = {x}.to(torch.float64) * {y}
+        {new} = {x}.to({x}.dtype)
+        {new} = {x}.bfloat16().float()""")),
+    Kind("no gradient", 1, anything, plain_leaf, each_of("""
+        {new} = {x}.long()
+        {new} = {x} > 0.
+        {new} = {x}.sign().detach()
+        {new} = torch.zeros_like({x})""") | each_of("{new} = {x}.argmax()", lambda s: () if math.prod(s) else None)),
+    Kind("empty", 1, anything, viewed, each_of(
+        "{new} = {x}[:0]\n{new} = {x}[3:]", lambda s: (0, *s[1:]) if s else None)),
+    Kind("control flow", 2, anything, computed, each_of("""
+        {new} = {x} * 2. if {x}.sum() > 0. else {x} - 1.
+        {new} = sum([each.sum() * {x} for each in {x}.view(-1)])
+        {new} = {x} if {x}.requires_grad else {x} + 1.""")),
+    Kind("index", 3, anything, computed, {
+        **each_of("""
+            {new} = {x}[[0, -1]]
+            {new} = {x}.index_select(0, torch.tensor([0, 0]))""", lambda s: (2, *s[1:]) if s else None),
+        **each_of("""
+            {new} = torch.where({x} > 0.5, {x}, {y})
+            {new} = {x}.masked_fill({x} > 1., 0.)
+            {new} = {x}.roll(1, 0)
+            {new} = {x}.flip(0)
+            {new} = {x}.sort(0).values
+            {new} = {x}.cumsum(0)
+            {new} = {x}.gather(0, torch.zeros({shape}, dtype=torch.long))""", some),
+        **each_of("{new} = torch.cat([{x}, {x}])", lambda s: (2 * s[0], *s[1:]) if s else None),
+        "{new} = torch.stack([{x}, {x}])": lambda s: (2, *s) if len(s) < 2 else None,
+    }),
+    Kind("function", 4, anything, computed, {
+        **each_of("""
+            {new} = {x}.sin()
+            {new} = {x}.sigmoid() - {y}
+            {new} = torch.nn.functional.softplus({x})
+            {new} = {x}.abs() / 2.
+            {new} = torch.maximum({x}, torch.tensor(0.5))
+            {new} = {x} / ({x}.detach().abs() + 1.)
+            {new} = torch.lerp({x}, torch.ones({shape}), 0.25)
+            {new} = {x}.addcmul({x}, {x}, value=0.5)"""),
+        **each_of("{new} = {x}.softmax(0)\n{new} = {x} - {x}.mean(0)\n{new} = {x}.log_softmax(-1)", some),
+        **each_of("{new} = {x}.amax(0)\n{new} = {x}.max(0).values\n{new} = {x}.prod(0)", rest),
+        **each_of("""
+            {new} = {x}.mean()
+            {new} = {x}.norm()
+            {new} = ({x} ** 2).sum()
+            {new} = {x}.logsumexp(0).sum()""", given()),
+        "{new} = {x} @ {x}.t()": lambda s: (s[0], s[0]) if len(s) == 2 else None,
+        "{new} = torch.outer({x}, {x})": lambda s: s + s if len(s) == 1 else None,
+    }),
+    Kind("function in place", 2, writable, written, each_of("""
+        {x}.sigmoid_()
+        {x}.tanh_()
+        {x}.relu_()
+        {x}.sin_()
+        {x}.abs_()
+        torch.add({x}, {y}, out={x})""") | each_of("{x}.cumsum_(0)\n{x}.index_fill_(0, torch.tensor([0]), 2.)", some)),
+    Kind("other modes", 1, anything, plain_leaf, each_of("""
+        with torch.inference_mode(): {new} = {x} * 2.
+        with torch.no_grad(): {new} = {x}.tanh()
+        with torch.set_grad_enabled(False): {new} = {x} + {y}""")),
+    Kind("dual number", 1, anything, computed, each_of(
+        "{new} = tangent_of(torch.sin, {x}.clone(), torch.ones({shape}))")),
     Kind("collect", 1, None, nothing, each_of("gc.collect()")),
 )  # fmt: skip
-
-
-class Model:
-    """The variables of a program that is being made."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-        self.names: dict[str, Name] = {}
-        self.handles = 0
-        self.fresh = iter([*"abcdefghijklmnopqrstu", *(f"a{number}" for number in range(1000))])
-
-    def bind(self, new: Name) -> Name:
-        self.names[new.text] = new
-        return new
-
-    def statement(self, kind: Kind) -> Statement | None:
-        """A statement of this kind, or None where it does not apply; one in twenty is made all the same."""
-        x = None
-        if kind.when is not None:
-            wild = self.random.random() < 0.05
-            if not (xs := [each for each in self.names.values() if wild or kind.when(each)]):
-                return None
-            x = self.random.choice(xs)
-        texts = {text: shape for text, to in kind.texts.items() if (shape := to(x.shape if x else ())) is not None}
-        if not texts:
-            return None
-        text = self.random.choice(list(texts))
-        holes = Holes(self, x)
-        try:
-            statement = Statement(kind.name, text.format_map(holes))
-        except NotThereError:
-            return None
-        kind.after(holes, texts[text])
-        return statement
-
-    def statements(self, kinds: list[Kind], number: int) -> Iterator[Statement]:
-        """So many statements, or fewer where hardly any kind applies: then the program is short."""
-        for kind in self.random.choices(kinds, [each.weight for each in kinds], k=100 * number):
-            if number and (statement := self.statement(kind)):
-                yield statement
-                number -= 1
-
-
-def program_of(seed: int, without: frozenset[str] = frozenset()) -> Program:
-    """The program of this seed. Each leaves out some of the kinds of statements, so that others meet more often."""
-    model = Model(seed)
-    usual = {"arithmetic", "backward"}
-    kinds = [each for each in KINDS if each.name in usual or model.random.random() < 0.6]
-    kinds = [each for each in kinds if each.name not in without]
-    start = [each for each in KINDS if each.name in ("leaf", "plain")]
-    before = (*model.statements(start[1:], 1), *model.statements(start, model.random.randint(0, 2)))
-    for each in model.names.values():
-        each.stays = True
-    inside = tuple(model.statements(kinds, model.random.randint(3, 14)))
-    return Program(before, inside, 3, model.random.choice(("statement", "statement", "round", "end")))

@@ -11,10 +11,12 @@ from typing import Any
 import jax
 import pytest
 from oracle import live, needs_torch
-from random_programs import disagreements, reduced
-from random_statements import KINDS, Program, Statement, program_of
 
 import jaxvjp
+from jaxvjp.tools.fuzz.comparing import disagreements
+from jaxvjp.tools.fuzz.kinds import KINDS
+from jaxvjp.tools.fuzz.programs import Program, Statement, program_of, reduced
+from jaxvjp.tools.fuzz.running import Failure, Run
 
 pytestmark = needs_torch
 
@@ -30,7 +32,7 @@ def _quick_collections() -> Iterator[None]:
 def all_agree(seeds: range) -> None:
     found = {seed: each for seed in seeds for each in [next(disagreements(program_of(seed)), None)] if each}
     jax.clear_caches()
-    text = "\n\n".join(f"python tests/random_programs.py --seeds {seed}\n{each}" for seed, each in found.items())
+    text = "\n\n".join(f"python -m jaxvjp fuzz --programs 1 --seed {seed}\n{each}" for seed, each in found.items())
     assert not found, f"{len(found)} of {len(seeds)} disagree\n{text}"
 
 
@@ -52,8 +54,6 @@ def test_a_seed_is_one_program_and_every_kind_of_statement_occurs():
 
 
 def test_most_statements_are_valid():
-    from random_programs import Failure, Run
-
     outcomes = []
     for seed in range(50):
         run, program = Run(live), program_of(seed)
@@ -164,8 +164,10 @@ def test_a_wrong_value_beside_what_differs_on_purpose_is_found(name):
 class Deaf:
     """torch.autograd, whose `grad` finds nothing."""
 
-    @staticmethod
-    def grad(outputs: Any, inputs: Any, **_: Any) -> tuple[None]:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(live.autograd, name)
+
+    def grad(self, outputs: Any, inputs: Any, **_: Any) -> tuple[None]:
         return (None,)
 
 
@@ -173,7 +175,7 @@ class Deaf:
 def test_a_gradient_that_is_missing_is_found_unless_its_tensor_was_turned(turn):
     inside = "b = 2. * a\nc = 3. * a\ny = b.sum() + c.sum()" + turn
     planted = program(LEAF, inside + "\nnote('b', *torch.autograd.grad(y, b, allow_unused=True, retain_graph=True))")
-    assert next(disagreements(planted, ours=Broken(autograd=Deaf))).sort == "hooks"
+    assert next(disagreements(planted, ours=Broken(autograd=Deaf()))).sort == "hooks"
 
 
 def test_a_gradient_of_a_view_after_set_is_compared_where_the_strides_are_the_same():

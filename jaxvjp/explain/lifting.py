@@ -1,0 +1,223 @@
+"""The functions that pullbacks are taken of: what they read from outside, and what they give back (`Lifted`).
+
+Such a function stays correct under `jax.jit`: what varies between its calls is an argument, and a value of its inside
+that is read later is returned beside its results (`has_aux`). A constant of the program, which is assigned once, is
+read from outside.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jaxvjp.core.record.graph import Node, reachable
+from jaxvjp.explain.block import Block, Expression, Step, Value, live
+from jaxvjp.explain.literals import parsed
+from jaxvjp.explain.names import safe
+from jaxvjp.explain.scope import RETURNED, Scope, dependent, function
+
+
+class Lifted:
+    """A function from the nodes `params` to the nodes `outputs`, for a backward pass at the time `order`.
+
+    Attributes:
+        values: the values of `params` outside.
+        wanted: the names of its results.
+        returned: values outside that stand for what it returns beside its results, by their values inside.
+        calls: the steps that call it.
+        place: where the returned values are among the outputs of the first of them.
+        same: a function of the same form, of which only one is written.
+    """
+
+    def __init__(self, top: Scope, params: Sequence[Node], outputs: Sequence[Node], order: float) -> None:
+        self.top = top
+        self.order = order
+        self.single = len(outputs) == 1
+        self.values: list[Value] = [top.value(each) for each in params]
+        self.inner = Scope(top.text, top, dependent(top.text, outputs, params, top))
+        self.params = [Value(each.wanted) for each in self.values]
+        self.inner.values.update(zip(params, self.params, strict=True))
+        self.results: list[Value] = [self.inner.value(each) for each in outputs]
+        named = zip(self.results, outputs, strict=True)
+        self.wanted = [each.wanted or top.text.name_of(node) or "y" for each, node in named]
+        self.returned: dict[Value, Value] = {}
+        self.calls: list[Step] = []
+        self.place = 0
+        self.arguments: list[Value] = []
+        self.names: list[str] = []
+        self.constants: list[Value] = []
+        self.same: Lifted = self
+        self.name = ""
+        top.functions.append(self)
+
+    def gives(self, node: Node) -> bool:
+        """Whether a node is computed inside."""
+        return self.inner.inside is not None and node in self.inner.inside
+
+    def give(self, node: Node) -> Value | None:
+        """The value outside of a node that is computed inside, which the function returns then; None if it cannot."""
+        value = self.inner.value(node)
+        if isinstance(value, list) or value.step not in self.inner.steps or not value.step.inputs or not self.calls:
+            return None
+        if value in self.results:
+            return self.calls[0].outputs[self.results.index(value)]
+        if value not in self.returned:
+            text = self.top.text
+            value.wanted = value.wanted or text.name_of(node) or text.story.tensors.get(node.tensor)
+            found = self.returned[value] = Value(value.wanted)
+            found.step = self.calls[0]
+            found.step.outputs.insert(self.place + len(self.returned) - 1, found)
+        return self.returned[value]
+
+    # Writing.
+
+    @property
+    def everything(self) -> list[Value]:
+        return [*self.results, *self.returned]
+
+    def reads(self) -> dict[Value, int]:
+        """The values outside that it reads, besides its parameters, and how often, in the order of reading."""
+        counts: dict[Value, int] = {}
+        read = [value for step in live(self.inner.steps, self.everything) for value in step.inputs]
+        for each in [*read, *self.everything]:
+            counts[each] = counts.get(each, 0) + 1
+        outside = {here: outer for outer, here in self.inner.reached.items()}
+        return {outside[here]: count for here, count in counts.items() if here in outside}
+
+    def form(self) -> tuple[Any, ...]:
+        """What functions have in common that differ only in what they read, and in the names of their results."""
+        outer = list(self.reads())
+        given: dict[Value, Expression] = {each: parsed(f"_{place}") for place, each in enumerate(self.params)}
+        given.update({self.inner.reached[each]: parsed(f"__{place}") for place, each in enumerate(outer)})
+        named, names = [each.wanted for each in self.results], [each.wanted for each in self.params]
+        for each in self.results:
+            each.wanted = each.wanted if each in given else None
+        block = Block(self.inner.steps, self.everything, given, {"jax", "jnp"})
+        for each, own in zip(self.results, named, strict=True):
+            each.wanted = own
+        texts = [*[each.text for each in block.lines], *[ast.unparse(each) for each in block.results]]
+        return (*names, len(outer), len(self.results), *texts)
+
+    def divide(self, group: Sequence[Lifted], settled: Callable[[Value], bool]) -> None:
+        """Decides which of the values that the functions of a `group`, of one form, read are arguments: those that
+        differ, those that are not `settled`, and those whose name is also one inside."""
+        inside = {each.wanted for step in self.inner.steps for each in step.outputs}
+        columns = list(zip(*[each.reads().items() for each in group], strict=True))
+        for column in columns:
+            varies = len({outer for outer, _ in column}) > 1
+            outer = column[0][0]
+            clashes = outer.wanted is not None and not (outer.step and outer.step.free) and outer.wanted in inside
+            for each, (own, count) in zip(group, column, strict=True):
+                if varies or clashes or not settled(own):
+                    each.arguments.append(own)
+                    each.names.append(next((other.wanted for other, _ in column if other.wanted), "x"))
+                else:
+                    each.constants += [own] * count
+        for place in range(len(self.results)):
+            names = [each.results[place].wanted for each in group]
+            known = next((each for each in names if each), None)
+            for each, own in zip(group, names, strict=True):
+                if own is None and known is not None and each.results[place] not in each.params:
+                    each.results[place].wanted = each.calls[0].outputs[place].wanted = known
+        for each in group:
+            each.same = self
+            for step in each.calls:
+                step.inputs = [*each.values, *each.arguments, *each.constants]
+
+    def grouped(self, whole: bool) -> list[tuple[int, int]]:
+        """The nested tuples among the outputs of the first call: the returned values, if there are several, and with
+        `whole` the results with them."""
+        count = len(self.returned)
+        own = [(self.place, self.place + count)] if count > 1 else []
+        return [(0, self.place + (1 if own else count)), *own] if whole and count else own
+
+    def called(self, expressions: Sequence[Expression]) -> tuple[str, list[Expression]]:
+        """The function's name, and its arguments; defines it."""
+        count = len(self.values)
+        if not self.same.name:
+            outside = dict(zip(self.constants, expressions[count + len(self.arguments) :], strict=True))
+            known = [*[each.wanted or "x" for each in self.values], *self.names]
+            names = [
+                each.id if isinstance(each, ast.Name) else own for each, own in zip(expressions, known, strict=False)
+            ]
+            self.same.name = function(
+                self.inner,
+                [*self.params, *[self.inner.reached[each] for each in self.arguments]],
+                self.results,
+                outside,
+                "f",
+                self.single,
+                param_names=names,
+                returned=list(self.returned),
+            )
+        return self.same.name, list(expressions[: count + len(self.arguments)])
+
+
+def owners_of(top: Scope, wanted: Node) -> dict[Node, Lifted]:
+    """The functions that compute `wanted` and what it is made of: those that have it inside, and those before whose
+    backward pass it was recorded and on whose inside it depends, as a running mean does."""
+    owners: dict[Node, Lifted] = {}
+    for node in reachable([wanted], lambda each: () if each in top.values else top.text.inputs(each)):
+        if node in top.values:
+            continue
+        owner = next((each for each in top.functions if each.gives(node)), None)
+        if owner is None and not wanted.requires_grad:
+            owner = next((each for each in top.functions if each.order > node.serial), None)
+            if owner is not None and not any(owners.get(each) is owner for each in top.text.inputs(node)):
+                owner = None
+        if owner is not None:
+            owners[node] = owner
+    return owners
+
+
+def given_back(top: Scope, wanted: Node) -> Value | None:
+    """The value in the program's scope of a node that a function in it computes; None for others."""
+    owners = owners_of(top, wanted)
+    if wanted not in owners:
+        return None
+    for node, owner in owners.items():
+        owner.inner.inside.add(node)  # type: ignore[union-attr]
+    for node, owner in owners.items():  # a function may read what an earlier one gives back
+        for each in top.text.inputs(node):
+            if owners.get(each, owner) is not owner:
+                _received(top, each, owners[each])
+    return _received(top, wanted, owners[wanted])
+
+
+def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
+    found = top.values.get(node) or owner.give(node)
+    if found is not None:
+        top.values[node] = found
+    return found
+
+
+def divided(functions: Sequence[Lifted], steps: Sequence[Step]) -> None:
+    """Decides what is an argument of each function, and which are one; `steps` are those of the program."""
+    assigned: dict[str, int] = {}
+    uses: dict[Value, int] = {}
+    for each in [value for step in steps if not step.free for value in step.outputs]:
+        assigned[safe(each.wanted or "t")] = assigned.get(safe(each.wanted or "t"), 0) + 1
+    for each in [value for step in steps for value in step.inputs]:
+        uses[each] = uses.get(each, 0) + 1
+    groups: dict[tuple[Any, ...], list[Lifted]] = {}
+    for made in functions:
+        groups.setdefault(made.form(), []).append(made)
+        for each, count in [*made.reads().items(), *[(value, 1) for value in made.values]]:
+            uses[each] = uses.get(each, 0) + count
+
+    def settled(value: Value, depth: int = 3) -> bool:
+        """Whether the text of a value is the same wherever it stands: a number, a name that is assigned once, or a
+        short expression of such."""
+        step = value.step
+        if step is None or step.free:
+            return True
+        if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
+            return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
+        return assigned[safe(value.wanted or "t")] == 1
+
+    for group in groups.values():
+        group[0].divide(group, settled)
+
+
+RETURNED.append(given_back)

@@ -1,0 +1,169 @@
+"""JAX's arrays as tensors and tensors as JAX's arrays, without a copy; tensors in JAX's pytrees.
+
+To JAX a tensor is a pytree node with one array: `jnp.sin(x)` and `jax.tree.map` take it, and what comes back in its
+place is a tensor again. What requires a gradient does not cross, as JAX would lose the gradient unnoticed.
+
+While JAX traces, a tensor stands for a tracer: its node has no value, and `tracers` knows the tracer. What is computed
+of it is recorded, and `arrays_of` replays that on the tracers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import jax
+import numpy as np
+
+from jaxvjp.core.derive.transforms import closed
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.modes import grad_mode
+from jaxvjp.core.run.compilation import packed_numbers
+from jaxvjp.core.run.evaluation import array_of, evaluate
+from jaxvjp.core.run.program import Program, replay
+from jaxvjp.library.crossing import aval_of, is_array, node_of_array
+from jaxvjp.ops.identity import traced, variable
+from jaxvjp.ops.op import Aval
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import META, NO_DATA
+
+UNDERNEATH = "the array itself"
+LOST = (
+    "Can't make a JAX array of a Tensor that requires grad: JAX would lose its gradient. Use tensor.detach() instead.\n"
+)
+CROSSES = "For a JAX function with its gradient, `torch.wrap(function)(x)`; under `torch.no_grad()` values cross."
+tracers: WeakKeyDictionary[Node, Any] = WeakKeyDictionary()
+"""The array, usually a tracer, behind each node that stands for an argument of a function that JAX traces."""
+
+
+def node_of(array: Any) -> Node:
+    """A node with an array as its value, or standing for a tracer."""
+    return argument_node(aval_of(array), array) if isinstance(array, jax.core.Tracer) else node_of_array(array)
+
+
+def argument_node(aval: Aval, array: Any = None) -> Node:
+    """A leaf without a value that stands for an argument of a pure function: for `array`, if that is known.
+
+    It requires a gradient, so that `detach`, `no_grad` and custom Functions are recorded; JAX may differentiate.
+    """
+    node = Node(variable, (), (Node(traced, (), (), aval),), aval, aval.dtype.differentiable)
+    if array is not None:
+        tracers[node] = array
+    return node
+
+
+class Replayed:
+    """A part of a graph as a JAX function of the values of `starts`; all else that it reads is bound, as it is now.
+
+    TypeError, when it is called in a trace, if it computes in double precision where JAX's 64-bit types are off.
+    """
+
+    def __init__(self, outputs: Sequence[Node], starts: dict[Node, int]) -> None:
+        """`starts` maps nodes to places among the arguments of `__call__`; several may have one place."""
+        self.program, self.read, self.wide = closed(outputs, starts)
+        bound = [each for each in self.read if isinstance(each, Node) and each not in starts]
+        values = dict(zip(bound, arrays_of(bound), strict=True))
+        self.places = [starts.get(each) if isinstance(each, Node) else None for each in self.read]
+        self.given = [each.value if isinstance(each, Number) else values.get(each) for each in self.read]
+
+    def __call__(self, *arrays: Any) -> tuple[Any, ...]:
+        operands = [
+            (packed_numbers([value], aval.dtype.numpy)[0] if aval.number else value) if place is None else arrays[place]
+            for value, place, aval in zip(self.given, self.places, self.program.arguments, strict=True)
+        ]
+        return run(self.program, operands, self.wide)
+
+
+def run(program: Program, operands: Sequence[Any], wide: bool) -> tuple[Any, ...]:
+    """The outputs of a program, in whichever trace JAX is. `wide` says whether it computes in double precision.
+
+    A program's integers have 64 bits, as torch's do. In a trace where JAX's 64-bit types are off they have 32, as all
+    of JAX's have there. A program with an op that insists on 64 is traced with them: JAX compiles most of these.
+    """
+    if not wide_types() and any(isinstance(each, jax.core.Tracer) for each in operands):
+        if wide:
+            raise TypeError(
+                "This function computes in double precision, for which JAX's 64-bit types have to be on while it is "
+                "traced.\nCall it in `with jax.enable_x64(True):`, or compute in float32."
+            )
+        with warnings.catch_warnings(), suppress(Exception):
+            warnings.filterwarnings("ignore", "Explicitly requested dtype")
+            return replay(program, operands)
+    with jax.enable_x64(True):
+        return replay(program, operands)
+
+
+def wide_types() -> bool:
+    """Whether JAX's 64-bit types are on in this thread."""
+    return bool(jax.dtypes.canonicalize_dtype(np.int64) == np.int64)
+
+
+def narrow(array: Any) -> Any:
+    """An array of integers in the type that JAX has for them: of 32 bits where its 64-bit types are off."""
+    return array.astype(jax.dtypes.canonicalize_dtype(array.dtype)) if array.dtype.kind in "iu" else array
+
+
+def arrays_of(nodes: Sequence[Node]) -> list[Any]:
+    """The arrays of nodes: their values, computed where need be, or what JAX traces for them."""
+    behind = reachable(nodes, lambda node: () if node.value is not None or node in tracers else node.inputs)
+    starts = [each for each in behind if each.value is None and each in tracers]
+    if not starts:
+        with jax.ensure_compile_time_eval():
+            evaluate(nodes)
+            return [NO_DATA.__array__() if each.device is META else array_of(each) for each in nodes]
+    computed = [each for each in nodes if each not in starts]
+    replayed = Replayed(computed, {each: place for place, each in enumerate(starts)})
+    results = dict(zip(computed, replayed(*[tracers[each] for each in starts]), strict=True)) if computed else {}
+    return [results[each] if each in results else tracers[each] for each in nodes]
+
+
+def crossing(tensors: Collection[Tensor]) -> list[Any]:
+    """The arrays of tensors as JAX gets them; RuntimeError, with the line, where a gradient would be lost unnoticed."""
+    nodes = [each.node for each in tensors]
+    if grad_mode().enabled:
+        refuse_lost(nodes)
+    return arrays_of(nodes)
+
+
+def refuse_lost(nodes: Sequence[Node], advice: str = CROSSES) -> None:
+    """RuntimeError, with the user's line, where a gradient of `nodes` leads elsewhere than to what JAX traces."""
+    for node in reachable([each for each in nodes if each.requires_grad], gradient_edges):
+        if node not in tracers and not gradient_edges(node):
+            raise RuntimeError(f"{LOST}Its gradient is that of what was made by {node.location}\n{advice}")
+
+
+def jax_array(self: Tensor) -> Any:
+    """The value as a JAX array that shares the tensor's memory.
+
+    Inside of a function that JAX traces it is the tracer that the tensor stands for.
+
+    Raises:
+        RuntimeError: the tensor requires a gradient, which JAX would lose: `x.detach().jax()`.
+
+    Underneath: the array itself.
+    """
+    (array,) = crossing([self])
+    return array
+
+
+def operand(self: Tensor) -> Any:
+    """`jax_array`, for a function of `jax.numpy`: where JAX's 64-bit types are off, integers have 32 bits."""
+    return narrow(jax_array(self))
+
+
+def _flattened(tensor: Tensor) -> tuple[tuple[Any], None]:
+    return (jax_array(tensor),), None
+
+
+def _unflattened(_: None, children: Sequence[Any]) -> Any:
+    """A tensor of an array. Anything else, such as a shape that `jax.tree.map` was asked for, stays what it is."""
+    (child,) = children
+    return wrap(node_of(child)) if is_array(child) else child
+
+
+def register(kind: type[Tensor]) -> None:
+    """Makes a class of tensors a node of JAX's pytrees."""
+    jax.tree_util.register_pytree_node(kind, _flattened, _unflattened)

@@ -1,0 +1,210 @@
+"""The recorded program as a JAX function: `as_function`, and its pullback as a value: `pullback`.
+
+`Tensor.jaxpr` and `Tensor.lowered` show it in the forms of JAX's compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.core.derive.saved import freed_error
+from jaxvjp.core.record.graph import Node, original_of, reachable
+from jaxvjp.core.record.modes import tracking
+from jaxvjp.library.crossing import aval_of, is_array
+from jaxvjp.ops.op import Aval
+from jaxvjp.pure.arrays import Replayed, crossing, wide_types
+from jaxvjp.pure.recording import is_tensor
+from jaxvjp.tensor.tensor import Tensor
+
+UNDERNEATH = "the recorded program"
+UNUSED = (
+    "One of the differentiated Tensors appears to not have been used in the graph.\n"
+    "Tensor {} of `wrt` is not what the outputs were computed from, or it requires no gradient and they were read "
+    "already: then their program is gone. Take the function before, or call `requires_grad_()` on the tensor first."
+)
+
+
+class RecordedFunction:
+    """A recorded program as a pure function of JAX arrays: what `as_function` returns.
+
+    Attributes:
+        operands: the arrays of the tensors that it is a function of, as they are today.
+    """
+
+    def __init__(self, outputs: Any, wrt: Sequence[Tensor]) -> None:
+        found, self._tree = jax.tree.flatten(outputs, is_leaf=is_tensor)
+        nodes = [each.node for each in found]
+        behind = _behind(nodes)
+        starts: dict[Node, int] = {}
+        for place, each in enumerate(wrt):
+            own, leaf = each.node, each.gradient_node.leaf
+            same = [node for node in behind if node is own or (leaf is not None and node.leaf is leaf)]
+            if not same:
+                raise RuntimeError(UNUSED.format(place))
+            starts.update(dict.fromkeys(same, place))
+        self._wrt = tuple(wrt)
+        self._avals = [each.node.aval for each in wrt]
+        self._replayed = Replayed(nodes, starts)
+        self.__name__ = found[0].node.forward_name if len(found) == 1 else "recorded"
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The arrays of the tensors that it is a function of, as they are today."""
+        with tracking(False):
+            return tuple(crossing(self._wrt))
+
+    def __call__(self, *operands: Any) -> Any:
+        if len(operands) != len(self._avals):
+            raise TypeError(f"the recorded function takes {len(self._avals)} arrays, not {len(operands)}")
+        return jax.tree.unflatten(self._tree, self._replayed(*map(_fitted, operands, self._avals, count())))
+
+    def __repr__(self) -> str:
+        return f"<function of {', '.join(map(repr, self._avals))}, recorded up to {self.__name__}>"
+
+
+def _behind(nodes: Sequence[Node]) -> list[Node]:
+    """All nodes that were computed before; RuntimeError where a backward pass has freed one of them."""
+
+    def onward(node: Node) -> tuple[Any, ...]:
+        node.inputs = tuple([original_of(each) if isinstance(each, Node) else each for each in node.inputs])
+        return node.inputs
+
+    behind = reachable(nodes, onward)
+    for node in behind:
+        if node.freed or node.original is not None:
+            raise freed_error(node)
+    return behind
+
+
+def _fitted(value: Any, aval: Aval, place: int) -> Any:
+    """`value` as an array; TypeError where its shape or dtype is not the recorded one. A Python number takes it."""
+    array = value if is_array(value) else jnp.asarray(value)
+    if getattr(array, "weak_type", False):
+        array = array.astype(aval.dtype.numpy)
+    own = aval_of(array)
+    if own.shape != aval.shape or own.dtype is not aval.dtype:
+        raise TypeError(f"argument {place} of the recorded function is {own!r}, and was recorded as {aval!r}")
+    return array
+
+
+def as_function(outputs: Any, wrt: Sequence[Tensor]) -> RecordedFunction:
+    """The recorded program behind tensors as a pure JAX function of some of those that it was computed from.
+
+    JAX may compile, differentiate and batch it: `jax.jit(f)`, `jax.grad(f)`, `jax.vmap(f)`, `jax.export`.
+
+    Args:
+        outputs: what the function returns: a tensor, or a pytree of them.
+        wrt: tensors that they were computed from; usually leaves, but any will do.
+
+    Returns:
+        `f`, which takes an array for each of `wrt`, of its shape and dtype, and returns arrays in the structure of
+        `outputs`. All else that they were computed from is bound, with the values that it had; so is what requires no
+        gradient and was read before. `f.operands` are the arrays of `wrt` as they are today.
+
+    Raises:
+        RuntimeError: the graph was freed; or it goes through a custom `autograd.Function`, whose backward JAX would
+            ignore; or one of `wrt` is not in it.
+        TypeError: when `f` is called: arrays of other shapes or dtypes; or, in a trace, a program in double precision
+            while JAX's 64-bit types are off.
+
+    Hooks are no part of it, and `detach` and `no_grad` are `jax.lax.stop_gradient`.
+
+    Underneath: the program whose `jax.vjp` is `backward`.
+    """
+    return RecordedFunction(outputs, wrt)
+
+
+@jax.tree_util.register_pytree_node_class
+class Pullback:
+    """The pullback of a recorded program, at the values that its tensors had: what `pullback` returns.
+
+    It is a pytree of the residuals, so it crosses `jax.jit`. `p(v)` gives a tuple of JAX arrays.
+    """
+
+    def __init__(self, pull: Any, tree: Any, wide: bool) -> None:
+        self._pull, self._tree, self._wide = pull, tree, wide
+
+    def __call__(self, v: Any) -> tuple[Any, ...]:
+        leaves = jax.tree.leaves(v)  # of a tensor, its array
+        if len(leaves) != self._tree.num_leaves:
+            raise TypeError(f"the pullback takes {self._tree.num_leaves} arrays, not {len(leaves)}")
+        with jax.enable_x64(self._wide):
+            pulled = self._pull(jax.tree.unflatten(self._tree, map(jnp.conj, leaves)))
+            return tuple([jnp.conj(each) for each in pulled])
+
+    def tree_flatten(self) -> tuple[tuple[Any], Any]:
+        """The residuals; and the structure of what it takes, and whether it was recorded with 64-bit types."""
+        return (self._pull,), (self._tree, self._wide)
+
+    @classmethod
+    def tree_unflatten(cls, rest: Any, children: tuple[Any]) -> Pullback:
+        """The pullback itself."""
+        return cls(children[0], *rest)
+
+
+def pullback(outputs: Any, inputs: Sequence[Tensor]) -> Pullback:
+    """The pullback v ↦ vᵀJ of the recorded program, as a value: the residuals, and how to go back from them.
+
+    Args:
+        outputs: a tensor, or a pytree of them.
+        inputs: the tensors to differentiate with respect to.
+
+    Returns:
+        `p`, where `p(v)` is a tuple of JAX arrays, one for each of `inputs`: what `torch.autograd.grad(outputs, inputs,
+        v)` gives. v is an array or tensor like `outputs`, or a pytree of them. It can be called many times, batched by
+        `jax.vmap(p)`, and passed to a function under `jax.jit`: it is a pytree.
+
+    Raises:
+        RuntimeError: as for `as_function`.
+
+    Underneath: `jax.vjp` of `as_function(outputs, inputs)`.
+    """
+    function = as_function(outputs, inputs)
+    wide = wide_types() or function._replayed.wide
+    with jax.enable_x64(wide):
+        _, pull = jax.vjp(function, *function.operands)
+    return Pullback(pull, function._tree, wide)
+
+
+def _leaves_of(tensor: Tensor, wrt: Sequence[Tensor] | None) -> RecordedFunction:
+    if wrt is None:
+        leaves = [each.tensor for each in _behind([tensor.node]) if each.requires_grad and each.is_leaf]
+        wrt = [each for each in dict.fromkeys(leaves) if each is not None]
+    return RecordedFunction(tensor, wrt)
+
+
+def jaxpr(self: Tensor, wrt: Sequence[Tensor] | None = None) -> Any:
+    """The recorded program as a jaxpr, with types of 64 bits.
+
+    Args:
+        wrt: the tensors that it is a function of; by default the leaves that require a gradient.
+
+    Raises:
+        RuntimeError: as for `as_function`.
+
+    Underneath: `jax.make_jaxpr` of `as_function`.
+    """
+    function = _leaves_of(self, wrt)
+    with jax.enable_x64(True):
+        return jax.make_jaxpr(function)(*function.operands)
+
+
+def lowered(self: Tensor, wrt: Sequence[Tensor] | None = None) -> Any:
+    """The recorded program as JAX lowers it: `y.lowered().as_text()` is StableHLO, `.compile()` an executable.
+
+    Args:
+        wrt: the tensors that it is a function of; by default the leaves that require a gradient.
+
+    Raises:
+        RuntimeError: as for `as_function`.
+
+    Underneath: `jax.jit(f).lower(...)` of `as_function`.
+    """
+    function = _leaves_of(self, wrt)
+    with jax.enable_x64(True):
+        return jax.jit(function).lower(*function.operands)

@@ -1,0 +1,159 @@
+"""Records functions in torch's words as pure functions: `functional` for JAX's transforms, `Body` for loops too.
+
+The function runs once, on tensors without values, as inside of `func.grad`; what it records is frozen as a `Program`.
+A tensor from outside that it reads becomes one more argument.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.graph import Node
+from jaxvjp.core.record.modes import grad_mode, tracking, transforming
+from jaxvjp.core.record.user_lines import located
+from jaxvjp.library.crossing import aval_of, is_array
+from jaxvjp.ops.identity import transform_argument
+from jaxvjp.ops.op import Aval
+from jaxvjp.pure.arrays import (
+    argument_node,
+    arrays_of,
+    narrow,
+    node_of,
+    refuse_lost,
+    wide_types,
+)
+from jaxvjp.tensor.levels import Guard
+from jaxvjp.tensor.tensor import Tensor, wrap
+
+UNDERNEATH = "a pure function of JAX arrays, which replays what was recorded"
+READ = "JAX takes it for a constant here. Pass it in as an argument; under `torch.no_grad()` it may be one."
+PLAIN = (bool, int, float, complex)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `value` is a tensor: a leaf in the eyes of `jax.tree`."""
+    return isinstance(value, Tensor)
+
+
+class Recording:
+    """A block in which a pure function is recorded: it has to leave alone all that it did not make."""
+
+    def __init__(self) -> None:
+        self.guard, self._mode = Guard(()), tracking(True)
+
+    def __enter__(self) -> Recording:
+        state, mode = transforming(), grad_mode()
+        state.depth, state.pure = state.depth + 1, state.pure + 1
+        self._inference, mode.inference = mode.inference, False
+        self.guard.__enter__()
+        self._mode.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        state = transforming()
+        self._mode.__exit__()
+        self.guard.__exit__()
+        grad_mode().inference = self._inference
+        state.depth, state.pure = state.depth - 1, state.pure - 1
+
+
+class Body:
+    """What a function in torch's words recorded of arguments without values.
+
+    Attributes:
+        name: the function's.
+        arguments: nodes that stand for its array arguments.
+        outputs: the nodes of what it returned.
+        tree: the structure of that.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], leaves: Sequence[Any], tree: Any, arrays: Sequence[Any] = ()
+    ) -> None:
+        """`leaves` are the leaves of `(args, kwargs)` of the structure `tree`: an `Aval` stands for an array, whose
+        value may be among `arrays`; anything else is passed on.
+
+        RuntimeError for a function that writes what it did not make, or an argument that it does not return; TypeError
+        for one that returns something else than tensors, arrays and numbers.
+        """
+        self.tree: Any
+        self.name = getattr(function, "__name__", type(function).__name__)
+        avals = [each for each in leaves if isinstance(each, Aval)]
+        known = arrays or [None] * len(avals)
+        with Recording() as recording:
+            self.arguments = [argument_node(each, array) for each, array in zip(avals, known, strict=True)]
+            shown = [Node(transform_argument, (), (each,), each.aval, each.requires_grad) for each in self.arguments]
+            tensors = [wrap(each) for each in shown]
+            recording.guard.arguments += tensors
+            rest = iter(tensors)
+            given, named = jax.tree.unflatten(tree, [next(rest) if isinstance(each, Aval) else each for each in leaves])
+            found, self.tree = jax.tree.flatten(function(*given, **named), is_leaf=is_tensor)
+            self._check_writes(shown, tensors, found)
+            self.outputs = [self._output(each) for each in found]
+
+    def _check_writes(self, shown: list[Node], tensors: list[Tensor], found: list[Any]) -> None:
+        kept = [each.storage for each in found if isinstance(each, Tensor)]
+        for place, (tensor, node) in enumerate(zip(tensors, shown, strict=True)):
+            if tensor.node is not node and tensor.storage not in kept:
+                where = located(tensor.versions.where)
+                raise RuntimeError(
+                    f"{self.name} is to be pure, and writes to its argument {place} in place without returning it: the "
+                    f"write would be lost\nIt was written by {where}\nReturn it, or write to a clone: "
+                    "`x = x.clone()`."
+                )
+
+    def _output(self, value: Any) -> Node:
+        if isinstance(value, Tensor):
+            return value.node
+        if is_array(value):
+            return node_of(value)
+        if isinstance(value, PLAIN):
+            return node_of(np.asarray(value, jax.dtypes.canonicalize_dtype(type(value))))
+        raise TypeError(
+            f"{self.name} returned a {type(value).__name__}: a function that JAX takes returns tensors, arrays and "
+            "numbers, or tuples, lists and dicts of them"
+        )
+
+
+def functional(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function written in torch's words as a function of JAX arrays, which JAX can transform.
+
+    `jax.jit`, `jax.grad`, `jax.vmap` and others take it: the function sees tensors, JAX sees a pure function.
+
+    Args:
+        function: takes tensors, in tuples, lists, dicts or other pytrees, and anything else; returns tensors, in such
+            structures. It runs once for each call, on tensors without values, as inside `torch.func.grad`.
+
+    Returns:
+        a function of the same arguments with JAX's or NumPy's arrays (or tensors) for tensors, which returns JAX's
+        arrays. Python's numbers are handed on as they are; `jax.jit` makes arrays of them.
+
+    Raises:
+        RuntimeError: when it is called: the function reads a value (`item`, `if`), draws random numbers, writes to a
+            tensor that it has not made, or to an argument that it does not return; or it reads a tensor that requires a
+            gradient, which would be lost: pass it in, or call under `torch.no_grad()`.
+        TypeError: it returns something else than tensors, arrays and numbers; or it computes in double precision while
+            JAX's 64-bit types are off.
+
+    Underneath: a replay of what was recorded. `detach` and `no_grad` are `jax.lax.stop_gradient`.
+    """
+
+    @functools.wraps(function)
+    def pure(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        arrays = [each for each in leaves if is_array(each)]
+        body = Body(function, [aval_of(each) if is_array(each) else each for each in leaves], tree, arrays)
+        if grad_mode().enabled:
+            refuse_lost(body.outputs, READ)
+        if not any(isinstance(each, jax.core.Tracer) for each in arrays):
+            for node, array in zip(body.arguments, arrays, strict=True):  # a graph like any other, which is remembered
+                node.operation, node.inputs, node.value = None, (), node_of(array).value
+        results = arrays_of(body.outputs)
+        return jax.tree.unflatten(body.tree, results if wide_types() else [narrow(each) for each in results])
+
+    return pure

@@ -1,0 +1,159 @@
+"""JAX functions as operations on tensors: `wrap`.
+
+A call of a wrapped function is one node. Its op is the function on flat arrays; what it got besides arrays, and the
+structure of its arguments, is the static argument `Call`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxvjp.core.derive.transforms import DOUBLE
+from jaxvjp.library.crossing import is_array
+from jaxvjp.ops.op import Op, backward_name
+from jaxvjp.pure.arrays import narrow, node_of, wide_types
+from jaxvjp.pure.recording import PLAIN, is_tensor
+from jaxvjp.tensor.apply import apply
+from jaxvjp.tensor.levels import Guard
+from jaxvjp.tensor.tensor import Tensor
+from jaxvjp.tensor.tensor import wrap as shown
+
+UNDERNEATH = "the function itself"
+ARRAY = object()
+"""Stands for an array among the leaves of a `Call`."""
+CALLS = 4096
+"""How many structures of results are remembered."""
+
+
+class Call:
+    """How a wrapped function is called: all but the arrays. Equal ones give equal programs.
+
+    Attributes:
+        function: the JAX function.
+        tree: the structure of `(args, kwargs)`.
+        leaves: its leaves, with ARRAY in the places of arrays.
+        wide: whether JAX's 64-bit types are on while it runs.
+    """
+
+    def __init__(self, function: Callable[..., Any], tree: Any, leaves: Sequence[Any], wide: bool) -> None:
+        self.function, self.tree, self.leaves, self.wide = function, tree, tuple(leaves), wide
+        # 1 == 1.0 == True, and 0.0 == -0.0
+        self._key = (function, tree, wide, tuple([(type(each), _told(each)) for each in leaves]))
+        self._hash = hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self._key == other._key
+
+    def arguments(self, operands: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """What the function is called with: arguments and keywords, given the arrays."""
+        rest = iter(operands)
+        args, kwargs = jax.tree.unflatten(self.tree, [next(rest) if each is ARRAY else each for each in self.leaves])
+        return args, kwargs
+
+    def run(self, *operands: Any) -> tuple[list[Any], Any]:
+        """The arrays that the function returns, and their structure.
+
+        JAX's 64-bit types are as where it was called: `jnp.zeros(3)` in it has the dtype that its author expects.
+        """
+        with jax.enable_x64(self.wide), Guard(()):
+            args, kwargs = self.arguments([narrow(each) for each in operands])
+            leaves, tree = jax.tree.flatten(self.function(*args, **kwargs))
+            return [self._array(each) for each in leaves], tree
+
+    def _array(self, value: Any) -> Any:
+        if is_array(value) or isinstance(value, PLAIN):
+            return jnp.asarray(value)
+        raise TypeError(
+            f"{name_of(self.function)} returned a {type(value).__name__}: a wrapped function returns arrays, or "
+            "pytrees of them"
+        )
+
+
+def _told(value: Any) -> Any:
+    return repr(value) if isinstance(value, float | complex) else value
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """The name of a function; of a lambda and what has none, "function"."""
+    name = getattr(function, "__name__", "function")
+    return name if name.isidentifier() else "function"
+
+
+@functools.lru_cache(maxsize=CALLS)
+def operation_of(function: Callable[..., Any]) -> Op:
+    """The op that calls a JAX function."""
+
+    def called(*operands: Any, call: Call) -> Any:
+        leaves, tree = call.run(*operands)
+        return leaves[0] if jax.tree_util.treedef_is_leaf(tree) else tuple(leaves)
+
+    name = name_of(function)
+    # Not torch's name: `autocast` goes by that.
+    return Op(called, name=f"jax.{name}", public="", saves="residuals", grad_fn=backward_name(name))
+
+
+@functools.lru_cache(maxsize=CALLS)
+def _structure(call: Call, avals: tuple[Any, ...]) -> Any:
+    """The structure of what a wrapped function returns."""
+    found: list[Any] = []
+    with jax.enable_x64(True):
+        jax.eval_shape(lambda *operands: found.append(call.run(*operands)[1]), *[each.struct for each in avals])
+    return found[0]
+
+
+def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A JAX function as an operation on tensors: recorded, differentiated, batched and compiled like any other.
+
+    Args:
+        function: a pure function of JAX arrays, in any pytrees, which returns such: of `jax.numpy`, `jax.scipy`,
+            `jax.lax`, a Pallas kernel, the `apply` of a model, a function of yours. Its `custom_vjp` is obeyed.
+
+    Returns:
+        a function of tensors. Tensors and arrays among its arguments become JAX arrays; numbers, texts, functions and
+        other leaves are passed on, and have to be hashable, as another value is another program: what changes in each
+        call is better a tensor. It returns tensors, in the structure of the function's result.
+
+    Raises:
+        TypeError: an argument that is no array and cannot be hashed, a result that is no array; or a function that
+            cannot be hashed, such as a model: `torch.wrap(lambda model, x: model(x))(model, x)`.
+        RuntimeError: the function writes to a tensor; it has to be pure.
+
+    JAX's 64-bit types are as where it is called; and they are on, if an argument is in double precision.
+
+    Underneath: the function itself, and `jax.vjp` and `jax.vmap` of it.
+    """
+    operation = operation_of(function)
+    name = name_of(function)
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = jax.tree.flatten((args, kwargs), is_leaf=is_tensor)
+        given = [each if isinstance(each, Tensor) or not is_array(each) else shown(node_of(each)) for each in leaves]
+        operands = [each for each in given if isinstance(each, Tensor)]
+        fixed = [ARRAY if isinstance(each, Tensor) else each for each in given]
+        wide = wide_types() or any(each.dtype.numpy in DOUBLE for each in operands)
+        for each in fixed:
+            try:
+                hash(each)
+            except TypeError:
+                raise TypeError(
+                    f"{name}: an argument of type {type(each).__name__} is no tensor or array, and cannot be hashed\n"
+                    "What is no array selects a program, and has to be hashable: bind it in a function of yours, "
+                    "`torch.wrap(functools.partial(...))`, which is made once."
+                ) from None
+        call = Call(function, tree, fixed, wide)
+        structure = _structure(call, tuple([each.node.aval.plain for each in operands]))
+        if not structure.num_leaves:
+            return jax.tree.unflatten(structure, [])
+        result = apply(operation, tuple(operands), (call,))
+        return jax.tree.unflatten(structure, [result] if isinstance(result, Tensor) else result)
+
+    return wrapped

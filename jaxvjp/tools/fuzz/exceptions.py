@@ -1,0 +1,111 @@
+"""The differences that docs/storage.md and docs/autograd.md describe: at one of these a comparison ends.
+
+Each rule is as narrow as it can be; `tests/tools/test_fuzz.py` plants a fault beside each and sees that it is found.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from jaxvjp.tools.fuzz.programs import Statement
+from jaxvjp.tools.fuzz.running import Failure, Run, strides_taken
+
+REFUSED = ("the derivative for 'set_' is not implemented", "data of shape ")
+"""What jaxvjp refuses at once, and torch when a gradient is taken (docs/storage.md): there a program ends."""
+
+
+GIVEN_UP = re.compile(
+    "Trying to use a saved tensor that has been detached in-place|leaf variable has been moved into the graph interior"
+    "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
+    "|Inplace update to inference tensor"
+)
+"""What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
+hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, and of errors of
+its own: there a program ends."""
+FORGOTTEN = (
+    "a leaf Variable that requires grad is being used in an in-place operation",
+    "you can only change requires_grad flags of leaf variables",
+)
+"""What one of the two says of a view that became part of a graph by a write: torch takes it for a leaf until somebody
+asks for its `grad_fn`."""
+
+
+def laid_out_apart(text: str, theirs: Run, ours: Run) -> bool:
+    """Whether a variable that a statement names has other strides in torch: of results that is not compared."""
+    named = set(re.findall(r"\w+", text))
+    both = [name for name, x in theirs.variables().items() if name in named and x is not None]
+    mine = ours.variables()
+    return any(strides_taken(theirs.names[name]) != strides_taken(mine[name]) for name in both if name in mine)
+
+
+BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape")
+"""What depends on strides, which are not compared of some variables."""
+MASKED = re.compile(r"masked_fill_|\[.* > .*\] = ")
+"""Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
+WALK = re.compile(r"backward\(|autograd\.grad\(")
+OVERWRITTEN = re.compile(
+    r"one of the variables needed for .* modified by|Output \d+ of .* is a view and is being modified"
+)
+RENAMED = re.compile(r"no_grad\(\): \w+\.(\w*squeeze|t|transpose|swap\w+)_\(|chunk|split|unbind")
+"""What has torch describe what was written by another shape or name, or as a view of several (docs/storage.md)."""
+
+
+def of_a_turned_tensor(past: list[Statement]) -> bool:
+    """Whether a gradient was asked of a tensor after `t_()` under `no_grad`: for what was recorded before, it is
+    another tensor here (docs/storage.md)."""
+    turned: set[str] = set()
+    for each in past:
+        asked = re.search(r"autograd\.grad\(.*?(\w+)\]?, allow_unused", each.text)
+        if asked and asked[1] in turned:
+            return True
+        turned |= set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", each.text))
+    return False
+
+
+def left_open(past: list[Statement], sort: str, expected: Any, given: Any) -> bool:
+    """Whether a difference is one of those that docs/storage.md names: that a gradient which is a constant requires
+    none; that nothing is called for a leaf which requires none any more; pieces by `as_strided`; hooks, and what is
+    retained, of a tensor that has another shape by now; and that there is no gradient of a turned tensor."""
+    text = "\n".join(each.text for each in past)
+    nothing = given is None or (sort == "hooks" and any(value is None for _, value in given))
+    if sort in ("layout", "hooks") and nothing and of_a_turned_tensor(past):
+        return True
+    if re.search(r"zero_|fill_|copy_|\] = ", text) and "create_graph" in text:
+        requires = expected is True or (sort == "grad is there" and expected and expected[1])
+        return bool(requires) and sort in ("grad is there", "requires_grad, is_leaf")
+    ended = set(re.findall(r"(\w+)\.(?:requires_grad_\(False\)|detach_\(\))", text))
+    called = re.findall(r"(\w+)\.register_post_accumulate_grad_hook\(lambda leaf: (\w*)", text)
+    if sort != "memory shared" and any(name in ended and (sort == "hooks" or does != "note") for name, does in called):
+        return True
+    turned = set(re.findall(r"no_grad\(\): (\w+)\.t_\(\)", text))
+    return (
+        ("as_strided" in text and isinstance(expected, Failure))
+        or (
+            sort == "grad is there"
+            and bool(re.search(r"retain_grad\(\)(.|\n)*\.(\w*squeeze|t|transpose|swap\w+)_\(", text))
+        )
+        or (sort == "hooks" and bool(turned & set(re.findall(r"(\w+)\.(?:grad_fn\.)?register_hook", text))))
+    )
+
+
+def saved_as_result(x: Any) -> bool:
+    """Whether the step that made x saved x. Then that has a copy of what x held; whatever else saved x has x itself."""
+    return x is not None and type(x.grad_fn).__name__ in ("TanhBackward0", "ReluBackward0")
+
+
+def mixes(program: list[Statement], theirs: Any) -> bool:
+    """Whether a backward uses values that were saved and then written through `.data`: torch, which does not count such
+    writes, mixes old and new ones (docs/autograd.md). It is seen by writing through `.detach()`, which counts."""
+    run = Run(theirs)
+    for each in program:
+        text = re.sub(r"\.data \+= (.*)", r".detach().add_(\1)", each.text)
+        given = re.match(r"(\w+)\.data = (.*)", text)
+        if given and not saved_as_result(run.names[given[1]]):
+            text = f"{given[1]}.detach().copy_({given[2]})"
+        text = re.sub(r"\.data -= (.*)", r".detach().sub_(\1)", text)
+        text = re.sub(r"\.data\b(?! =)", ".detach()", text)
+        failed = run.execute(Statement(each.kind, text), text)
+        if isinstance(failed, Failure) and WALK.search(text) and OVERWRITTEN.match(failed.sentence):
+            return True
+    return False

@@ -1,0 +1,190 @@
+"""What is printed is functional: what varies is an argument, state comes back, and `check` compares all of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_source import run_lines
+
+import jaxvjp
+from jaxvjp.explain.apart import run_apart
+
+DATA = """
+inputs = torch.tensor([[1.0, 2.0], [-1.0, 0.5], [0.3, -2.0]])
+targets = torch.tensor([1.0, 0.3, -1.0])
+w = torch.tensor([0.5, -0.5], requires_grad=True)
+"""
+UPDATE = """
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+
+
+def recorded(lines, before=DATA, after="    loss.backward()" + UPDATE):
+    """A recording of a loop's lines, each round of which ends in an update."""
+    inside = "\n".join(f"    {each}" for each in f"{lines.strip(chr(10))}\n{after}".splitlines())
+    return run_lines(f"{before}with explain.recording() as story:\n{inside}\n")
+
+
+def test_what_a_loop_assigns_anew_is_an_argument():
+    found = recorded("for i in range(3):\n    x, y = inputs[i], targets[i]\n    loss = ((x * w).sum() - y) ** 2")
+    story = found["story"]
+    assert "def f(w, x, y):" in story.source
+    assert "jax.vjp(lambda w: f(w, x, y), w)" in story.source
+    story.check()
+    plain, staged = run_apart(story.source, ["w", "loss"])
+    for each in (plain, staged):
+        np.testing.assert_allclose(each["w"], found["w"].detach().numpy(), rtol=1e-6)
+        np.testing.assert_allclose(each["loss"], found["loss"].detach().numpy(), rtol=1e-5)
+
+
+def test_batches_in_a_list_are_arguments_of_one_function():
+    before = f"{DATA}data = [(each, targets[0].clone()) for each in inputs.clone()]"
+    story = recorded("for x, y in data:\n    loss = ((x * w).sum() - y) ** 2", f"{before}\n")["story"]
+    assert story.source.count("def f") == 1
+    assert story.source.count("pullback = jax.vjp(lambda w: f(w, ") == 3
+    story.check()
+
+
+def test_a_constant_that_is_assigned_once_is_read_from_outside():
+    story = recorded("for _ in range(3):\n    loss = ((inputs @ w - targets) ** 2).mean()")["story"]
+    assert "def f(w):" in story.source
+    assert "for _ in range(3):\n    loss, pullback = jax.vjp(f, w)" in story.source
+    story.check()
+
+
+def test_state_that_is_written_in_place_comes_back():
+    lines = """
+mean = torch.zeros(3)
+for _ in range(3):
+    h = inputs @ w
+    with torch.no_grad():
+        mean.mul_(0.9).add_(0.1 * h)
+    loss = ((h - mean) ** 2).sum()
+"""
+    story = recorded(lines)["story"]
+    assert "return loss, mean" in story.source
+    assert "loss, pullback, mean = jax.vjp(lambda w: f(w, mean), w, has_aux=True)" in story.source
+    assert "mean" in [text for text, _ in story.program.state]
+    story.check()
+
+
+def test_state_that_is_carried_on_comes_back_in_every_style():
+    lines = "h = torch.zeros(2)\nfor x in inputs:\n    h = torch.tanh(h.detach() * w + x)\n    loss = (h**2).sum()"
+    for style, wanted in (
+        ("vjp", "h = jax.vjp("),
+        ("grad", "(loss, h), w_grad = jax.value_and_grad(f, has_aux=True)("),
+    ):
+        found = recorded(lines)
+        explanation = jaxvjp.explain.Explanation(found["story"].story, style)
+        assert wanted in explanation.source
+        explanation.check()
+    with jaxvjp.explain.recording("jacrev") as story:
+        w = jaxvjp.tensor([0.5, -0.5], requires_grad=True)
+        h = jaxvjp.zeros(2)
+        for _ in range(2):
+            h = jaxvjp.tanh(h.detach() + w)
+            loss = (h**2).sum()
+            loss.backward()
+    assert " = f(w, h)" in story.source
+    assert "jax.jacrev(f, has_aux=True)(w, h)[0]" in story.source
+    story.check()
+
+
+def test_the_last_update_of_a_training_inside_a_function_is_shown():
+    story = run_lines("""
+        def train():
+            w = torch.tensor([0.5, -0.5], requires_grad=True)
+            for _ in range(3):
+                ((w - 3) ** 2).sum().backward()
+                with torch.no_grad():
+                    w -= 0.1 * w.grad
+                    w.grad = None
+            return float(w.sum())
+
+        with explain.recording() as story:
+            train()
+    """)["story"]
+    assert "for _ in range(3):" in story.source
+    assert [text for text, _ in story.program.state] == ["w"]
+    story.check()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("w = w - 0.1", "w: "),  # the parameters at the end
+        ("loss, pullback", "loss: "),  # the losses
+        ("mean = ", "mean: "),  # a buffer
+    ],
+)
+def test_a_program_that_is_wrong_in_anything_is_found_out(change, what):
+    lines = "mean = torch.zeros(2)\nfor _ in range(2):\n    mean = 0.5 * mean + w.detach()\n    loss = (w**2).sum()"
+    explanation = recorded(lines)["story"]
+    explanation.check()
+    program = explanation.program
+    wrong = program.source + {"w": "w = w + 0.01\n", "l": "loss = loss + 0.01\n", "m": "mean = mean * 2\n"}[what[0]]
+    assert change in program.source
+    explanation._programs["vjp"] = program._replace(source=wrong)
+    with pytest.raises(AssertionError, match=what):
+        explanation.check()
+
+
+def test_a_program_that_only_runs_here_or_not_under_jit_is_found_out():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    explanation = (x * x).sum().explain()
+    program = explanation.program
+    explanation._programs["vjp"] = program._replace(source=f"import jaxvjp.explain\nassert not_here\n{program.source}")
+    with pytest.raises(RuntimeError, match="does not run by itself:"):
+        explanation.check()
+    counting = (
+        "seen = []\ndef g(x):\n    seen.append(x)\n    return len(seen)\ng(1.0)\nx_grad = x_grad * (g(1.0) - 1)\n"
+    )
+    explanation._programs["vjp"] = program._replace(source=program.source + counting)
+    with pytest.raises(AssertionError, match=r"x_grad under jax\.jit"):
+        explanation.check()
+
+
+def test_tolerances_are_those_of_the_dtype():
+    torch = jaxvjp
+    torch.manual_seed(0)
+    q, k, v = [torch.randn(16, 16, requires_grad=True) for _ in range(3)]
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.randn(32, 16).to(dtype)
+        scores = (x @ q.to(dtype)) @ (x @ k.to(dtype)).t() / 64
+        explanation = ((scores.softmax(-1) @ (x @ v.to(dtype))) ** 2).mean().explain()
+        explanation.check()
+        with pytest.raises(AssertionError):
+            explanation.check(rtol=0, atol=0)
+
+
+def test_a_name_of_a_value_with_several_rows_is_assigned_anew_in_a_function():
+    story = run_lines("""
+        w = torch.tensor([[1.0, 2.0], [3.0, -1.0]], requires_grad=True)
+        x = torch.tensor([[0.12345, 1.23456], [2.34567, 3.45678], [4.56789, 5.67891], [0.98765, 8.76543], [1.5, 2.5]])
+
+        def net(x):
+            x = x @ w
+            x = x + w.sum(0)
+            return x.tanh().sum()
+
+        with explain.recording() as story:
+            loss = net(x)
+            loss.backward()
+    """)["story"]
+    assert "def f(w, x):\n    x = x @ w" in story.source
+    story.check()
+
+
+def test_a_gradient_keeps_its_name():
+    story = run_lines("""
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with explain.recording() as story:
+            (x ** 2).sum().backward()
+            first = x.grad
+            x.grad = None
+            (x ** 3).sum().backward()
+    """)["story"]
+    assert "(first,) = pullback(" in story.source
+    assert list(story.check()) == ["x_grad"]

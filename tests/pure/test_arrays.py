@@ -1,0 +1,188 @@
+"""JAX's arrays as tensors, tensors as JAX's arrays, and tensors in JAX's pytrees."""
+
+from __future__ import annotations
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxvjp
+from jaxvjp.tensor import apply
+
+
+def pointer(array):
+    return array.unsafe_buffer_pointer()
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16", "int32", "bool", "complex64"])
+def test_arrays_come_in_and_go_out_without_a_copy(kind):
+    array = jnp.arange(4).astype(kind)
+    x = jaxvjp.from_jax(array)
+    assert x.dtype is getattr(jaxvjp, kind)
+    assert pointer(x.jax()) == pointer(array) == pointer(jaxvjp.asarray(array).jax())
+    assert pointer(jaxvjp.as_tensor(array).jax()) == pointer(array)
+    assert jaxvjp.tensor(array).tolist() == jaxvjp.asarray(array, copy=True).tolist() == x.tolist()
+
+
+def test_a_computed_value_goes_out_without_a_copy():
+    y = jaxvjp.from_jax(jnp.arange(3.0)) * 2
+    assert pointer(y.jax()) == pointer(y.jax()) == pointer(y.value)
+
+
+def test_a_write_to_the_tensor_leaves_the_array_alone():
+    array = jnp.arange(3.0)
+    x = jaxvjp.from_jax(array)
+    x += 1
+    assert x.tolist() == [1, 2, 3]
+    assert array.tolist() == [0, 1, 2]
+
+
+def test_a_leaf_may_require_a_gradient():
+    w = jaxvjp.from_jax(jnp.arange(3.0), requires_grad=True)
+    (w * w).sum().backward()
+    assert w.is_leaf
+    assert w.grad.tolist() == [0, 2, 4]
+    with pytest.raises(RuntimeError, match="floating point"):
+        jaxvjp.from_jax(jnp.arange(3), requires_grad=True)
+
+
+@pytest.mark.parametrize("data", [np.ones(2), [1.0], jax.random.key(0)], ids=["NumPy", "list", "key"])
+def test_what_is_no_array_of_jax_is_refused(data):
+    with pytest.raises(TypeError, match=r"expected jax\.Array"):
+        jaxvjp.from_jax(data)
+
+
+def test_a_tracer_is_refused_with_what_to_write():
+    with pytest.raises(TypeError, match=r"got a tracer\)\n.*@torch.functional"):
+        jax.jit(lambda v: jaxvjp.from_jax(v))(jnp.ones(3))
+
+
+def test_a_weak_type_becomes_a_type_for_good_in_the_same_memory():
+    weak = jnp.asarray(2.0)
+    assert weak.weak_type
+    x = jaxvjp.from_jax(weak)
+    assert not x.jax().weak_type
+    assert pointer(x.jax()) == pointer(weak)
+    assert (x.bfloat16().jax() * x.jax()).dtype == jnp.float32
+
+
+def test_64_bits_stay_and_functions_see_integers_as_jax_has_them():
+    i, d = jaxvjp.tensor([1, 2]), jaxvjp.tensor([1.0, 2.0], dtype=jaxvjp.float64)
+    assert i.jax().dtype == jnp.int64
+    assert jnp.add(i, 1).dtype == jnp.int32
+    assert jnp.sin(d).dtype == d.jax().dtype == jnp.float64
+    assert jax.tree.map(lambda each: each, {"i": i})["i"].dtype is jaxvjp.int64
+    with jax.enable_x64(True):
+        assert jnp.add(i, 1).dtype == jnp.int64
+        assert jaxvjp.from_jax(jnp.arange(2)).dtype is jaxvjp.int64
+
+
+def test_functions_of_jax_take_tensors():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    for given in (x.data, x.detach(), x.detach() * 1):
+        assert isinstance(jnp.sin(given), jax.Array)
+        np.testing.assert_allclose(jnp.sin(given), np.sin([1, 2]), rtol=1e-6)
+    assert isinstance(x.detach() * jnp.ones(2), jax.Array)
+    assert isinstance(jnp.ones(2) * x.detach(), jax.Array)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        jnp.sin,
+        jnp.asarray,
+        jax.tree.leaves,
+        jax.jit(lambda v: v),
+        jax.grad(jnp.sum),
+        jax.vmap(jnp.cos),
+        lambda x: x * jnp.ones(2),
+        lambda x: x.jax(),
+    ],
+)
+def test_a_gradient_is_not_lost_unnoticed(use):
+    w = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    for given in (w, w * 2):
+        with pytest.raises(RuntimeError, match="JAX would lose its gradient") as caught:
+            use(given)
+        assert re.search(
+            rf"Its gradient is that of what was made by line \d+ of {re.escape(__file__)}", str(caught.value)
+        )
+        with jaxvjp.no_grad():
+            use(given)
+
+
+def test_neither_is_that_of_a_leaf_beside_what_jax_traces():
+    w = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="JAX would lose its gradient"):
+        jax.jit(lambda t: (t * w).sum())(jaxvjp.ones(2))
+    with jaxvjp.no_grad():
+        assert jax.jit(lambda t: (t * w).sum())(jaxvjp.ones(2)).item() == 3
+
+
+def test_meta_tensors_have_no_array():
+    with pytest.raises(NotImplementedError, match="no data"):
+        jaxvjp.ones(2, device="meta").jax()
+
+
+class Named(jaxvjp.Tensor):
+    pass
+
+
+@pytest.mark.parametrize("kind", [jaxvjp.Tensor, jaxvjp.nn.Parameter, Named])
+def test_tensors_are_nodes_of_pytrees(kind):
+    tensor = jaxvjp.tensor([1.0, 2.0])
+    tree = {"a": tensor if kind is jaxvjp.Tensor else tensor.as_subclass(kind), "b": [jaxvjp.ones(2, 3), 4]}
+    leaves, structure = jax.tree.flatten(tree)
+    assert [type(each).__name__ for each in leaves] == ["ArrayImpl", "ArrayImpl", "int"]
+    again = jax.tree.unflatten(structure, leaves)
+    assert isinstance(again["a"], jaxvjp.Tensor)
+    doubled = jax.tree.map(lambda each: each * 2, tree)
+    assert doubled["a"].tolist() == [2, 4]
+    assert doubled["b"][1] == 8
+    assert jax.tree.map(jnp.shape, tree) == {"a": (2,), "b": [(2, 3), ()]}
+    assert jax.tree.map(lambda each: each + 1, tree["b"][0]).shape == (2, 3)
+
+
+def test_parameters_of_a_model_are_updated_as_a_tree():
+    model = jaxvjp.nn.Linear(3, 2)
+    model(jaxvjp.ones(4, 3)).sum().backward()
+    parameters = {name: each.detach() for name, each in model.named_parameters()}
+    gradients = {name: each.grad for name, each in model.named_parameters()}
+    moved = jax.tree.map(lambda w, g: w - 0.1 * g, parameters, gradients)
+    for name, each in moved.items():
+        np.testing.assert_allclose(each, parameters[name] - 0.1 * gradients[name], rtol=1e-6)
+    with jaxvjp.no_grad():
+        assert jax.tree.map(jnp.shape, dict(model.named_parameters())) == {"weight": (2, 3), "bias": (2,)}
+
+
+def test_jaxs_transforms_take_tensors_and_functions_of_them():
+    x = jaxvjp.tensor([1.0, 2.0])
+    assert jax.jit(lambda t: (t.sin() * 2).sum())(x).item() == pytest.approx(2 * np.sin([1, 2]).sum())
+    assert jax.grad(lambda t: (t * t.detach()).sum().jax())(x).tolist() == [1, 2]
+    assert jax.vmap(lambda t: t.sum() * jnp.ones(3))(jaxvjp.ones(4, 2)).shape == (4, 3)
+    assert jax.jit(lambda tree: {"s": tree["x"].softmax(0), "n": 3})({"x": x})["n"] == 3
+
+
+def test_a_trace_does_not_see_through_no_grad():
+    def loss(t):
+        with jaxvjp.no_grad():
+            constant = t * 3
+        return (t * constant).sum().jax()
+
+    assert jax.grad(loss)(jaxvjp.tensor([1.0, 2.0])).tolist() == [3, 6]
+
+
+def test_checks_of_values_are_left_out_while_jax_traces(monkeypatch):
+    monkeypatch.setattr(apply, "UNTRACKED_LIMIT", 1)
+    table, places = jaxvjp.arange(6.0).reshape(3, 2), jaxvjp.tensor([2, 0])
+    assert jax.jit(lambda i: table[(i + 1) % 3].sum(0))(places).tolist() == [2, 4]
+    assert jax.vmap(lambda i: jaxvjp.nn.functional.embedding(i, table))(places).tolist() == [[4, 5], [0, 1]]
+
+
+def test_jaxvjps_own_trees_keep_tensors_as_leaves():
+    x = jaxvjp.tensor([1.0, 2.0], requires_grad=True)
+    gradient = jaxvjp.func.grad(lambda tree: (tree["w"] * tree["v"][0]).sum())({"w": x, "v": [x * 2]})
+    assert gradient["w"].tolist() == [2, 4]
