@@ -26,9 +26,9 @@ def test_the_whole_table_is_printed_and_written(shorter, tmp_path, capsys):
     found = json.loads((tmp_path / "found.json").read_text())
     assert set(found["examples"].values()) == {True}
     assert found["operators"].keys() == shorter.keys()
-    assert found["memory"]["places"] <= 2
+    assert found["memory"]["places"] == 1
     said = capsys.readouterr().out
-    for each in (found["machine"]["jax"], "2 examples, all agree", "eight steps under jit"):
+    for each in (found["machine"]["jax"], "2 examples, all agree", "four warm steps under jit"):
         assert each in said
 
 
