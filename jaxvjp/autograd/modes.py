@@ -36,6 +36,8 @@ class _Mode:
     def __new__(cls, function: Any = None, *_: Any, **named: Any) -> Any:
         """The mode or, of `@no_grad` without parentheses, the function in that mode."""
         function = named.get("mode", function)
+        if function is None or type(function) is bool:
+            return super().__new__(cls)
         return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
 
     _state: Callable[[], Any] = staticmethod(grad_mode)

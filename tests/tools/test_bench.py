@@ -8,8 +8,10 @@ import sys
 import pytest
 from oracle import needs_torch
 
+import jaxvjp as torch
 from jaxvjp.__main__ import main
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.tools import bench
 from jaxvjp.tools.bench import cold
 
 SCRIPT = """
@@ -85,3 +87,9 @@ def test_warm_steps_are_of_compiled_programs(capsys, monkeypatch):
             main(["bench", *other, "--help"])
         assert caught.value.code == 0
         assert f"bench {' '.join(other)}".strip() in capsys.readouterr().out
+
+
+def test_a_step_may_give_a_tensor_that_requires_a_gradient():
+    w = torch.ones(3, requires_grad=True)
+    figures = bench.measure({bench.OURS: lambda: (w * w).sum()}, warm=2)
+    assert figures["dispatches"] == 1

@@ -6,16 +6,16 @@ from jaxvjp.core.record.user_lines cimport user_line
 
 cdef extern from "Python.h":
     object PyWeakref_NewRef(object, object)
+    void PyObject_GC_UnTrack(object)
 
-@cython.no_gc  # a number and its type are in no cycle
+cpdef object leave_uncollected(object part)
+
 cdef class Number:
     cdef object __weakref__
     cdef public object value, aval
     @cython.locals(number=Number)
     cpdef Number again(self)
 
-@cython.freelist(256)
-@cython.trashcan(True)
 cdef class Node:
     cdef object __weakref__
     cdef public object operation, static, inputs, aval, value, where, serial
