@@ -66,17 +66,20 @@ def end(
         staging().journal.note_walk(walked)
     if not retain_graph:
         release(walked, met)
-    receiver: Stored
     for receiver, gradient in receivers:
-        node = shown(receiver)
-        hooks = node.step_hooks if node.special and node.is_leaf else None
-        if receiver._after_accumulation or hooks is not None:
-            with tracking(create_graph):
-                _after_accumulation(receiver, gradient, hooks)
+        _after_accumulation(receiver, gradient, create_graph)
 
 
-def _after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks | None) -> None:
+def _after_accumulation(receiver: Stored, gradient: Node, create_graph: bool) -> None:
     """Calls the hooks of a tensor that has its `grad`, and those of its `AccumulateGrad` step."""
+    node = shown(receiver)
+    hooks = node.step_hooks if node.special and node.is_leaf else None
+    if receiver._after_accumulation or hooks is not None:
+        with tracking(create_graph):
+            _call_after_accumulation(receiver, gradient, hooks)
+
+
+def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks | None) -> None:
     taken: Stored | None = receiver._grad
     if taken is not None and shown(taken) is not gradient:
         taken = None
@@ -95,26 +98,29 @@ def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
     """Adds the gradients to the `grad` of their tensors. Returns these tensors, each with its gradient (from a
-    remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met."""
+    remembered walk, where no hook needs it, with the sum instead), the operations walked through, and all nodes met.
+
+    Where a leaf has hooks, those after accumulation are called here as well, and no tensors are returned.
+    """
     with accumulation:
         request = None if left_lazy(create_graph) else request_of(roots, cotangents, targets, _added_to)
         recalled = None if request is None else request.recalled()
         if recalled is not None:
-            receivers, waiting = [], []
+            receivers, waiting = [], {}
             node: Node
             for node, sum_ in recalled.gradients:
                 if node.special and node.hooks:
-                    waiting.append((node, sum_))
+                    waiting[node] = sum_
                     continue
                 receiver = node.tensor
                 _receive(receiver, sum_, False)
                 receivers.append((receiver, sum_))
     if recalled is not None:
         if waiting:
-            early, late = iter(receivers), _hooked_leaves(waiting, recalled.met)
-            kept = dict(waiting)
-            together = [late.get(node) if node in kept else next(early) for node, _ in recalled.gradients]
-            receivers = [each for each in together if each is not None]
+            order = [node for node, _ in recalled.gradients]
+            early = dict(zip([node for node in order if node not in waiting], receivers, strict=True))
+            _receive_in_turn(order, early, waiting, recalled.met)
+            receivers = []
         return receivers, recalled.walked, recalled.met
     short_pieces = request is not None and request.runs_in_short_pieces()
     # If the walk can be remembered, hooks of leaves are called after it, and are no part of it.
@@ -125,9 +131,9 @@ def accumulated(
     with accumulation, tracking(create_graph):
         gradients = _before_accumulation({**found.gradients, **found.retained})
         order = list(gradients)
-        waiting = [(node, gradients.pop(node)) for node in list(gradients) if later and node.hooks and node.is_leaf]
+        waiting = {node: gradients.pop(node) for node in order if later and node.hooks and node.is_leaf}
         sums = _summed(gradients)
-        results = {**sums, **dict(waiting)}
+        results = {**sums, **waiting}
         _compute(request, found, {node: results[node] for node in order if node in results}, short_pieces)
         received = {node: (node.tensor, gradients[node]) for node in sums}
         if observers.listening:
@@ -137,22 +143,28 @@ def accumulated(
             tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
         for (receiver, _), sum_ in zip(received.values(), sums.values(), strict=True):
             _receive(receiver, sum_, create_graph)
-    received |= _hooked_leaves(waiting, found.met)
+    if waiting:
+        _receive_in_turn(order, received, waiting, found.met)
+        return [], found.operations, found.met
     return [received[node] for node in order if node in received], found.operations, found.met
 
 
-def _hooked_leaves(gradients: list[tuple[Node, Node]], met: NodesMet) -> dict[Node, tuple[Tensor, Node]]:
-    """Calls the hooks of leaves with their gradients, and adds what the hooks return to the `grad` of the tensors."""
-    received: dict[Node, tuple[Tensor, Node]] = {}
-    walk = FinishedWalk(met.nodes if gradients else ())
-    for node, gradient in gradients:
-        with tracking(False):
-            gradient = hooked(node, gradient, walk)
-            with accumulation:
-                for leaf, sum_ in _summed({node: gradient}).items():
-                    _receive(leaf.tensor, sum_, False)
-                    received[leaf] = leaf.tensor, gradient
-    return received
+def _receive_in_turn(
+    order: list[Node], received: dict[Node, tuple[Tensor, Node]], waiting: dict[Node, Node], met: NodesMet
+) -> None:
+    """Leaf by leaf, as torch: calls the hooks of each one that is `waiting` with its gradient, adds what they return to
+    the `grad` of its tensor, and calls the hooks after accumulation, which others may have as well."""
+    walk = FinishedWalk(met.nodes)
+    for node in order:
+        if node in waiting:
+            with tracking(False):
+                gradient = hooked(node, waiting[node], walk)
+                with accumulation:
+                    for leaf, sum_ in _summed({node: gradient}).items():
+                        _receive(leaf.tensor, sum_, False)
+                        received[leaf] = leaf.tensor, gradient
+        if node in received:
+            _after_accumulation(*received[node], False)
 
 
 def _shown_grads(nodes: Iterable[Node]) -> dict[Node, Node | None]:

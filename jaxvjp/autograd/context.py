@@ -86,7 +86,7 @@ class SavedTensor:
         if self.position is not None and step is not None:
             which = f", which is output {self.position} of {step.name.partition('Backward')[0]},"
         elif not node.is_leaf:
-            which = f", which is output {node.output_number} of {node.gradient_name.partition('Backward')[0]},"
+            which = f", which is output {node.output_number} of {node.forward_name},"
         return (
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
             f"[torch.{node.aval.dtype.legacy}Tensor {list(node.aval.shape)}]{which} is at version {version}; expected "

@@ -328,7 +328,7 @@ class _Outputs:
             return tensor.detach() if tensor.requires_grad else self._again(tensor)
         if tensor.requires_grad:
             tensor._show(detached(tensor.node))
-        if tensor._base_tensor is not None and not self.recorded:
+        if tensor._base_tensor is not None and not self.recorded and id(tensor) not in self.inputs & self.dirty:
             self._mark(tensor, False)
         return tensor
 
@@ -367,7 +367,8 @@ class _Outputs:
             self.step.written[position] = self._argument(tensor)
             tensor.write(self.step.output_node(position))
         if tensor._base_tensor is None:
-            tensor.storage.contents = value  # aliases read this; the output would keep `ctx` alive
+            # Aliases read this; the output would keep `ctx` alive.
+            tensor.storage.contents = tensor.contents_with(value) if tensor.path else value
         return tensor
 
     def _with_gradient(self, position: int, tensor: Tensor, several: bool) -> Tensor:

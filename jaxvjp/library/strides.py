@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking, transforming
@@ -24,8 +26,9 @@ from jaxvjp.ops.layouts import (
     memory_format,
     preserve_format,
 )
-from jaxvjp.ops.op import Aval
+from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.reduction import expandable, sum_to
+from jaxvjp.ops.strided import strided
 from jaxvjp.ops.view import function_view, squeeze, t, transpose, unsqueeze
 from jaxvjp.tensor.apply import apply
 from jaxvjp.tensor.levels import Batch, DualStep
@@ -144,6 +147,22 @@ def as_strided_scatter(
 # A tensor's own shape, changed in place.
 
 
+def _in_place(operation: Op, further: int = 1) -> Op:
+    """The same view, whose backward step has torch's number of the in-place form: UnsqueezeBackward1, not 0."""
+    form = copy(operation)
+
+    def name(static: tuple[Any, ...], avals: tuple[Aval, ...]) -> str:
+        plain = operation.gradient_name(static, avals)
+        return plain[:-1] + str(int(plain[-1]) + further)
+
+    form.grad_fn = name
+    return form
+
+
+T_, TRANSPOSE_, UNSQUEEZE_, STRIDED_ = _in_place(t), _in_place(transpose), _in_place(unsqueeze), _in_place(strided)
+SQUEEZE_ = _in_place(squeeze, 3)
+
+
 def _reshape_self(self: Tensor, *steps: Step) -> Tensor:
     """Turns the tensor into the view of itself by `steps`; views of it stay as they are."""
     self.check_writable()
@@ -175,38 +194,38 @@ def t_(self: Tensor) -> Tensor:
     """In place: a matrix turned over. Counterpart of `torch.Tensor.t_`."""
     if self.ndim > 2:
         raise RuntimeError(f"t_() expects a tensor with <= 2 dimensions, but self is {self.ndim}D")
-    return _reshape_self(self, Step(t, ()))
+    return _reshape_self(self, Step(T_, ()))
 
 
 @public("method", aliases="method.swapdims_")
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """In place: two dimensions exchanged. Counterpart of `torch.Tensor.transpose_`."""
-    return _reshape_self(self, Step(transpose, (dim0, dim1)))
+    return _reshape_self(self, Step(TRANSPOSE_, (dim0, dim1)))
 
 
 @public("method")
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
     """In place: two dimensions exchanged. Counterpart of `torch.Tensor.swapaxes_`."""
-    return _reshape_self(self, Step(transpose, (axis0, axis1)))
+    return _reshape_self(self, Step(TRANSPOSE_, (axis0, axis1)))
 
 
 @public("method")
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """In place: without dimensions of size 1. Counterpart of `torch.Tensor.squeeze_`."""
-    return _reshape_self(self, Step(squeeze, (dims(dim),)))
+    return _reshape_self(self, Step(SQUEEZE_, (dims(dim),)))
 
 
 @public("method")
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """In place: a dimension of size 1 more. Counterpart of `torch.Tensor.unsqueeze_`."""
-    return _reshape_self(self, Step(unsqueeze, (dim,)))
+    return _reshape_self(self, Step(UNSQUEEZE_, (dim,)))
 
 
 @public("method function")
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """In place: any shape, strides and offset on the tensor's storage. Counterpart of `torch.Tensor.as_strided_`."""
     self.check_writable()
-    step = _strided(self, size, stride, storage_offset)
+    step = Step(STRIDED_, _strided(self, size, stride, storage_offset).static)
     marks = [each for each in self._steps if each.operation is function_view or each.operation.one_of_several]
     several = any(each.operation.one_of_several or each.static[0] for each in marks)
     node = self._node_unchecked

@@ -33,7 +33,7 @@ TENSOR_AND_NUMBER_FORMS = ((2, 3), (2, 3), (2, 3))
 """The number of arguments of torch's three signatures: two tensors, a number on the right, a number on the left."""
 
 
-@op(promotion=DOUBLE, inplace=True, saves="input, exponent", grad_fn=by_number("pow", 1, 0, 2))
+@op(promotion=DOUBLE, inplace=True, saves="input, exponent, result", grad_fn=by_number("pow", 1, 0, 2))
 def float_power(input: Either, exponent: Either):
     """`input ** exponent` in double precision."""
     return pow_.function(input, exponent)
@@ -113,7 +113,7 @@ def hypot(input, other):
 @op(
     promotion=FLOAT,
     inplace=True,
-    saves="input, other, result",
+    saves="input, result",
     grad_fn=by_number("copysign", 0, 1),
     arities=OTHER_TENSOR_OR_NUMBER,
 )

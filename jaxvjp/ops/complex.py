@@ -124,7 +124,7 @@ def _two_reals(first, second):
     return broadcast(first, second)
 
 
-@op(public="function")
+@op(public="function", saves="real, imag")
 def complex(real, imag):
     """Complex numbers from their real and imaginary parts."""
     return jax.lax.complex(*jnp.broadcast_arrays(*_two_reals(real, imag)))

@@ -110,7 +110,7 @@ def cholesky(input, upper: Flag = False):
 # QR.
 
 
-@op(saves="A, result", returns=("Q", "R"), keeps=COLUMNS)
+@op(saves="result", returns=("Q", "R"), keeps=COLUMNS)
 def linalg_qr(A, mode: Text = "reduced"):
     """The orthogonal Q and the triangular R of `Q @ R == A`; Q is empty where `mode` is "r"."""
     matrices(floating(A, "linalg.qr"), "linalg.qr")
@@ -129,7 +129,7 @@ def linalg_qr(A, mode: Text = "reduced"):
     return (jnp.zeros((0,), A.dtype) if mode == "r" else Q), R
 
 
-@op(saves="input, result", returns=("Q", "R"), grad_fn="LinalgQrBackward0", keeps=COLUMNS)
+@op(saves="result", returns=("Q", "R"), grad_fn="LinalgQrBackward0", keeps=COLUMNS)
 def qr(input, some: Flag = True):
     """torch's older `linalg.qr`."""
     return linalg_qr.function(input, "reduced" if some else "complete")

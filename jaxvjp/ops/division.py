@@ -117,7 +117,7 @@ def floor_divide(input: Either, other: Either):
     promotion=ARITHMETIC,
     operator="%",
     inplace=True,
-    saves="other",
+    saves="input for other, other for other",
     grad_fn=by_number("remainder", 1, 0),
     arities=(*OTHER_TENSOR_OR_NUMBER, (2, 3)),
     rewrite=_refuse_zero,
@@ -130,7 +130,7 @@ def remainder(input: Either, other: Either):
 @op(
     promotion=ARITHMETIC,
     inplace=True,
-    saves="other",
+    saves="input for other, other for other",
     grad_fn=by_number("fmod", 1, 0),
     arities=OTHER_TENSOR_OR_NUMBER,
     rewrite=_refuse_zero,

@@ -156,7 +156,7 @@ def _declare_running(name: str, reaches: Callable[..., Any], what: str) -> None:
         return chosen(input, position, dim), position
 
     row.__doc__ = f"The {what} element up to each place along `dim`, and where it is."
-    op(name=name, returns=("values", "indices"), saves="result")(row)
+    op(name=name, returns=("values", "indices"), saves="input, result")(row)
 
 
 _declare_running("cummax", jnp.greater_equal, "largest")

@@ -100,7 +100,8 @@ def _rebind(gradient_of, value):
 
 @_rebind.defjvp
 def _rebind_jvp(primals, tangents):
-    return _rebind(*primals), tangents[0]  # `_rebind` again, so that second derivatives are those of the first operand
+    # `_rebind` again, so that second derivatives are those of the first operand; `x.data = y` may change the dtype.
+    return _rebind(*primals), tangents[0].astype(primals[1].dtype)
 
 
 @op(public="", grad_fn="AliasBackward0")

@@ -114,7 +114,7 @@ def check_index(name, input, index, dim):
     return dim
 
 
-@op(saves="index", exact_out=True, check_values=("index", inside_dim))
+@op(saves="input, index", exact_out=True, check_values=("index", inside_dim))
 def gather(input, dim: Index, index, *, sparse_grad: Flag = False):
     """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
     dim = check_index("gather", input, index, dim)
@@ -135,7 +135,7 @@ def _inside_flat(values, shapes, *, dim):
         inside_dim(values, [(math.prod(shapes[0]),)], dim=0)
 
 
-@op(grad_fn="GatherBackward0", saves="indices", check_values=("indices", _inside_flat))
+@op(grad_fn="GatherBackward0", saves="input", check_values=("indices", _inside_flat))
 def take_along_dim(input, indices, dim: Index | None = None):
     """As `gather`, with shapes that broadcast in all dimensions but `dim`; without `dim`, of the flattened tensor.
 
@@ -182,7 +182,7 @@ def inside_all(values, shapes, **_):
     refuse_outside(values, size, lambda position: IndexError(told.format(position, size)), -size)
 
 
-@op(saves="index", exact_out=True, check_values=("index", inside_all))
+@op(saves="input, index", exact_out=True, check_values=("index", inside_all))
 def take(input, index):
     """The elements at positions in the flattened tensor, in the shape of `index`."""
     if index.dtype != jnp.int64:
@@ -192,7 +192,7 @@ def take(input, index):
     return taken(input.reshape(-1), wrapped(index, input.size))
 
 
-@op(public="", saves="positions")
+@op(public="", saves="input, positions")
 def masked_select(input, positions):
     """The elements at positions in the flattened tensor: those that a mask has picked."""
     return taken(input.reshape(-1), positions)

@@ -262,7 +262,7 @@ def scatter_reduce(input, dim: Index, index, src, reduce: Text, *, include_self:
 # Along one dimension, with a position for each slice.
 
 
-@op(inplace=True, saves="index", check_values=("index", inside_dim))
+@op(inplace=True, saves="index, source", check_values=("index", inside_dim))
 def index_add(input, dim: Index, index, source, *, alpha: Scalar = 1):
     """`input` with slice after slice of `source`, times `alpha`, added along `dim` at the positions in `index`."""
     dim = _slices("index_add_", input, dim, index, source)
@@ -277,7 +277,7 @@ def _inside_copied(values, shapes, *, dim):
     refuse_outside(values, size, lambda position: IndexError(f"index_copy_(): index {position} {told}"))
 
 
-@op(inplace=True, saves="index", check_values=("index", _inside_copied))
+@op(inplace=True, saves="index, source", check_values=("index", _inside_copied))
 def index_copy(input, dim: Index, index, source):
     """`input` with slice after slice of `source` written along `dim` at the positions in `index`."""
     dim = _slices("index_copy_", input, dim, index, source)
@@ -383,7 +383,7 @@ def _can_be_put(values, shapes, accumulate):
     inside_all(values, shapes)
 
 
-@op(name="put.flat", inplace=True, saves="index", out=False, check_values=("index", _can_be_put))
+@op(name="put.flat", inplace=True, saves="index, source", out=False, check_values=("index", _can_be_put))
 def put(input, index, source, accumulate: Flag = False):
     """`input` with the elements of `source` written, or added, at positions in the flattened tensor."""
     if index.dtype != jnp.int64:

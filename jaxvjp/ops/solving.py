@@ -200,7 +200,7 @@ def _pivots_inside(values, shapes, **_):
             )
 
 
-@op(saves="LU, result", check_values=("pivots", _pivots_inside))
+@op(saves="LU, pivots, result", check_values=("pivots", _pivots_inside))
 def linalg_lu_solve(LU, pivots, B, *, left: Flag = True, adjoint: Flag = False):
     """The X of `A @ X = B` (`X @ A = B`) for the A that `linalg.lu_factor` has factored, or for its adjoint."""
     name = "linalg.lu_solve"
@@ -239,7 +239,7 @@ def _factored(LU, pivots, B, adjoint):
     return triangular_solve(LU, half, left_side=True)
 
 
-@op(saves="LU_data, result", grad_fn="LinalgLuSolveBackward0", check_values=("LU_pivots", _pivots_inside))
+@op(saves="LU_data, LU_pivots, result", grad_fn="LinalgLuSolveBackward0", check_values=("LU_pivots", _pivots_inside))
 def lu_solve(input, LU_data, LU_pivots):
     """torch's older `linalg.lu_solve`."""
     return linalg_lu_solve.function(LU_data, LU_pivots, input)

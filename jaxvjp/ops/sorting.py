@@ -102,7 +102,7 @@ def argsort(input, dim: Index = -1, descending: Flag = False, *, stable: Flag = 
     return sort.function(input, dim, descending)[1]
 
 
-@op(grad_fn="SortBackward0", saves="result", keeps=LIKE)
+@op(grad_fn="SortBackward0", saves="residuals", keeps=LIKE)
 def msort(input):
     """The elements of the first dimension in order."""
     return sort.function(input, 0)[0]

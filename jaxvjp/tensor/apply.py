@@ -25,7 +25,7 @@ from jaxvjp.tensor.storage import OVERLAP
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, view, wrap
 from jaxvjp.tensor.view_steps import WRITING_SHARED, Step
 from jaxvjp.types.devices import META, Elsewhere, of
-from jaxvjp.types.dtypes import BOOL, FLOATING, dtype, python_number
+from jaxvjp.types.dtypes import BOOL, FLOATING, bool_, dtype, python_number
 
 UNTRACKED_LIMIT = 2039
 """After this many operations without a gradient, the last one is computed. Otherwise `mean = 0.9 * mean + 0.1 * x`
@@ -218,7 +218,7 @@ def check_writable(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> 
 def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> Tensor:
     """Writes `result`, which `operation` gave for `target` and `operands`, into `target`, and returns `target`."""
     if result.aval is not target.node.aval:
-        _check_fit(operation, target, result)
+        _check_fit(operation, target, operands, result)
     result.in_place = True
     if not result.requires_grad:
         limit_untracked_graph(result)
@@ -230,7 +230,7 @@ def written(operation: Op, target: Tensor, operands: tuple[Any, ...], result: No
     return target
 
 
-def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
+def _check_fit(operation: Op, target: Tensor, operands: tuple[Any, ...], result: Node) -> None:
     """RuntimeError where the result of an in-place operation has another shape, or a type `target` cannot hold."""
     if result.aval.shape != target.shape:
         raise RuntimeError(
@@ -242,7 +242,12 @@ def _check_fit(operation: Op, target: Tensor, result: Node) -> None:
             f"the base given to float_power_ has dtype {target.dtype.legacy} but the operation's result requires dtype "
             f"{result.aval.dtype.legacy}\nIts results are double; write `y = x.float_power(2)` for a new tensor."
         )
-    _check_castable(result.aval.dtype, target.dtype)
+    if operation.torch_name in ("cumsum", "cumprod") and target.dtype is bool_:
+        raise NotImplementedError(f"\"{operation.torch_name}_out_cpu\" not implemented for 'Bool'")
+    named = target.dtype.legacy
+    if operation.torch_name.startswith("clamp") and not any(isinstance(each, Tensor) for each in operands):
+        named = IN_C.get(named, named.lower())
+    _check_castable(result.aval.dtype, target.dtype, named)
     if target.dtype.is_complex and result.aval.dtype.category == FLOATING:
         raise RuntimeError(
             f"In-place {operation.name} is not supported for complex tensors.\nIts result is real; write `y = "
@@ -261,10 +266,14 @@ def check_type(operation: Op, target: Tensor, operands: tuple[Any, ...]) -> None
         _check_castable(common_dtype(taking), target.dtype)
 
 
-def _check_castable(result: dtype, target: dtype) -> None:
+IN_C = {"Long": "long int", "Int": "int", "Short": "short int", "Char": "signed char", "Byte": "unsigned char"}
+"""How torch's errors of `clamp_` between numbers name a dtype; those of other operations say `Long`."""
+
+
+def _check_castable(result: dtype, target: dtype, named: str = "") -> None:
     if not castable(result, target):
         raise RuntimeError(
-            f"result type {result.legacy} can't be cast to the desired output type {target.legacy}\n"
+            f"result type {result.legacy} can't be cast to the desired output type {named or target.legacy}\n"
             f"An in-place operation keeps its tensor's dtype, torch.{target.name}; write `x = x / y` for a new one."
         )
 

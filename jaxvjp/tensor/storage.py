@@ -21,7 +21,7 @@ from jaxvjp.core.record.modes import CYTHONIZED, changed, grad_mode, staging, tr
 from jaxvjp.core.record.observers import Cleared, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
-from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
@@ -281,7 +281,9 @@ class Stored(Holder):
             evaluate((zeros := constant(0, before.aval),))
             before.value = zeros.value
         with tracking(True):
-            return record(rebind, (before, values))
+            rebound = record(rebind, (before, values))
+        rebound.aval = values.aval  # it lies in memory as the values do
+        return rebound
 
     @property
     def _lost(self) -> bool:
@@ -358,7 +360,8 @@ class Stored(Holder):
                 whole = put_back(base.node, self._steps, new)
             else:
                 whole = read(put_back(base.differentiable_contents(base.node), self.path, new), base.path)
-            base._written(whole, None if base._path is None else self._contents_with(new))
+            base._written(whole, None if base._path is None else self.contents_with(new))
+            self._count_for(new)  # a step that saves its result, `relu_`, has saved it as it is now
             if (
                 self._node.requires_grad
                 and self._node.is_leaf
@@ -367,11 +370,11 @@ class Stored(Holder):
                 self._show(self._as_leaf(new))
                 self._seen = self.storage.version
             return
-        self._written(new, self._contents_with(new) if self.path else None)
+        self._written(new, self.contents_with(new) if self.path else None)
         if base is not None and self._marked:
             self._seen = -1  # it is checked when it is read
 
-    def _contents_with(self, new: Node) -> Node:
+    def contents_with(self, new: Node) -> Node:
         """The contents of the storage, with `new` where this tensor's elements are."""
         with tracking(False):
             return put_back(self.storage.contents, self.path, new)
@@ -434,7 +437,7 @@ class Stored(Holder):
 
     def check_writable(self) -> None:
         """RuntimeError, in torch's words, where an in-place change would bypass the gradient of a leaf."""
-        if self._node.inference and not grad_mode().inference:
+        if self._node.inference and not grad_mode().inference and type(self._versions) is not OwnVersions:
             raise RuntimeError(
                 "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a "
                 "normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more "

@@ -18,7 +18,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, hold, hook_of_level, leaf_identity_of
 from jaxvjp.core.record.modes import changed, grad_mode, staging, tracking, transforming
 from jaxvjp.core.record.record import detached, node_of_value, record
-from jaxvjp.core.record.versions import Versions, next_serial
+from jaxvjp.core.record.versions import OwnVersions, Versions, next_serial
 from jaxvjp.core.run.evaluation import array_of, evaluate, readonly_array_of
 from jaxvjp.ops.arguments import size as size_argument
 from jaxvjp.ops.arguments import wrap as wrap_dim
@@ -165,7 +165,7 @@ class Tensor(Methods):
 
     @property
     def _version(self) -> int:
-        if self.is_inference():
+        if self.is_inference() and type(self._versions) is not OwnVersions:
             raise RuntimeError("Inference tensors do not track version counter.")
         return self.versions.count
 
@@ -360,7 +360,9 @@ class Tensor(Methods):
         made._seen = made._storage.version
         if self._steps or self._path is not None:
             made._path = tuple([step.plain() for step in self.path])
-        if counted:
+        if node.inference and not grad_mode().inference:
+            made._versions = OwnVersions()
+        elif counted:
             made._versions = self.versions
             made._count_for(plain)
         return made

@@ -319,7 +319,7 @@ class _Walk:
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         def kind(node: Node) -> tuple[bool, Any]:
-            return node in inside and whole(node).stands_alone, node.device
+            return node in inside and whole(node).stands_alone, (node.device, self.ends_graph(node))
 
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will
@@ -345,6 +345,11 @@ class _Walk:
                     if node.python is not None:
                         steps[node.python] = segments[-1]
         return segments
+
+    def ends_graph(self, node: Node) -> bool:
+        """Whether the cotangents of `node` cannot be differentiated again: those of a reentrant checkpoint."""
+        operation = whole(node).operation
+        return self.create_graph and operation is not None and bool(operation.whole_walks)
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:
@@ -389,8 +394,9 @@ class _Walk:
         wrt = [position for position, each in enumerate(leaves) if each in self.on_the_way]
         if not wrt:
             return ()  # it ends at a node whose own cotangent was asked for
-        primals, pulled = record_pullback(program, operands, wrt, cotangents, self.create_graph, self.batch)
-        if observers.listening and self.create_graph:
+        create_graph = self.create_graph and not self.ends_graph(segment[0])
+        primals, pulled = record_pullback(program, operands, wrt, cotangents, create_graph, self.batch)
+        if observers.listening and create_graph:
             tell(Pulled(outputs, pulled))
         for position, result in zip(wrt, pulled, strict=True):
             self.arrive(leaves[position], result)

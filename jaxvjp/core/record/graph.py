@@ -40,7 +40,7 @@ from jaxvjp.ops.identity import detach, dual, item, primal, rebind, transform_ar
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import placed, unbind_one
 from jaxvjp.types.devices import device
-from jaxvjp.types.dtypes import LEAST, MOST, within_64_bits
+from jaxvjp.types.dtypes import LEAST, MOST, int64, within_64_bits
 
 Value = jax.Array | np.ndarray[Any, Any]
 """What a node's value is kept as: a `jax.Array`, or, of a new tensor of at most 64 KB, a NumPy array.
@@ -355,6 +355,14 @@ class Node:
             saved = self if place is None else self.inputs[place]
             if isinstance(saved, Node) and saved.shows_overwritten() is not None:
                 return saved
+        if self.operation is item and self.inputs:
+            # What returned several arrays saved them, or, if there are some, the indices: `sort` saves no values.
+            several = cast(Node, self.inputs[0])
+            result_saved = several.operation is not None and any(
+                each.name == "result" for each in several.operation.saves
+            )
+            if result_saved and all(each.dtype is not int64 for each in several.aval):
+                return self if self.shows_overwritten() is not None else None
         return None
 
     def shows_overwritten(self) -> Node | None:

@@ -50,3 +50,12 @@ class Versions:
         Versions.last_write = self.last = next_serial()
         for storage in self.left or ():
             storage.version += 1  # in torch the tensors that share a count count each other's writes
+
+
+class OwnVersions(Versions):
+    """The count of an alias that was taken of an inference tensor outside of inference mode: the alias may be written.
+
+    In torch an inference tensor has no count, and so refuses a write; `x.detach()` and `x.data` have one of their own.
+    """
+
+    __slots__ = ()

@@ -149,7 +149,7 @@ def softshrink(input, lambd: Fixed = 0.5):
     return jnp.where(input > lambd, input - lambd, jnp.where(input < -lambd, input + lambd, rest))
 
 
-@op(public="nn.functional", promotion=FLOAT, saves="input", grad_fn="SubBackward0")
+@op(public="nn.functional", promotion=FLOAT, saves="residuals", grad_fn="SubBackward0")
 def tanhshrink(input):
     """`input - tanh(input)`."""
     return input - jnp.tanh(input)

@@ -11,14 +11,15 @@ from typing import Any
 from jaxvjp.tools.fuzz.programs import Statement
 from jaxvjp.tools.fuzz.running import Failure, Run, strides_taken
 
-REFUSED = ("the derivative for 'set_' is not implemented", "data of shape ")
-"""What jaxvjp refuses at once, and torch when a gradient is taken (docs/storage.md): there a program ends."""
+REFUSED = ("the derivative for 'set_' is not implemented", "data of shape ", "a tensor of dtype ")
+"""What jaxvjp refuses at once, and torch when a gradient is taken (docs/storage.md), and tangents of another dtype than
+their tensors, which JAX has not: there a program ends."""
 
 
 GIVEN_UP = re.compile(
     "Trying to use a saved tensor that has been detached in-place|leaf variable has been moved into the graph interior"
     "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
-    "|Inplace update to inference tensor"
+    "|Inplace update to inference tensor|setStorage: sizes"
 )
 """What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
 hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, and of errors of
@@ -44,6 +45,10 @@ BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape")
 MASKED = re.compile(r"masked_fill_|\[.* > .*\] = ")
 """Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
+OF_SEVERAL = re.compile(r"Output\s?\d+ of View is a view and is being modified")
+"""What torch says of a write to what `func.hessian` gives, which for it is a view of several; here it is no view."""
+DROPPED = re.compile(r"= (\w+)\.grad\b(.|\n)*\bdel \1\b")
+"""A `grad` that is held while its leaf is gone: torch adds to it on, here nothing more is (docs/storage.md)."""
 OVERWRITTEN = re.compile(
     r"one of the variables needed for .* modified by|Output \d+ of .* is a view and is being modified"
 )

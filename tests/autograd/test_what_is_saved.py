@@ -1,0 +1,184 @@
+"""What a backward step has saved, told by writing it: torch's error comes for that, and for nothing else.
+
+Also what random programs found beside it: hooks, names of steps in place, `data` of another type.
+"""
+
+from __future__ import annotations
+
+import pytest
+from oracle import agree, agreement_of, programs_of, raises
+
+
+def written(torch, call, *shapes):
+    """For each operand and each result of `call`: whether the backward fails after it was written."""
+    told = []
+    for which in range(9):
+        operands = [torch.arange(24.0)[: torch.Size(each).numel()].reshape(each) / 7 + 0.3 for each in shapes]
+        operands = [each.requires_grad_().clone() for each in operands]
+        results = call(*operands)
+        results = list(results) if isinstance(results, tuple) else [results]
+        given = [each for each in (*operands, *results) if each.requires_grad]
+        if which == len(given):
+            break
+        given[which].detach().zero_()
+        try:
+            sum(each.sum() for each in results if each.requires_grad).backward()
+        except RuntimeError as error:
+            told.append("modified by an inplace operation" in str(error))
+        else:
+            told.append(None)
+    return told
+
+
+CALLS = {
+    "gather": (lambda torch, x: x.gather(0, torch.zeros((2, 2), dtype=torch.long)), (3, 2)),
+    "take": (lambda torch, x: x.take(torch.tensor([1, 2])), (3, 2)),
+    "take_along_dim": (lambda torch, x: x.take_along_dim(torch.zeros((1, 2), dtype=torch.long), 0), (3, 2)),
+    "masked_select": (lambda torch, x: x.masked_select(x > 0.5), (3, 2)),
+    "index_copy": (lambda torch, x, y: x.index_copy(0, torch.tensor([1]), y), (3, 2), (1, 2)),
+    "index_add": (lambda torch, x, y: x.index_add(0, torch.tensor([1]), y), (3, 2), (1, 2)),
+    "put": (lambda torch, x, y: x.put(torch.tensor([1, 2]), y), (3, 2), (2,)),
+    "fmod": (lambda torch, x, y: x.fmod(y), (3, 2), (2,)),
+    "fmod of a number": (lambda torch, x: x.fmod(0.4), (3, 2)),
+    "fmod of a constant": (lambda torch, x, y: x.fmod(y.detach()), (3, 2), (2,)),
+    "remainder": (lambda torch, x, y: x.remainder(y), (3, 2), (2,)),
+    "copysign": (lambda torch, x, y: x.copysign(y), (3, 2), (2,)),
+    "complex": (lambda torch, x, y: torch.complex(x, y).abs(), (3,), (3,)),
+    "float_power": (lambda torch, x, y: x.float_power(y), (3,), (3,)),
+    "layer_norm": (lambda torch, x, w, b: torch.nn.functional.layer_norm(x, (2,), w, b), (3, 2), (2,), (2,)),
+    "tanhshrink": (lambda torch, x: torch.nn.functional.tanhshrink(x), (3,)),
+    "sort": (lambda torch, x: tuple(x.sort()), (3,)),
+    "max": (lambda torch, x: tuple(x.max(0)), (3, 2)),
+    "cummax": (lambda torch, x: tuple(x.cummax(0)), (3, 2)),
+    "qr": (lambda torch, x: tuple(torch.linalg.qr(x)), (3, 2)),
+    "svd": (lambda torch, x: (torch.linalg.svd(x, full_matrices=False)[1],), (3, 2)),
+    "eigh": (lambda torch, x: (torch.linalg.eigh(x @ x.T + torch.eye(2))[0],), (2, 2)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_is_saved(name):
+    call, *shapes = CALLS[name]
+    agree(lambda torch: written(torch, lambda *operands: call(torch, *operands), *shapes))
+
+
+def a_result_that_a_view_in_place_has_saved(torch):
+    """`relu_` of a view saves its result, which a later write to the view changes."""
+    a, b = torch.ones(3, requires_grad=True), torch.ones(3, 2).t()
+    b[0].mul_(0.5 * a)
+    assert b.grad_fn is not None  # until then torch takes it for a leaf
+    b.relu_()
+    b[0].mul_(0.5 * a)
+    try:
+        (b * b).sum().backward()
+    except RuntimeError as error:
+        return "modified by an inplace operation" in str(error)
+
+
+def the_steps_of_shapes_changed_in_place_have_their_own_numbers(torch):
+    calls = ["unsqueeze_(0)", "squeeze_()", "squeeze_(0)", "squeeze_((0,))", "transpose_(0, 1)", "t_()"]
+    calls += ["swapdims_(0, 1)", "swapaxes_(0, 1)", "as_strided_((2,), (1,))"]
+    names = []
+    for call in calls:
+        x = torch.ones(1, 2, requires_grad=True) * 2
+        names.append(eval(f"x.{call}", {"x": x}).grad_fn.name())
+    return names
+
+
+def a_gradient_through_a_reentrant_checkpoint_has_no_graph(torch):
+    from importlib import import_module
+
+    checkpoint = import_module(f"{torch.__name__}.utils.checkpoint").checkpoint
+    a = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    b = checkpoint(lambda x, y: x * y, a * 2, a, use_reentrant=True)
+    (b * b).sum().backward(create_graph=True)
+    return a.grad, a.grad.requires_grad
+
+
+def aliases_of_a_tensor_of_inference_mode_may_be_written(torch):
+    with torch.inference_mode():
+        x = torch.ones(3) * 2
+    x.data += 1
+    y = x.detach()
+    y.mul_(2)
+    told = [x.tolist(), y.tolist(), y._version, y.is_inference()]
+    try:
+        with torch.no_grad():
+            x.add_(1)
+    except RuntimeError as error:
+        told.append(str(error)[:40])
+    return told
+
+
+def doubled(module):
+    class Doubled(module.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * 2
+
+    return Doubled.apply
+
+
+def a_function_writes_what_was_reshaped_in_place(torch):
+    b = torch.arange(3.0).requires_grad_()
+    d = b * 2
+    alias = d.detach()
+    d.unsqueeze_(0)
+    doubled(torch)(d)
+    told = [d.shape, d.stride(), alias, d.detach()]
+    d.sum().backward()
+    return [*told, b.grad]
+
+
+def a_view_that_a_function_wrote_may_be_written_again(torch):
+    b, c = torch.ones(3, 2).t(), torch.tensor(2.0, requires_grad=True)
+    doubled(torch)(b)
+    b[0] = c
+    b.sum().backward()
+    return b.detach(), c.grad
+
+
+def data_of_another_layout_and_of_another_type(torch):
+    b = torch.arange(6.0).view(2, 3).t().requires_grad_()
+    c = b - b.mean(0)
+    with torch.no_grad():
+        c.set_(torch.ones(3, 2))
+    told = [c.stride(), c.tanh_().stride()]
+    c = b.double() * b
+    c.data = torch.ones(3, 2)
+    c.backward(torch.ones(3, 2))
+    told += [str(c.dtype), b.grad.clone()]
+    c = b * b
+    c.data = torch.ones(3, 2).double()
+    c.backward(torch.ones(3, 2).double())
+    return [*told, str(c.dtype), b.grad]
+
+
+def hooks_are_called_leaf_by_leaf(torch):
+    calls = []
+    b, c = torch.arange(3.0).requires_grad_(), torch.tensor(2.0, requires_grad=True)
+    b.register_hook(lambda gradient: calls.append("b"))
+    c.register_hook(lambda gradient: calls.append("c"))
+    for each, name in ((b, "b after"), (c, "c after")):
+        each.register_post_accumulate_grad_hook(lambda leaf, name=name: calls.append((name, leaf.grad.sum().item())))
+    for _ in range(3):
+        (c * b.sum()).sum().backward()
+    return calls
+
+
+@raises(RuntimeError)
+def a_bound_of_another_type(torch):
+    torch.ones(3, dtype=torch.long).clamp_(0.5, 1.5)
+
+
+@raises(NotImplementedError)
+def a_running_sum_of_a_mask_in_place(torch):
+    torch.ones(3, dtype=torch.bool).cumsum_(0)
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals()))
