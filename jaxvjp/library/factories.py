@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.run.transfer import moved
 from jaxvjp.ops.layouts import Layout, contiguous_strides, memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
@@ -22,6 +23,7 @@ from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
+from jaxvjp.types.meshes import OnMesh
 from jaxvjp.types.dtypes import (
     check_usable,
     python_number,
@@ -206,6 +208,8 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
         if strides is not None and made.node.operation is None:
             laid(made, strides)
+        if type(input.node.device) is OnMesh and device is None:  # laid out as `input` is
+            made = wrap(moved(made.detach().node, input.node.device)).requires_grad_(made.requires_grad)
         return made
 
     create_like.__name__ = create_like.__qualname__ = name

@@ -22,6 +22,7 @@ from jaxvjp.core.record.observers import Cleared, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import Versions
+from jaxvjp.core.run.transfer import moved
 from jaxvjp.core.run.evaluation import evaluate, heavy
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
@@ -392,6 +393,8 @@ class Stored(Holder):
         old = self.node  # after what others have written
         recorded = new.requires_grad
         if new.aval is not old.aval:  # what is written lies as what was there
+            if new.value is not None and new.device is not old.device:
+                new = moved(new, old.device)
             new.aval = old.aval
         if contents is not None and contents.aval is not storage.contents.aval:
             contents.aval = storage.contents.aval
