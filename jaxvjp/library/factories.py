@@ -23,7 +23,6 @@ from jaxvjp.tensor.out_argument import COUNTED, write_out
 from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import NUMBERS, Tensor, wrap
 from jaxvjp.types.devices import META, Device, place, put
-from jaxvjp.types.meshes import OnMesh
 from jaxvjp.types.dtypes import (
     check_usable,
     python_number,
@@ -32,6 +31,7 @@ from jaxvjp.types.dtypes import (
     within_64_bits,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.meshes import OnMesh
 
 UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
 

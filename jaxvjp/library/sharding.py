@@ -10,21 +10,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
-from operator import itemgetter, mul
-from typing import Any, NamedTuple
+from operator import mul
+from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 
-from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import tracking
+from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.transfer import moved
-from jaxvjp.tensor.docstrings import complete_all
+from jaxvjp.library.creation import tensor as tensor_of
+from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import BACKENDS, Elsewhere
-from jaxvjp.types.meshes import OnMesh, on_mesh
+from jaxvjp.types.dtypes import int32
+from jaxvjp.types.meshes import SPEC, OnMesh, on_mesh
 
 UNDERNEATH = "jax.sharding"
 
@@ -133,9 +135,7 @@ class DeviceMesh:
     @property
     def mesh(self) -> Any:
         """The numbers of the devices, as a tensor of the mesh's shape."""
-        from jaxvjp.library.creation import tensor
-
-        return tensor(self._numbers)
+        return tensor_of(self._numbers, dtype=int32)
 
     @property
     def ndim(self) -> int:
@@ -253,7 +253,7 @@ def place_on(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placem
     spec = [tuple(names) if len(names) > 1 else names[0] if names else None for names in axes]
     while spec and spec[-1] is None:
         spec.pop()
-    return on_mesh(mesh._mesh, PartitionSpec(*spec))
+    return on_mesh(mesh._mesh, SPEC(*spec))
 
 
 def _advice(shape: Sequence[int], count: int) -> str:
@@ -322,11 +322,11 @@ def _type_of(each: Any) -> str:
 
 def _laid_out(tensor: Tensor) -> NamedSharding:
     """How a tensor on a mesh is laid out; where XLA chose, it is computed first."""
-    node: Node = tensor.node
+    node: Any = tensor.node
     if node.device.spec is not None:
-        return node.device.sharding
+        return node.device.sharding  # type: ignore[no-any-return]
     evaluate([node])
-    return node.value.sharding
+    return node.value.sharding  # type: ignore[no-any-return]
 
 
 def mesh_of(tensor: Tensor) -> DeviceMesh:
@@ -381,22 +381,20 @@ def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
     """
     if jax.process_count() == 1:
         return full_tensor(self)
-    from jaxvjp.core.record.modes import grad_mode
-    from jaxvjp.library.creation import tensor
-
     if self.requires_grad and grad_mode().enabled:
         raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
     evaluate([self.node])
-    pieces = {str(each.index): each for each in self.node.value.addressable_shards}
+    value: Any = self.node.value
+    pieces = {str(each.index): each for each in value.addressable_shards}
     starts = [tuple(each.start or 0 for each in piece.index) for piece in pieces.values()]
     sizes = [piece.data.shape for piece in pieces.values()]
     low = np.min(starts, axis=0)
     high = np.max(np.add(starts, sizes), axis=0)
-    local = np.empty(high - low, self.node.value.dtype)
+    local = np.empty(high - low, value.dtype)
     for start, piece in zip(starts, pieces.values(), strict=True):
         begun = np.subtract(start, low)
         local[tuple(slice(a, a + n) for a, n in zip(begun, piece.data.shape, strict=True))] = np.asarray(piece.data)
-    return tensor(local, dtype=self.dtype)
+    return tensor_of(local, dtype=self.dtype)
 
 
 def redistribute(
@@ -436,8 +434,16 @@ def from_local(
     count = jax.process_count()
     if count == 1:
         return distribute(local_tensor, place_on(local_tensor.shape, mesh, placements))
-    raise NotImplementedError
-    # several processes: see `distributed`
+    if local_tensor.requires_grad and grad_mode().enabled:
+        raise RuntimeError("from_local() of several processes passes no gradient here\nGive it `x.detach()`.")
+    evaluate([local_tensor.node])
+    spec = place_on([size * count for size in local_tensor.shape], mesh, placements).spec
+    place = on_mesh(mesh._mesh, spec)
+    Elsewhere.used = True
+    made: Any = jax.make_array_from_process_local_data
+    value = made(place.sharding, np.asarray(local_tensor.node.value))
+    own = local_tensor.node.aval
+    return wrap(node_of_value(value, Aval(value.shape, own.dtype, place=place)))
 
 
 class _DTensorMeta(type):
@@ -465,3 +471,6 @@ def attach_methods() -> None:
         for name, function in methods.items():
             setattr(Tensor, name, _OfMesh(name, function, is_method))
             setattr(DTensor, name, getattr(Tensor, name))
+
+
+attach_methods()

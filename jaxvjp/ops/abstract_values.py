@@ -51,7 +51,10 @@ class Aval:
 
     def shaped(self, shape: tuple[int, ...]) -> Aval:
         """The same of another shape, whose elements lie in their order."""
-        return Aval(shape, self.dtype, self.number, self.device)
+        place = self.device
+        if type(place) is OnMesh and shape != self.shape:  # which dimensions are split, is another question there
+            place = place.anywhere
+        return Aval(shape, self.dtype, self.number, place)
 
     def on(self, place: Place) -> Aval:
         """The same on another device."""

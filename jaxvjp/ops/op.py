@@ -433,10 +433,10 @@ def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     place = static[0] if operation.moves else common_device(avals)
     with jax.enable_x64(True):
         result = jax.eval_shape(lambda *operands: operation.call(static, operands), *[each.struct for each in avals])
+    if type(place) is OnMesh and not operation.moves:
+        place = place.anywhere if isinstance(result, tuple) else laid_over(operation, avals, result.shape, place)
     if isinstance(result, tuple):
         return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
-    if type(place) is OnMesh and not operation.moves:
-        place = laid_over(operation, avals, result.shape, place)
     return Aval(result.shape, from_numpy(result.dtype), place=place)
 
 

@@ -22,8 +22,8 @@ from jaxvjp.core.record.observers import Cleared, observers, tell
 from jaxvjp.core.record.record import constant, detached, node_of_value, record, variable_of
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import Versions
-from jaxvjp.core.run.transfer import moved
 from jaxvjp.core.run.evaluation import evaluate, heavy
+from jaxvjp.core.run.transfer import moved
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval

@@ -16,6 +16,9 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+SPEC: Any = PartitionSpec
+"""The class, whose `__new__` has no types."""
+
 
 class OnMesh:
     """A place on a mesh. Equal ones are one object (`on_mesh`).
@@ -31,7 +34,7 @@ class OnMesh:
     def __init__(self, mesh: Mesh, spec: PartitionSpec | None) -> None:
         self.mesh = mesh
         self.spec = spec
-        self.sharding = NamedSharding(mesh, PartitionSpec() if spec is None else spec)
+        self.sharding = NamedSharding(mesh, SPEC() if spec is None else spec)
         self.devices: frozenset[Any] = frozenset(mesh.devices.flat)
 
     @property
@@ -42,7 +45,7 @@ class OnMesh:
     @property
     def replicated(self) -> OnMesh:
         """The same mesh, with a copy on each device."""
-        return on_mesh(self.mesh, PartitionSpec())
+        return on_mesh(self.mesh, SPEC())
 
     def holds(self, array: Any) -> bool:
         """Whether an array is on the devices of this mesh."""

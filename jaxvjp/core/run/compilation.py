@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.choosing import (
@@ -113,7 +114,9 @@ class Executable:
             self.compiled = self._first(_on_mesh(place, program, self.arrays, usual))
         elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
-            self.compiled = self._first(_on_device(self.device, usual))  # it does not wait: NumPy would run it on the CPU
+            self.compiled = self._first(
+                _on_device(self.device, usual)
+            )  # it does not wait: NumPy would run it on the CPU
         self.deferring: Compiled | None = None
         self.where: UserLine = None
 
@@ -193,6 +196,8 @@ class Executable:
         if known != told:
             self.repeated[place] = (told, None)
             return packed_numbers(numbers, own)
+        if array is None and isinstance(self.device, NamedSharding) and jax.process_count() > 1:
+            return packed_numbers(numbers, own)  # JAX would compare it in all processes
         if array is None:
             with jax.enable_x64(True):
                 array = jax.device_put(packed_numbers(numbers, own), self.device)

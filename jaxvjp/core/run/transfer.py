@@ -1,6 +1,8 @@
-"""Moves a value to another device: `moved(node, device)`. It is no op, as no compiled program spans two devices.
+"""Moves a value to another device: `moved(node, device)`.
 
-Between home and the one mesh, and over a mesh, it is an op: `identity.redistributed`. Else the value is computed first, then moved by `jax.device_put`. Its cotangent is moved back, by a Python backward step.
+Over a mesh, and between a mesh and home, that is an op: `identity.redistributed`. Elsewhere it is none, as no compiled
+program spans two devices: the value is computed first, then moved by `jax.device_put`. Its cotangent is moved back, by
+a Python backward step.
 """
 
 from __future__ import annotations
