@@ -92,6 +92,7 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
             [each.aval.device for each in arguments] + [place_within(each[0], each[1]) for each in equations]
         )
         if mesh is not None:
+            _read_off_pullbacks(number, equations)
             _lay_out(outputs, number, equations, mesh)
     for each in outputs:
         if each not in number:  # an output that is not among `nodes`, and that none of them reads
@@ -99,6 +100,34 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
             number[each] = -len(arguments)
     returned = tuple([number[each] for each in outputs])
     return intern(tuple([each.aval.plain for each in arguments]), tuple(equations), returned, weight), arguments
+
+
+def _read_off_pullbacks(number: dict[Any, int], equations: list[Equation]) -> None:
+    """Has what a pullback computes as well be read off the pullback, so that the forward pass is there once.
+
+    On one device XLA finds out that a loss and the forward pass inside of its pullback are the same. Where shards are
+    gathered it does not, and would gather them twice.
+    """
+    seen: dict[Any, int] = {}
+    now: list[int] = []
+    made: list[Equation] = []
+    for at, (operation, static, inputs) in enumerate(equations):
+        now.append(len(made))
+        made.append((operation, static, tuple([now[each] if each >= 0 else each for each in inputs])))
+        seen[operation, static, inputs] = at
+        if operation.name == "pullback" and not static[2]:
+            program: Program = static[0]
+            outside: list[int | None] = []
+            for inner, own, reads in program.equations:
+                operands = tuple([outside[each] if each >= 0 else inputs[-1 - each] for each in reads])
+                outside.append(seen.get((inner, own, operands)))
+            for place, each in enumerate(program.outputs):
+                same = outside[each] if each >= 0 else None
+                if same is not None:
+                    now[same] = len(made)
+                    made.append((item, (place,), (now[at],)))
+    equations[:] = made
+    number.update({node: now[each] for node, each in number.items() if each >= 0})
 
 
 def _lay_out(outputs: Sequence[Node], number: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
