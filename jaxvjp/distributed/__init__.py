@@ -76,7 +76,8 @@ def init_process_group(
     Args:
         backend: torch's name of one, without effect: processes on CPUs talk by gloo, those on GPUs by NCCL.
         init_method: "env://", or "tcp://host:port" of the process of rank 0.
-        timeout: after which the others end if a process does not answer; 100 seconds if None.
+        timeout: within which the others end if a process dies: a collective that waits for it raises a RuntimeError at
+            once, and JAX ends the process. 100 seconds if None.
         world_size, rank: how many processes there are, and which this is. With "env://" they and the address may be in
             the environment, where torchrun puts them: WORLD_SIZE, RANK, MASTER_ADDR, MASTER_PORT.
         ignored: torch's further arguments, without effect.
@@ -107,6 +108,7 @@ def init_process_group(
                 number,
                 initialization_timeout=300 if timeout is None else seconds,
                 heartbeat_timeout_seconds=seconds,
+                shutdown_timeout_seconds=seconds,
             )
         except RuntimeError as error:
             raise RuntimeError(
@@ -185,7 +187,7 @@ def _gathered(tensor: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _take(tensor: Tensor, value: Any) -> None:
-    tensor.detach().copy_(tensor_of(np.ascontiguousarray(value), dtype=tensor.dtype))
+    tensor.detach().copy_(tensor_of(np.array(value), dtype=tensor.dtype))
 
 
 def all_reduce(tensor: Tensor, op: str = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.experimental.multihost_utils import broadcast_one_to_all
 from jax.sharding import Mesh, NamedSharding
 
 from jaxvjp.core.record.modes import grad_mode, tracking
@@ -277,10 +278,10 @@ def distribute_tensor(
     """A leaf that has the value of a leaf and lies on a mesh.
 
     Args:
-        tensor: a leaf on no mesh, the same in each process; or on this one and placed so, and then it is returned.
+        tensor: a leaf on no mesh; or on this one and placed so, and then it is returned.
         device_mesh: the mesh; that of the first `init_device_mesh((number of devices,))` if None.
         placements: for each dimension of the mesh `Shard(dim)` or `Replicate()`, the latter if None.
-        src_data_rank: no effect: there is one value.
+        src_data_rank: the process whose value counts; None if all have the same.
 
     Raises:
         RuntimeError: not a leaf; a `Partial` placement.
@@ -307,8 +308,13 @@ def distribute_tensor(
                 f"to a different placements {placements}. do you want to call `redistribute` instead?"
             )
         return tensor
+    given = tensor
+    if jax.process_count() > 1 and src_data_rank is not None:
+        evaluate([tensor.node])
+        value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
+        given = tensor_of(np.asarray(value), dtype=tensor.dtype)
     with tracking(False):
-        return distribute(tensor, place).detach().requires_grad_(tensor.requires_grad)
+        return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
 
 
 def current_mesh() -> DeviceMesh:
