@@ -335,26 +335,26 @@ def _laid_out(tensor: Tensor) -> NamedSharding:
     return node.value.sharding  # type: ignore[no-any-return]
 
 
-def mesh_of(tensor: Tensor) -> DeviceMesh:
+def mesh_of(self: Tensor) -> DeviceMesh:
     """The mesh that a tensor is on."""
-    own = tensor.node.device.mesh
+    own = self.node.device.mesh
     first = {each: at for at, each in enumerate(jax.devices(own.devices.flat[0].platform))}
     numbers = np.vectorize(first.__getitem__)(own.devices)
     named = not all(name == f"dim_{at}" for at, name in enumerate(own.axis_names))
     return DeviceMesh(_type_of(own.devices.flat[0]), numbers, mesh_dim_names=own.axis_names if named else None)
 
 
-def placements_of(tensor: Tensor) -> tuple[Placement, ...]:
+def placements_of(self: Tensor) -> tuple[Placement, ...]:
     """The placements of a tensor over each dimension of its mesh."""
-    sharding = _laid_out(tensor)
+    sharding = _laid_out(self)
     dims: dict[str, int] = {}
     for dim, names in enumerate(sharding.spec):
         for name in () if names is None else (names,) if isinstance(names, str) else names:
             dims[name] = dim
-    return tuple(Shard(dims[each]) if each in dims else Replicate() for each in tensor.node.device.mesh.axis_names)
+    return tuple(Shard(dims[each]) if each in dims else Replicate() for each in self.node.device.mesh.axis_names)
 
 
-class _OfMesh:
+class OfMesh:
     """An attribute that tensors on a mesh have. Others have none of that name, as in torch."""
 
     def __init__(self, name: str, function: Any, is_method: bool) -> None:
@@ -475,7 +475,7 @@ def attach_methods() -> None:
     """Gives tensors the attributes of those on a mesh."""
     for methods, is_method in ((METHODS, True), (PROPERTIES, False)):
         for name, function in methods.items():
-            setattr(Tensor, name, _OfMesh(name, function, is_method))
+            setattr(Tensor, name, OfMesh(name, function, is_method))
             setattr(DTensor, name, getattr(Tensor, name))
 
 
