@@ -10,6 +10,7 @@ from jaxvjp import autograd as autograd
 from jaxvjp import backends as backends
 from jaxvjp import cpu as cpu
 from jaxvjp import cuda as cuda
+from jaxvjp import distributed as distributed
 from jaxvjp import distributions as distributions
 from jaxvjp import explain as explain
 from jaxvjp import fft as fft

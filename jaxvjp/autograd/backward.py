@@ -24,6 +24,7 @@ from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
 from jaxvjp.ops.reduction import sum_
 from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import meet
 from jaxvjp.types.size import Size
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -277,7 +278,7 @@ def _roots_and_cotangents(
                 if broadcast and root.numel() == 1:
                     summed = record(sum_, (cotangent,), (None, False, None))
                     cotangent = summed if not root.shape else _like_root(summed, node)
-                if cotangent.device is not node.device:
+                if not meet(cotangent.device, node.device):
                     raise RuntimeError(
                         f"invalid gradient at index {position} - expected device {root.device} but got "
                         f"{gradient.device}\nMove it first: `y.backward(v.to(y.device))`."

@@ -15,6 +15,7 @@ import numpy as np
 
 from jaxvjp.core.record.modes import transforming
 from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.run.transfer import moved
 from jaxvjp.ops.layouts import Layout, contiguous_strides, memory_format, preserve_format, strided
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.levels import per_example
@@ -30,6 +31,7 @@ from jaxvjp.types.dtypes import (
     within_64_bits,
 )
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.meshes import OnMesh
 
 UNDERNEATH = "a NumPy array that becomes a leaf; on another device than JAX's own, `jax.device_put`"
 
@@ -206,6 +208,8 @@ def like(create: Callable[..., Tensor], random: bool = False) -> Callable[..., T
             made = per_example(input.shape, filled, lambda batch: batch.holds(input.node))
         if strides is not None and made.node.operation is None:
             laid(made, strides)
+        if type(input.node.device) is OnMesh and device is None:  # laid out as `input` is
+            made = wrap(moved(made.detach().node, input.node.device)).requires_grad_(made.requires_grad)
         return made
 
     create_like.__name__ = create_like.__qualname__ = name

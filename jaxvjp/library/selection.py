@@ -37,7 +37,7 @@ Array = np.ndarray[Any, Any]
 
 def _beside(input: Tensor, array: Array, own: dtype = int64) -> Tensor:
     """A leaf with the numbers of `array` on the device of `input`."""
-    place = input.node.device
+    place = input.node.aval.shaped(array.shape).device
     with jax.enable_x64(True):
         value = put(np.ascontiguousarray(array, own.numpy), place)
         return wrap(node_of_value(value, Aval(array.shape, own, place=place)))

@@ -303,7 +303,7 @@ def grown(memory: Storage, further: int) -> Storage:
     if settings.deterministic and settings.fills:
         more = empty(further, dtype=flat.dtype, device=flat.device)
     else:  # which nothing computes until it is read
-        more = wrap(constant(0, Aval((further,), flat.dtype, place=flat.node.device)))
+        more = wrap(constant(0, Aval((further,), flat.dtype, place=flat.node.aval.shaped((further,)).device)))
     joined: Tensor = apply(cat, ((flat, more),), (0,))
     return joined.storage
 

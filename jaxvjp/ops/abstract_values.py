@@ -11,8 +11,9 @@ from weakref import WeakValueDictionary
 import jax
 
 from jaxvjp.ops.layouts import Layout, contiguous_strides
-from jaxvjp.types.devices import Device, of
+from jaxvjp.types.devices import Place, meet, of
 from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.meshes import OnMesh, mesh_among
 
 
 class Aval:
@@ -28,7 +29,7 @@ class Aval:
     shape: tuple[int, ...]
     dtype: Any  # a `dtype`; that name would here be this attribute
     number: bool
-    device: Any  # the `device` of `devices`, or None
+    device: Any  # a `Place` of `devices`
     strides: tuple[int, ...] | None
 
     def __new__(
@@ -36,7 +37,7 @@ class Aval:
         shape: tuple[int, ...],
         own: dtype,
         number: bool = False,
-        place: Device | None = None,
+        place: Place = None,
         strides: tuple[int, ...] | None = None,
     ) -> Aval:
         # One object per abstract value: every operation looks signatures up, and an identity is the quickest hash.
@@ -50,9 +51,12 @@ class Aval:
 
     def shaped(self, shape: tuple[int, ...]) -> Aval:
         """The same of another shape, whose elements lie in their order."""
-        return Aval(shape, self.dtype, self.number, self.device)
+        place = self.device
+        if type(place) is OnMesh and shape != self.shape:  # which dimensions are split, is another question there
+            place = place.anywhere
+        return Aval(shape, self.dtype, self.number, place)
 
-    def on(self, place: Device | None) -> Aval:
+    def on(self, place: Place) -> Aval:
         """The same on another device."""
         return Aval(self.shape, self.dtype, self.number, place, self.strides)
 
@@ -89,15 +93,27 @@ _avals: WeakValueDictionary[Any, Aval] = WeakValueDictionary()
 
 
 @cache
-def number_aval(own: dtype, place: Device | None = None) -> Aval:
+def number_aval(own: dtype, place: Place = None) -> Aval:
     """The abstract value of a Python number beside operands of dtype `own`."""
     return Aval((), own, True, place)
 
 
-def common_device(avals: Iterable[Aval]) -> Device | None:
-    """The one device that the operands are on; RuntimeError if they are on several. A Python number is on any."""
+def common_device(avals: Iterable[Aval]) -> Place:
+    """The one device that the operands are on; RuntimeError if they are on several. A Python number is on any.
+
+    Beside operands on a mesh, others may be at home: a copy of them goes to each device.
+    """
     places = list(dict.fromkeys([each.device for each in avals if not each.number or each.device is not None]))
     if len(places) > 1:
+        mesh = mesh_among(places)
+        if mesh is not None and all(meet(mesh, each) for each in places):
+            return mesh.anywhere
+        meshes = [each.mesh for each in places if type(each) is OnMesh]
+        if len(meshes) == len(places):
+            raise RuntimeError(
+                f"DTensor does not support cross-mesh operation yet! Got meshes: {meshes[0]} {meshes[1]}\n"
+                "Bring one of them to the other mesh first: `distribute_tensor(x.full_tensor(), mesh, placements)`."
+            )
         raise RuntimeError(
             "Expected all tensors to be on the same device, but found at least two devices, "
             f"{of(places[0])} and {of(places[1])}!\n"

@@ -87,6 +87,12 @@ def traced():
     raise RuntimeError(TRACED)
 
 
+@op(public="", moves=True, grad_fn="RedistributeBackward")
+def redistributed(input, *, place, over):
+    """The value laid out over a mesh as `over` says. Where the result is: there, or at home (None)."""
+    return jax.lax.with_sharding_constraint(input, over.sharding)
+
+
 @op(public="", keeps=LIKE)
 def clone(input):
     """A copy with storage of its own, through which gradients flow: what `clone()` records."""

@@ -38,8 +38,9 @@ from jaxvjp.ops.abstract_values import Aval as Aval
 from jaxvjp.ops.abstract_values import common_device as common_device
 from jaxvjp.ops.abstract_values import number_aval as number_aval
 from jaxvjp.ops.arguments import EITHER, KEPT, SCALAR, SPREAD, TENSOR, TENSORS, Kind
-from jaxvjp.ops.layouts import CHANNELS, COLUMNS, CONTIGUOUS, ELEMENTWISE, SAME, kept
+from jaxvjp.ops.layouts import CHANNELS, COLUMNS, CONTIGUOUS, ELEMENTWISE, LIKE, SAME, kept
 from jaxvjp.types.dtypes import bfloat16, dtype, float16, from_numpy
+from jaxvjp.types.meshes import OnMesh
 
 KEEP, ARITHMETIC, FLOAT, DOUBLE, COMPARE = "keep", "arithmetic", "float", "double", "compare"
 """How operands of mixed dtypes are promoted: not at all; to their `result_type`; so, but integers to the default
@@ -136,6 +137,7 @@ class Op:
         rounds_once: whether operands of 16 bits are computed with, and their gradients summed up, in float32, and the
             results then rounded, as torch's kernels do (a sum of ones in bfloat16 never gets beyond 256); by default
             for ops that promote. Not for ops that only move elements, nor for those that depend on the dtype itself.
+        moves: whether its first static is the place of its result.
         numbers: WRAPPED, OPMATH or CHECKED, as in torch's kernel. SCALAR parameters such as `alpha` are always checked;
             for OPMATH a 0-dim tensor in the place of a number counts as one, too.
 
@@ -172,6 +174,7 @@ class Op:
         rewrite: Callable[..., Any] | None = None,
         differentiable: bool = True,
         rounds_once: bool | None = None,
+        moves: bool = False,
         numbers: str = WRAPPED,
     ) -> None:
         self.function = function
@@ -200,6 +203,7 @@ class Op:
         self.rewrite = rewrite
         self.differentiable = differentiable and promotion != COMPARE
         self.rounds_once = promotion in (ARITHMETIC, FLOAT) if rounds_once is None else rounds_once
+        self.moves = moves
         self.numbers = numbers
 
     @cached_property
@@ -426,12 +430,24 @@ def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) ->
     JAX takes 200 µs for it, so `record.signature_of` remembers the result. 64-bit types are enabled meanwhile, as
     torch's integers have 64 bits.
     """
-    place = common_device(avals)
+    place = static[0] if operation.moves else common_device(avals)
     with jax.enable_x64(True):
         result = jax.eval_shape(lambda *operands: operation.call(static, operands), *[each.struct for each in avals])
+    if type(place) is OnMesh and not operation.moves:
+        place = place.anywhere if isinstance(result, tuple) else laid_over(operation, avals, result.shape, place)
     if isinstance(result, tuple):
         return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
     return Aval(result.shape, from_numpy(result.dtype), place=place)
+
+
+def laid_over(operation: Op, avals: tuple[Aval, ...], shape: tuple[int, ...], place: OnMesh) -> OnMesh:
+    """Where the result of an op is on the mesh: where an operand of its shape is, if the op is elementwise. For the
+    others that is left to XLA."""
+    if operation.keeps in (ELEMENTWISE, SAME, LIKE):
+        for each in avals:
+            if type(each.device) is OnMesh and each.device.spec is not None and (each.shape == shape or each.number):
+                return each.device
+    return place.anywhere
 
 
 def laid_out(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...], result: Any) -> Any:

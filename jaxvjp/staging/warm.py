@@ -85,7 +85,7 @@ def warm(variant: Variant, tensors: list[Tensor], arguments: list[Any], structur
     mode = grad_mode()
     if mode.inference or mode.autocast or any(each.hooks or each.aval.device is not None for each in variant.outside):
         return None
-    if not all(each.executable.is_chosen for each in dispatches):
+    if not all(each.executable.is_chosen and each.executable.device is None for each in dispatches):
         return None
     if not pays(variant.spent, len(dispatches), sum(each.executable.program.weight for each in dispatches)):
         return None

@@ -14,7 +14,7 @@ from jaxvjp.core.record.modes import staging, transforming
 from jaxvjp.core.record.promotion import as_computed, common_dtype, converted, promoted, promoted_by_role
 from jaxvjp.core.record.record import items, record
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.core.run.transfer import moved, on_device
+from jaxvjp.core.run.transfer import on_device
 from jaxvjp.ops.arguments import KEPT, SCALAR
 from jaxvjp.ops.identity import traced, unaffected
 from jaxvjp.ops.op import ARITHMETIC, COMPARE, KEEP, WRAPPED, Aval, Op
@@ -170,7 +170,7 @@ def on_one_device(operation: Op, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         return operands
     place = next((each.device for each in nodes if each.aval.shape or of(each.device).type != "cpu"), nodes[0].device)
     free = [each for each in nodes if not each.aval.shape and of(each.device).type == "cpu"]
-    return tuple([moved(each, place) if each in free else each for each in operands])
+    return tuple([on_device((each,), place)[0] if each in free else each for each in operands])
 
 
 def apply_in_place(operation: Op, target: Tensor, operands: tuple[Any, ...], static: tuple[Any, ...] = ()) -> Tensor:

@@ -15,9 +15,10 @@ from jaxvjp.ops.layouts import by_channels, contiguous_format, preserve_format
 from jaxvjp.ops.pointwise import cast
 from jaxvjp.tensor.tensor import Tensor, wrap
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is an argument's name here
-from jaxvjp.types.devices import place
+from jaxvjp.types.devices import of, place
 from jaxvjp.types.dtypes import ALIASES, FROM_PYTHON, bfloat16, bool_, check_usable, int8, uint8
 from jaxvjp.types.dtypes import dtype as Dtype  # noqa: N812 - `dtype` is an argument's name here
+from jaxvjp.types.meshes import OnMesh
 
 
 @overload
@@ -84,6 +85,8 @@ def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = 
     node = tensor.node
     check_usable(dtype)
     where = node.device if device is None else place(device)
+    if type(node.device) is OnMesh and of(where).type == of(node.device).type:
+        where = node.device  # as in torch, it stays on its mesh
     if not copy and where is node.device and dtype in (None, node.aval.dtype):
         return tensor
     if dtype not in (None, node.aval.dtype) or where is node.device:

@@ -10,6 +10,8 @@ from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.autograd.graph import Node
 from jaxvjp.explain.explanation import Explanation
 from jaxvjp.library.generator import Generator
+from jaxvjp.library.sharding import DeviceMesh
+from jaxvjp.library.sharding import Placement
 from jaxvjp.library.storages import Memory
 from jaxvjp.library.storages import UntypedStorage
 from jaxvjp.library.storages import storagetype
@@ -428,6 +430,9 @@ class Methods(Stored):
         """The number of dimensions, of which none is sparse. Counterpart of `torch.Tensor.dense_dim`."""
     def det(self) -> Tensor:
         """The determinant of each square matrix."""
+    @property
+    def device_mesh(self) -> DeviceMesh:
+        """The mesh that a tensor is on."""
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         """The matrix with a vector on a diagonal; of a matrix the diagonal."""
     def diag_embed(self, offset: builtins.int = 0, dim1: builtins.int = -2, dim2: builtins.int = -1) -> Tensor:
@@ -566,6 +571,8 @@ class Methods(Stored):
         """In place: `input` without its integer part."""
     def frexp(self) -> return_types.frexp:
         """Each number as a mantissa of at least a half, times a power of two."""
+    def full_tensor(self, *, grad_placements: Any = None) -> Tensor:
+        """The whole value as a tensor on no mesh, through which gradients flow."""
     def gather(self, dim: builtins.int, index: Tensor, *, sparse_grad: builtins.bool = False) -> Tensor:
         """Along `dim` the elements at the positions that `index` gives: `input[i][index[i][j]]` for dimension 1."""
     def gcd(self, other: Tensor) -> Tensor:
@@ -1024,6 +1031,9 @@ class Methods(Stored):
         """The tensor itself, for JAX moves memory; RuntimeError where there is only a CPU. As `torch.Tensor.pin_memory`."""
     def pinverse(self, rcond: Tensor | complex = 1e-15) -> Tensor:
         """torch's older `linalg.pinv`."""
+    @property
+    def placements(self) -> tuple[Placement, ...]:
+        """The placements of a tensor over each dimension of its mesh."""
     def polygamma(self, n: builtins.int) -> Tensor:
         """The derivative of order `n` of `digamma`."""
     def polygamma_(self, n: builtins.int) -> Self:
@@ -1061,6 +1071,8 @@ class Methods(Stored):
         """`1 / input`."""
     def reciprocal_(self) -> Self:
         """In place: `1 / input`."""
+    def redistribute(self, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, **_: Any) -> Tensor:
+        """The same value laid out otherwise, through which gradients flow."""
     def relu(self) -> Tensor:
         """The positive part; its derivative is 0 at 0, and 1 at NaN."""
     def relu_(self) -> Self:
@@ -1284,6 +1296,8 @@ class Methods(Stored):
     def to(self, tensor: Tensor, non_blocking: builtins.bool = False, copy: builtins.bool = False) -> Tensor: ...
     def to_dense(self, dtype: dtype | None = None, *, masked_grad: builtins.bool | None = None) -> Tensor:
         """The tensor, in `dtype` if there is one: it is dense. Counterpart of `torch.Tensor.to_dense`."""
+    def to_local(self, *, grad_placements: Any = None) -> Tensor:
+        """This process' part, on no mesh and without a gradient: with one process, the whole value."""
     def to_torch(self, *, copy: builtins.bool = False) -> Any:
         """The value as a torch tensor, as a leaf; `requires_grad` and, as a value, `.grad` cross with it."""
     def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> return_types.topk:

@@ -23,6 +23,7 @@ from jaxvjp.core.record.record import constant, detached, node_of_value, record,
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.record.versions import OwnVersions, Versions
 from jaxvjp.core.run.evaluation import evaluate, heavy
+from jaxvjp.core.run.transfer import moved
 from jaxvjp.ops.identity import rebind, variable
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval
@@ -395,6 +396,8 @@ class Stored(Holder):
         old = self.node  # after what others have written
         recorded = new.requires_grad
         if new.aval is not old.aval:  # what is written lies as what was there
+            if new.value is not None and new.device is not old.device:
+                new = moved(new, old.device)
             new.aval = old.aval
         if contents is not None and contents.aval is not storage.contents.aval:
             contents.aval = storage.contents.aval

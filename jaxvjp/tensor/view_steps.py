@@ -170,7 +170,7 @@ def _placed_repeated(whole: Node, steps: Steps, new: Node) -> Node:
 
 
 def _indices(array: np.ndarray[Any, Any], whole: Node) -> Node:
-    return node_of_value(array, Aval(array.shape, int64, place=whole.device))
+    return node_of_value(array, Aval(array.shape, int64, place=whole.aval.shaped(array.shape).device))
 
 
 def _shown(whole: Node, steps: Steps) -> np.ndarray[Any, Any]:

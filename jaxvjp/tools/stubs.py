@@ -19,6 +19,7 @@ from typing import Any, Literal, get_overloads
 
 import jaxvjp
 from jaxvjp.explain.explanation import Explanation
+from jaxvjp.library.sharding import OfMesh
 from jaxvjp.nn.modules.layer import LEGACY, expanded, settings
 from jaxvjp.ops.op import REQUIRED
 from jaxvjp.tensor.bindings import LateMethod, in_place_forms, inspected, overloads
@@ -181,6 +182,9 @@ def methods(results: dict[str, type]) -> str:
     hung: dict[str, tuple[Any, bool]] = {}
     for name, each in vars(Tensor).items():
         if isinstance(each, classmethod | staticmethod):
+            continue
+        if isinstance(each, OfMesh):
+            hung[name] = each.function, not each.is_method
             continue
         made: Any = getattr(Tensor, name) if isinstance(each, LateMethod) else getattr(each, "fget", each)
         if getattr(made, "__module__", "").startswith("jaxvjp") and not made.__qualname__.startswith("Tensor."):

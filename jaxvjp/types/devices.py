@@ -12,6 +12,9 @@ from functools import cache
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding
+
+from jaxvjp.types.meshes import Meshes, OnMesh, on_mesh
 
 BACKENDS = {"cpu": "cpu", "cuda": "gpu", "xla": "tpu"}
 """The JAX backend of each device type of torch's that JAX has one for."""
@@ -77,8 +80,32 @@ class device:  # noqa: N801 - torch's own spelling
         return device, (str(self),)
 
 
+class MeshDevice(device):
+    """The `device` of a tensor on a mesh: a type, as of any tensor; what is made there is on the mesh, too."""
+
+    __slots__ = ("place",)
+
+    place: OnMesh
+
+    def __new__(cls, place: OnMesh) -> MeshDevice:
+        made = object.__new__(cls)
+        own = _named(place.mesh.devices.flat[0])
+        made.type, made.index, made.place = own.type, own.index, place.anywhere
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash(_device(self.type, self.index))
+
+
 Device = device
 """The class, under a name for functions with an argument `device`."""
+
+
+Place = device | OnMesh | None
+"""What an aval has for a device: a device, a place on a mesh, or None for home."""
 
 
 class _Default(threading.local):
@@ -133,9 +160,28 @@ def home() -> device:
     return _named(jax.local_devices()[0])
 
 
-def of(place: device | None) -> device:
+def of(place: Place) -> device:
     """The device for an abstract value's `device`: home for None."""
-    return home() if place is None else place
+    if type(place) is OnMesh:
+        return MeshDevice(place)
+    return home() if place is None else place  # type: ignore[return-value]
+
+
+def meet(one: Place, other: Place) -> bool:
+    """Whether an operation takes tensors at these two places as they are: what is at home is copied to a mesh."""
+    if one is other:
+        return True
+    if type(one) is OnMesh:
+        return other is None or (type(other) is OnMesh and one.mesh == other.mesh)
+    return one is None and type(other) is OnMesh
+
+
+def program_place(place: Place) -> Any:
+    """What nodes at a place must have in common to be of one program: that at home may be in one with that on a mesh,
+    as long as there is one mesh."""
+    if type(place) is not OnMesh:
+        return place
+    return None if len(Meshes.used) == 1 else place.mesh
 
 
 def count_of(type: str) -> int:
@@ -153,7 +199,7 @@ def _all(type: str) -> list[Any]:
         return []
 
 
-def place(requested: Any = None) -> device | None:
+def place(requested: Any = None) -> Place:
     """An abstract value's `device` for a tensor on `requested`: a device, its name or number; None is the default.
 
     Raises:
@@ -164,6 +210,8 @@ def place(requested: Any = None) -> device | None:
     wanted = _default.stack[-1] if requested is None else device(requested)
     if wanted is None:
         return None
+    if type(wanted) is MeshDevice:
+        return wanted.place
     if wanted.type == "meta":
         Elsewhere.used = True
         return META
@@ -190,18 +238,23 @@ def place(requested: Any = None) -> device | None:
     return concrete
 
 
-def jax_device(place: device | None) -> Any:
-    """The JAX device behind an abstract value's `device`."""
+def jax_device(place: Place) -> Any:
+    """The JAX device behind an abstract value's `device`, or the sharding on a mesh."""
+    if type(place) is OnMesh:
+        return place.sharding
     where = of(place)
     return _all(where.type)[where.index or 0]
 
 
-def place_of(array: jax.Array) -> device | None:
+def place_of(array: jax.Array) -> Place:
     """An abstract value's `device` for a tensor whose value is `array`."""
+    if isinstance(array.sharding, NamedSharding) and array.sharding.mesh.size > 1:
+        Elsewhere.used = True
+        return on_mesh(array.sharding.mesh, array.sharding.spec)
     return place(_named(next(iter(array.devices()))))
 
 
-def put(array: Any, place: device | None) -> jax.Array:
+def put(array: Any, place: Place) -> jax.Array:
     """`array` on that device, as a `jax.Array`; a NumPy array put at home stays uncommitted, so JAX may move it.
 
     NotImplementedError, in torch's words, for what is on `meta`.

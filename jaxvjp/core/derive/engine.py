@@ -50,6 +50,7 @@ from jaxvjp.core.run.program import freeze
 from jaxvjp.ops.identity import item
 from jaxvjp.ops.op import Aval
 from jaxvjp.ops.pointwise import add
+from jaxvjp.types.devices import program_place
 
 
 class Walking(threading.local):
@@ -319,7 +320,7 @@ class _Walk:
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         def kind(node: Node) -> tuple[bool, Any]:
-            return node in inside and whole(node).stands_alone, (node.device, self.ends_graph(node))
+            return node in inside and whole(node).stands_alone, (program_place(node.device), self.ends_graph(node))
 
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will

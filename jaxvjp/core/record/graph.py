@@ -39,7 +39,6 @@ from jaxvjp.core.record.versions import Versions, next_serial
 from jaxvjp.ops.identity import detach, dual, item, primal, rebind, transform_argument, variable
 from jaxvjp.ops.op import Aval, Op, number_aval
 from jaxvjp.ops.view import placed, unbind_one
-from jaxvjp.types.devices import device
 from jaxvjp.types.dtypes import LEAST, MOST, int64, within_64_bits
 
 Value = jax.Array | np.ndarray[Any, Any]
@@ -69,7 +68,7 @@ class Number:
     holder = passed = None
     serial = 0
 
-    def __init__(self, value: complex, number_dtype: Any, device: device | None = None) -> None:
+    def __init__(self, value: complex, number_dtype: Any, device: Any = None) -> None:
         if type(value) is int and not LEAST <= value <= MOST:
             within_64_bits(value)
         self.value = value
@@ -286,10 +285,9 @@ class Node:
         return tuple([each.aval for each in self.inputs]) if self.input_avals is None else self.input_avals
 
     @property
-    def device(self) -> device | None:
-        """The device of the value; None for JAX's default device."""
-        place: device | None = (self.aval if type(self.aval) is Aval else self.aval[0]).device
-        return place
+    def device(self) -> Any:
+        """The device of the value, a `Place`; None for JAX's default device."""
+        return (self.aval if type(self.aval) is Aval else self.aval[0]).device
 
     @property
     def output_number(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.choosing import (
@@ -25,10 +26,12 @@ from jaxvjp.core.run.choosing import (
     output_groups,
     together,
 )
-from jaxvjp.core.run.program import Program, replay
+from jaxvjp.core.run.program import Program, place_of_program, replay
 from jaxvjp.core.run.tiers import Compiled, Waiting
+from jaxvjp.ops.identity import redistributed
 from jaxvjp.types.devices import META, NO_DATA, jax_device
 from jaxvjp.types.dtypes import dtype
+from jaxvjp.types.meshes import OnMesh
 
 QUICK = 8
 """Operations. A program of at most this many is compiled at its first call, even if it may be called only once."""
@@ -103,12 +106,17 @@ class Executable:
         usual = together(self.traced, ONE_GROUP)
         self.compiled: Compiled = Waiting(self.run, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
-        place = next((each.device for each in program.arguments if each.device is not None), None)
+        place = place_of_program(program)
         if place is META:
             self.compiled = lambda *_: [NO_DATA] * len(program.outputs)
+        elif type(place) is OnMesh:
+            self.device = place.replicated.sharding
+            self.compiled = self._first(_on_mesh(place, program, self.arrays, usual))
         elif place is not None:  # a program that reads no array, but for numbers, would run elsewhere
             self.device = jax_device(place)
-            self.compiled = self._placed(usual)  # it does not wait: NumPy would run it on the CPU
+            self.compiled = self._first(
+                _on_device(self.device, usual)
+            )  # it does not wait: NumPy would run it on the CPU
         self.deferring: Compiled | None = None
         self.where: UserLine = None
 
@@ -141,9 +149,7 @@ class Executable:
         """Whether the way to compile it has been chosen."""
         return not isinstance(self.compiled, Trial | Waiting)
 
-    def _placed(self, usual: Compiled) -> Compiled:
-        placed = _on_device(self.device, usual)
-
+    def _first(self, placed: Compiled) -> Compiled:
         def first(*operands: Any) -> Sequence[Any]:
             self._switch_to(placed)
             return placed(*operands)
@@ -190,6 +196,8 @@ class Executable:
         if known != told:
             self.repeated[place] = (told, None)
             return packed_numbers(numbers, own)
+        if array is None and isinstance(self.device, NamedSharding) and jax.process_count() > 1:
+            return packed_numbers(numbers, own)  # JAX would compare it in all processes
         if array is None:
             with jax.enable_x64(True):
                 array = jax.device_put(packed_numbers(numbers, own), self.device)
@@ -201,6 +209,25 @@ class Executable:
         self.compiled, self.choice = compiled, choice
         if isinstance(compiled, Apart):
             self.deferring = compiled.gradients_only
+
+
+def _on_mesh(place: OnMesh, program: Program, arrays: list[int], compiled: Compiled) -> Compiled:
+    """`compiled` for a program on a mesh, which may have operands and results at home."""
+    at_home = [at for at, position in enumerate(arrays) if program.arguments[position].device is None]
+    moves = [program.equations[each] for each in program.outputs if each >= 0]
+    home = [at for at, (operation, static, _) in enumerate(moves) if operation is redistributed and static[0] is None]
+
+    def call(*operands: Any) -> Sequence[Any]:
+        given = list(operands)
+        for at in at_home:
+            if not (isinstance(given[at], np.ndarray) or place.holds(given[at])):
+                given[at] = place.home(given[at]) if given[at].sharding.num_devices > 1 else np.asarray(given[at])
+        results = list(compiled(*given))
+        for at in home:
+            results[at] = place.home(results[at])
+        return results
+
+    return call
 
 
 def _on_device(device: Any, compiled: Compiled) -> Compiled:

@@ -21,7 +21,8 @@ from jaxvjp.core.run.plan import Dispatch, Plan, choose_short_pieces, plan_of
 from jaxvjp.core.run.rolled_loops import roll_loops
 from jaxvjp.core.run.survey import Survey, survey
 from jaxvjp.core.run.tiers import Waiting
-from jaxvjp.types.devices import Elsewhere, put
+from jaxvjp.types.devices import Elsewhere, program_place, put
+from jaxvjp.types.meshes import OnMesh
 
 plans: Memory[Plan] = Memory()
 HEAVY = 1 << 20
@@ -139,7 +140,15 @@ def array_of(node: Node) -> Any:
 
 def readonly_array_of(node: Node) -> np.ndarray[Any, Any]:
     """The value of a node that has one, as an array of NumPy's that cannot be written."""
-    array: np.ndarray[Any, Any] = np.asarray(node.value)
+    try:
+        array: np.ndarray[Any, Any] = np.asarray(node.value)
+    except RuntimeError as error:
+        if type(node.device) is not OnMesh:
+            raise
+        raise RuntimeError(
+            "The tensor is split over several processes, none of which has all of it\n"
+            "Call `x.full_tensor()` in every process, and read that."
+        ) from error
     if array.flags.writeable:
         array = array.view()
         array.flags.writeable = False
@@ -183,8 +192,8 @@ def evaluate(wanted: Iterable[Node], short_pieces: bool | None = None) -> None:
         with jax.ensure_compile_time_eval():
             _evaluate(nodes, short_pieces)
     elif Elsewhere.used:  # no program spans two devices, and a node without a value is computed on its own device
-        for place in {node.device for node in nodes}:
-            _evaluate([node for node in nodes if node.device is place], short_pieces)
+        for place in {program_place(node.device) for node in nodes}:
+            _evaluate([node for node in nodes if program_place(node.device) == place], short_pieces)
     else:
         _evaluate(nodes, short_pieces)
 

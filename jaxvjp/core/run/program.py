@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.ops.identity import item
+from jaxvjp.ops.identity import item, redistributed
 from jaxvjp.ops.op import Aval, Op
+from jaxvjp.types.meshes import Meshes, OnMesh, mesh_among
 
 PROGRAM_CACHE = 4096
 Equation = tuple[Op, tuple[Any, ...], tuple[int, ...]]
@@ -86,12 +87,77 @@ def freeze(nodes: Iterable[Node], outputs: Sequence[Node]) -> tuple[Program, lis
         operation: Any = node.operation
         equations.append((operation, node.static, tuple(reads)))
         weight += weight_of(node) if operation.carries_program else 1
+    if Meshes.used:
+        mesh = mesh_among(
+            [each.aval.device for each in arguments] + [place_within(each[0], each[1]) for each in equations]
+        )
+        if mesh is not None:
+            _read_off_pullbacks(number, equations)
+            _lay_out(outputs, number, equations, mesh)
     for each in outputs:
         if each not in number:  # an output that is not among `nodes`, and that none of them reads
             arguments.append(each)
             number[each] = -len(arguments)
     returned = tuple([number[each] for each in outputs])
     return intern(tuple([each.aval.plain for each in arguments]), tuple(equations), returned, weight), arguments
+
+
+def _read_off_pullbacks(number: dict[Any, int], equations: list[Equation]) -> None:
+    """Has what a pullback computes as well be read off the pullback, so that the forward pass is there once.
+
+    On one device XLA finds out that a loss and the forward pass inside of its pullback are the same. Where shards are
+    gathered it does not, and would gather them twice.
+    """
+    seen: dict[Any, int] = {}
+    now: list[int] = []
+    made: list[Equation] = []
+    for at, (operation, static, inputs) in enumerate(equations):
+        now.append(len(made))
+        made.append((operation, static, tuple([now[each] if each >= 0 else each for each in inputs])))
+        seen[operation, static, inputs] = at
+        if operation.name == "pullback" and not static[2]:
+            program: Program = static[0]
+            outside: list[int | None] = []
+            for inner, own, reads in program.equations:
+                operands = tuple([outside[each] if each >= 0 else inputs[-1 - each] for each in reads])
+                outside.append(seen.get((inner, own, operands)))
+            for place, each in enumerate(program.outputs):
+                same = outside[each] if each >= 0 else None
+                if same is not None:
+                    now[same] = len(made)
+                    made.append((item, (place,), (now[at],)))
+    equations[:] = made
+    number.update({node: now[each] for node, each in number.items() if each >= 0})
+
+
+def _lay_out(outputs: Sequence[Node], number: dict[Any, int], equations: list[Equation], mesh: OnMesh) -> None:
+    """Adds equations that lay outputs out over the mesh as their avals say. One that is at home, each device gets."""
+    for each in outputs:
+        place = each.device
+        at = number.get(each, -1)
+        if at < 0 or equations[at][0] is redistributed or type(each.aval) is tuple:
+            continue
+        if place is None or (type(place) is OnMesh and place.spec is not None):
+            number[each] = len(equations)
+            equations.append((redistributed, (place, mesh.replicated if place is None else place), (at,)))
+
+
+def place_within(operation: Any, static: tuple[Any, ...]) -> OnMesh | None:
+    """The mesh that an operation works on, as it moves something there or carries a program that does."""
+    if operation.moves:
+        over: OnMesh = static[1]
+        return over
+    if not operation.carries_program:
+        return None
+    return mesh_among([place_of_program(each) for each in static if type(each) is Program])
+
+
+@lru_cache(maxsize=PROGRAM_CACHE)
+def place_of_program(program: Program) -> Any:
+    """Where a program runs, as an aval says it: the mesh if one is involved, else the first device that is not home."""
+    places = [each.device for each in program.arguments]
+    mesh = mesh_among(places) or mesh_among([place_within(each[0], each[1]) for each in program.equations])
+    return mesh or next((each for each in places if each is not None), None)
 
 
 def weight_of(node: Node) -> int:

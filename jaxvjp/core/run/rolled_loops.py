@@ -18,8 +18,9 @@ import numpy as np
 
 from jaxvjp.core.run.loops import Body, looped
 from jaxvjp.core.run.plan import Dispatch, Plan, with_last_reads
-from jaxvjp.core.run.program import Program, intern
+from jaxvjp.core.run.program import Program, intern, place_of_program
 from jaxvjp.ops.op import Aval
+from jaxvjp.types.meshes import Meshes, OnMesh
 
 ROUNDS = 4
 """The least number of rounds of a loop."""
@@ -306,6 +307,8 @@ class LoopSearch:
 def roll_loops(plan: Plan) -> Plan:
     """`plan` with one dispatch for each loop, which gives the same results."""
     cuts: set[int] = set()
+    if Meshes.used and any(type(place_of_program(each.executable.program)) is OnMesh for each in plan.dispatches):
+        return plan
     for _ in range(ATTEMPTS):
         search = LoopSearch(plan, cuts)
         too_long = search.too_long()

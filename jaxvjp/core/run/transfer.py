@@ -1,6 +1,8 @@
-"""Moves a value to another device: `moved(node, device)`. It is no op, as no compiled program spans two devices.
+"""Moves a value to another device: `moved(node, device)`.
 
-The value is computed first, then moved by `jax.device_put`. Its cotangent is moved back, by a Python backward step.
+Over a mesh, and between a mesh and home, that is an op: `identity.redistributed`. Elsewhere it is none, as no compiled
+program spans two devices: the value is computed first, then moved by `jax.device_put`. Its cotangent is moved back, by
+a Python backward step.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from weakref import ref
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
-from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.record.record import node_of_value, record
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.ops.identity import function_result
-from jaxvjp.types.devices import device, put
+from jaxvjp.ops.identity import function_result, redistributed
+from jaxvjp.types.devices import Place, meet, put
+from jaxvjp.types.meshes import Meshes, OnMesh, mesh_among
 
 
 class Transfer:
@@ -44,10 +47,14 @@ class Transfer:
         """It saved nothing."""
 
 
-def moved(node: Node, place: device | None) -> Node:
+def moved(node: Node, place: Place) -> Node:
     """`node`'s value on the device `place`, as a node through which gradients flow; `node`, if it is there."""
-    if node.device is place:
+    here = node.device
+    if here is place or (type(here) is OnMesh and place is here.anywhere):
         return node
+    mesh = mesh_among((place, here))
+    if mesh is not None and meet(here, place) and (len(Meshes.used) == 1 or None not in (here, place)):
+        return record(redistributed, (node,), (place, mesh if place is mesh else mesh.replicated))
     if staging().journal is not None:
         staging().journal.refuse("moves a tensor to another device")
     evaluate((node,))
@@ -62,6 +69,8 @@ def moved(node: Node, place: device | None) -> Node:
     return shown
 
 
-def on_device(operands: Sequence[Any], place: device | None) -> list[Any]:
-    """`operands`, with every node among them moved to the device `place`."""
-    return [moved(each, place) if isinstance(each, Node) else each for each in operands]
+def on_device(operands: Sequence[Any], place: Place) -> list[Any]:
+    """`operands`, with every node among them moved to the device `place`, but those that an operation there takes."""
+    return [
+        moved(each, place) if isinstance(each, Node) and not meet(each.device, place) else each for each in operands
+    ]

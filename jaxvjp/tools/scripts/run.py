@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+import jax
+
 from jaxvjp.explain import terminal
 from jaxvjp.tools.scripts.check import names_used
 from jaxvjp.tools.scripts.names import TABLE, advise, table
@@ -29,6 +31,12 @@ def main(arguments: Sequence[str]) -> int:
         help="do not run it: list every name of torch's that it uses, and whether jaxvjp covers it; without a script, "
         "every name that is covered",
     )
+    parser.add_argument(
+        "--devices",
+        type=int,
+        metavar="N",
+        help="have JAX make N devices of this CPU, to try a script for several",
+    )
     parser.add_argument("script", nargs="?", type=Path)
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script finds in sys.argv")
     given = parser.parse_args(arguments)
@@ -41,6 +49,11 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"there is no script {str(given.script)!r}")
     if given.check:
         return check(given.script)
+    if given.devices is not None:
+        try:
+            jax.config.update("jax_num_cpu_devices", given.devices)  # type: ignore[no-untyped-call]
+        except (RuntimeError, ValueError) as error:
+            parser.error(f"--devices {given.devices}: {error}")
     return run(given.script, given.arguments)
 
 

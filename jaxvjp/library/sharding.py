@@ -1,0 +1,482 @@
+"""Tensors over several devices, in torch's words: `DeviceMesh`, `Shard`, `Replicate`, `distribute_tensor`, `DTensor`.
+
+A tensor on a mesh is one array that several devices hold between them, by a `jax.sharding.NamedSharding`. It is one
+value: operations on it are recorded as on any tensor, XLA partitions the program and adds what is to be sent (GSPMD).
+A tensor on no mesh beside it counts as replicated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from operator import mul
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental.multihost_utils import broadcast_one_to_all
+from jax.sharding import Mesh, NamedSharding
+
+from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.record import node_of_value
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.core.run.transfer import moved
+from jaxvjp.library.creation import tensor as tensor_of
+from jaxvjp.ops.op import Aval
+from jaxvjp.tensor.tensor import Tensor, wrap
+from jaxvjp.types.devices import BACKENDS, Elsewhere
+from jaxvjp.types.dtypes import int32
+from jaxvjp.types.meshes import SPEC, OnMesh, on_mesh
+
+UNDERNEATH = "jax.sharding"
+
+
+class Placement:
+    """What becomes of a tensor over one dimension of a mesh. Counterpart of `torch.distributed.tensor.Placement`."""
+
+    __slots__ = ()
+
+    def is_shard(self, dim: int | None = None) -> bool:
+        """Whether it is split; with `dim`, whether along that dimension."""
+        return isinstance(self, Shard) and dim in (None, self.dim)
+
+    def is_replicate(self) -> bool:
+        """Whether each device has all of it."""
+        return isinstance(self, Replicate)
+
+    def is_partial(self, reduce_op: str | None = None) -> bool:
+        """Whether each device has a part of a sum."""
+        return isinstance(self, Partial) and reduce_op in (None, self.reduce_op)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+class Shard(Placement):
+    """Split along the tensor's dimension `dim`. Counterpart of `torch.distributed.tensor.Shard`."""
+
+    __slots__ = ("dim",)
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def __repr__(self) -> str:
+        return f"Shard(dim={self.dim})"
+
+    def __str__(self) -> str:
+        return f"S({self.dim})"
+
+
+class Replicate(Placement):
+    """A copy on each device. Counterpart of `torch.distributed.tensor.Replicate`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Replicate()"
+
+    def __str__(self) -> str:
+        return "R"
+
+
+class Partial(Placement):
+    """A part of a sum on each device: a name only, as XLA adds sums up where they arise, and no tensor is left so.
+
+    Counterpart of `torch.distributed.tensor.Partial`.
+    """
+
+    __slots__ = ("reduce_op",)
+
+    def __init__(self, reduce_op: str = "sum") -> None:
+        self.reduce_op = reduce_op
+
+    def __repr__(self) -> str:
+        return f"Partial({self.reduce_op})"
+
+    def __str__(self) -> str:
+        return f"P({self.reduce_op})"
+
+
+class DeviceMesh:
+    """Devices in a grid. Counterpart of `torch.distributed.device_mesh.DeviceMesh`.
+
+    Args:
+        device_type: "cpu", "cuda" or "xla".
+        mesh: the numbers of JAX's devices of that type, as a nested list or a tensor; of all processes together.
+        mesh_dim_names: a name for each dimension.
+
+    Attributes: `device_type`, `mesh` (the numbers, as a tensor), `mesh_dim_names`, `ndim`, `shape`.
+
+    Raises:
+        RuntimeError: there are not as many devices.
+    """
+
+    def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None) -> None:
+        numbers = np.asarray(mesh.tolist() if isinstance(mesh, Tensor) else mesh, dtype=np.int64)
+        there = jax.devices(BACKENDS.get(device_type, device_type))
+        if numbers.size > len(there) or numbers.max() >= len(there):
+            raise RuntimeError(
+                f"Mesh should not be bigger than default world size {len(there)}, but found {numbers.size} ranks!\n"
+                f"JAX has {len(there)} of type {device_type}. To try it on one CPU: "
+                "`python -m jaxvjp run --devices 8 script.py`."
+            )
+        if len({*numbers.flat}) != numbers.size:
+            raise RuntimeError(f"Each device may be in a mesh once, and {numbers.tolist()} has one several times.")
+        names = tuple(mesh_dim_names) if mesh_dim_names else tuple(f"dim_{each}" for each in range(numbers.ndim))
+        self.device_type = device_type
+        self.mesh_dim_names = tuple(mesh_dim_names) if mesh_dim_names else None
+        self._mesh = Mesh(np.array(there, dtype=object)[numbers], names)
+        self._axes = names
+        self._numbers = numbers
+
+    @property
+    def mesh(self) -> Any:
+        """The numbers of the devices, as a tensor of the mesh's shape."""
+        return tensor_of(self._numbers, dtype=int32)
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions it has."""
+        return len(self._axes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many devices there are along each dimension."""
+        return tuple(self._mesh.shape[each] for each in self._axes)
+
+    def size(self, mesh_dim: int | None = None) -> int:
+        """How many devices there are, along one dimension or in all."""
+        return math.prod(self.shape) if mesh_dim is None else self.shape[mesh_dim]
+
+    def get_rank(self) -> int:
+        """The number of this process."""
+        return jax.process_index()
+
+    def jax(self) -> Mesh:
+        """JAX's mesh."""
+        return self._mesh
+
+    def __getitem__(self, mesh_dim_names: str | tuple[str, ...]) -> DeviceMesh:
+        """Some dimensions of the mesh: what is placed on them is replicated over the others.
+
+        RuntimeError if the dimensions have no names, KeyError for a name that none has.
+        """
+        if self.mesh_dim_names is None:
+            raise RuntimeError("Cannot slice a DeviceMesh without mesh_dim_names!")
+        names = (mesh_dim_names,) if isinstance(mesh_dim_names, str) else tuple(mesh_dim_names)
+        if not {*names} <= {*self.mesh_dim_names}:
+            raise KeyError(
+                f"Invalid mesh_dim_names {names} specified. Valid mesh_dim_names are {list(self.mesh_dim_names)}."
+            )
+        part = object.__new__(DeviceMesh)
+        part.device_type, part._mesh, part.mesh_dim_names, part._axes = self.device_type, self._mesh, names, names
+        kept = [self._axes.index(each) for each in names]
+        rest = [at for at in range(self.ndim) if at not in kept]
+        part._numbers = np.transpose(self._numbers, [*rest, *kept]).reshape(-1, *part.shape)[0]
+        return part
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeviceMesh) and (self._mesh, self._axes) == (other._mesh, other._axes)
+
+    def __hash__(self) -> int:
+        return hash((self._mesh, self._axes))
+
+    def __repr__(self) -> str:
+        names = self.mesh_dim_names or [""] * self.ndim
+        sizes = ", ".join(f"{name}={size}" if name else str(size) for name, size in zip(names, self.shape, strict=True))
+        return f"DeviceMesh(({sizes}), '{self.device_type}')"
+
+
+def init_device_mesh(
+    device_type: str, mesh_shape: tuple[int, ...], *, mesh_dim_names: tuple[str, ...] | None = None
+) -> DeviceMesh:
+    """A mesh of this shape of JAX's first devices of a type, of all processes together.
+
+    Raises:
+        RuntimeError: there are fewer devices; a name is there twice; there are more names than dimensions, or fewer.
+
+    Counterpart of `torch.distributed.device_mesh.init_device_mesh`, where a device is a process.
+    """
+    if mesh_dim_names is not None:
+        if len({*mesh_dim_names}) != len(mesh_dim_names):
+            raise RuntimeError(
+                "Each mesh_dim_name must be unique. "
+                f"Found repeated mesh_dim_name in mesh_dim_names {tuple(mesh_dim_names)}"
+            )
+        if len(mesh_dim_names) != len(mesh_shape):
+            raise RuntimeError(
+                "mesh_shape and mesh_dim_names should have same length! "
+                f"Found len(mesh_dim_names): {len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}."
+            )
+    if not device_type.isalpha():
+        raise RuntimeError(
+            f"Device type with index is not supported but got {device_type}. \n"
+            "A mesh takes the first devices of the type; `DeviceMesh(type, numbers)` says which."
+        )
+    numbers = np.arange(math.prod(mesh_shape)).reshape(mesh_shape)
+    return DeviceMesh(device_type, numbers, mesh_dim_names=mesh_dim_names)
+
+
+def place_on(shape: Sequence[int], mesh: DeviceMesh, placements: Sequence[Placement] | None) -> OnMesh:
+    """Where a tensor of this shape is put; ValueError, RuntimeError or IndexError where it cannot be."""
+    given = [Replicate()] * mesh.ndim if placements is None else list(placements)
+    if len(given) != mesh.ndim:
+        raise ValueError(
+            "`placements` must have the same length as `device_mesh.ndim`! "
+            f"Found placements length: {len(given)}, and device_mesh.ndim: {mesh.ndim}."
+        )
+    axes: list[list[str]] = [[] for _ in shape]
+    for idx, each in enumerate(given):
+        if isinstance(each, Shard):
+            if not -len(shape) <= each.dim < len(shape):
+                raise IndexError(
+                    f"Dimension out of range (expected to be in range of [{-max(len(shape), 1)}, "
+                    f"{max(len(shape), 1) - 1}], but got {each.dim})\nThe tensor has shape {list(shape)}."
+                )
+            axes[each.dim].append(mesh._axes[idx])
+        elif not isinstance(each, Replicate):
+            raise RuntimeError(
+                f"Trying to distribute tensor with unsupported placements {each} on device mesh dimension {idx}!\n"
+                "There are `Shard(dim)` and `Replicate()`. XLA adds up partial sums where they arise."
+            )
+    for dim, names in enumerate(axes):
+        count = reduce(mul, map(mesh._mesh.shape.__getitem__, names), 1)
+        if shape[dim] % count:
+            raise ValueError(
+                f"Dimension {dim} of a tensor of shape {list(shape)} cannot be split over {count} devices: "
+                f"{shape[dim]} is not divisible by {count}\ntorch would give the last devices less; JAX's arrays have "
+                "equal shards. Pad the dimension, or split another: " + (_advice(shape, count) + ".")
+            )
+    spec = [tuple(names) if len(names) > 1 else names[0] if names else None for names in axes]
+    while spec and spec[-1] is None:
+        spec.pop()
+    return on_mesh(mesh._mesh, SPEC(*spec))
+
+
+def _advice(shape: Sequence[int], count: int) -> str:
+    fitting = [f"Shard({dim})" for dim, size in enumerate(shape) if size % count == 0 and size]
+    return " or ".join([*fitting, "Replicate()"])
+
+
+def distribute(tensor: Tensor, place: OnMesh) -> Tensor:
+    """`tensor` at that place, as an operation through which gradients flow."""
+    Elsewhere.used = True
+    return wrap(moved(tensor.node, place))
+
+
+def distribute_tensor(
+    tensor: Tensor,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+    *,
+    src_data_rank: int | None = 0,
+) -> Tensor:
+    """A leaf that has the value of a leaf and lies on a mesh.
+
+    Args:
+        tensor: a leaf on no mesh; or on this one and placed so, and then it is returned.
+        device_mesh: the mesh; that of the first `init_device_mesh((number of devices,))` if None.
+        placements: for each dimension of the mesh `Shard(dim)` or `Replicate()`, the latter if None.
+        src_data_rank: the process whose value counts; None if all have the same.
+
+    Raises:
+        RuntimeError: not a leaf; a `Partial` placement.
+        ValueError: another number of placements than dimensions; a dimension that does not divide into equal shards.
+
+    Counterpart of `torch.distributed.tensor.distribute_tensor`.
+    """
+    mesh = current_mesh() if device_mesh is None else device_mesh
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "`distribute_tensor` should be used to distribute leaf tensors! but found non-leaf tensor!\n"
+            "`DTensor.from_local(x, mesh, placements)` passes gradients."
+        )
+    place = place_on(tensor.shape, mesh, placements)
+    if type(tensor.node.device) is OnMesh:
+        if tensor.node.device.mesh != mesh._mesh:
+            raise ValueError(
+                f"Cannot distribute a DTensor with device mesh {mesh_of(tensor)} to a different device mesh {mesh}.\n"
+                "Take its value from there first: `distribute_tensor(x.full_tensor(), mesh, placements)`."
+            )
+        if tensor.node.device is not place:
+            raise ValueError(
+                f"Cannot distribute a DTensor with placements {placements_of(tensor)} "
+                f"to a different placements {placements}. do you want to call `redistribute` instead?"
+            )
+        return tensor
+    given = tensor
+    if jax.process_count() > 1 and src_data_rank is not None:
+        evaluate([tensor.node])
+        value = broadcast_one_to_all(np.asarray(tensor.value), jax.process_index() == src_data_rank)
+        given = tensor_of(np.asarray(value), dtype=tensor.dtype)
+    with tracking(False):
+        return distribute(given, place).detach().requires_grad_(tensor.requires_grad)
+
+
+def current_mesh() -> DeviceMesh:
+    """A mesh of all of JAX's devices, along one dimension."""
+    return init_device_mesh(_type_of(jax.devices()[0]), (jax.device_count(),))
+
+
+def _type_of(each: Any) -> str:
+    return next((type for type, backend in BACKENDS.items() if backend == each.platform), "privateuseone")
+
+
+def _laid_out(tensor: Tensor) -> NamedSharding:
+    """How a tensor on a mesh is laid out; where XLA chose, it is computed first."""
+    node: Any = tensor.node
+    if node.device.spec is not None:
+        return node.device.sharding  # type: ignore[no-any-return]
+    evaluate([node])
+    return node.value.sharding  # type: ignore[no-any-return]
+
+
+def mesh_of(self: Tensor) -> DeviceMesh:
+    """The mesh that a tensor is on."""
+    own = self.node.device.mesh
+    first = {each: at for at, each in enumerate(jax.devices(own.devices.flat[0].platform))}
+    numbers = np.vectorize(first.__getitem__)(own.devices)
+    named = not all(name == f"dim_{at}" for at, name in enumerate(own.axis_names))
+    return DeviceMesh(_type_of(own.devices.flat[0]), numbers, mesh_dim_names=own.axis_names if named else None)
+
+
+def placements_of(self: Tensor) -> tuple[Placement, ...]:
+    """The placements of a tensor over each dimension of its mesh."""
+    sharding = _laid_out(self)
+    dims: dict[str, int] = {}
+    for dim, names in enumerate(sharding.spec):
+        for name in () if names is None else (names,) if isinstance(names, str) else names:
+            dims[name] = dim
+    return tuple(Shard(dims[each]) if each in dims else Replicate() for each in self.node.device.mesh.axis_names)
+
+
+class OfMesh:
+    """An attribute that tensors on a mesh have. Others have none of that name, as in torch."""
+
+    def __init__(self, name: str, function: Any, is_method: bool) -> None:
+        self.name, self.function, self.is_method = name, function, is_method
+        self.__doc__ = function.__doc__
+
+    def __get__(self, tensor: Any, owner: type) -> Any:
+        if tensor is None:
+            return self
+        if type(tensor.node.device) is not OnMesh:
+            raise AttributeError(
+                f"'{owner.__name__}' object has no attribute '{self.name}'\n"
+                "The tensor is on no mesh: `distribute_tensor(x, mesh, placements)` puts it on one."
+            )
+        return self.function.__get__(tensor) if self.is_method else self.function(tensor)
+
+
+def full_tensor(self: Tensor, *, grad_placements: Any = None) -> Tensor:
+    """The whole value as a tensor on no mesh, through which gradients flow.
+
+    Counterpart of `torch.distributed.tensor.DTensor.full_tensor`.
+    """
+    return wrap(moved(self.node, None))
+
+
+def to_local(self: Tensor, *, grad_placements: Any = None) -> Tensor:
+    """This process' part, on no mesh and without a gradient: with one process, the whole value.
+
+    RuntimeError where a gradient would be lost. Counterpart of `torch.distributed.tensor.DTensor.to_local`.
+    """
+    if jax.process_count() == 1:
+        return full_tensor(self)
+    if self.requires_grad and grad_mode().enabled:
+        raise RuntimeError("to_local() of several processes passes no gradient here\nWrite `x.detach().to_local()`.")
+    evaluate([self.node])
+    value: Any = self.node.value
+    pieces = {str(each.index): each for each in value.addressable_shards}
+    starts = [tuple(each.start or 0 for each in piece.index) for piece in pieces.values()]
+    sizes = [piece.data.shape for piece in pieces.values()]
+    low = np.min(starts, axis=0)
+    high = np.max(np.add(starts, sizes), axis=0)
+    local = np.empty(high - low, value.dtype)
+    for start, piece in zip(starts, pieces.values(), strict=True):
+        begun = np.subtract(start, low)
+        local[tuple(slice(a, a + n) for a, n in zip(begun, piece.data.shape, strict=True))] = np.asarray(piece.data)
+    return tensor_of(local, dtype=self.dtype)
+
+
+def redistribute(
+    self: Tensor, device_mesh: DeviceMesh | None = None, placements: Sequence[Placement] | None = None, **_: Any
+) -> Tensor:
+    """The same value laid out otherwise, through which gradients flow.
+
+    RuntimeError without `placements`, for `Partial` and for another mesh. Counterpart of
+    `torch.distributed.tensor.DTensor.redistribute`.
+    """
+    if placements is None:
+        raise RuntimeError("placements is needed for redistribute!")
+    mesh = mesh_of(self) if device_mesh is None else device_mesh
+    place = place_on(self.shape, mesh, placements)
+    if place.mesh != self.node.device.mesh:
+        raise RuntimeError("Cross device mesh redistribution is not supported!\nWrite `distribute_tensor(...)`.")
+    return wrap(moved(self.node, place))
+
+
+def from_local(
+    local_tensor: Tensor,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+    **_: Any,
+) -> Tensor:
+    """A tensor on a mesh, of which `local_tensor` is this process' part: with one process, all of it.
+
+    With one process gradients flow through it. RuntimeError if it is on a mesh, or would lose a gradient.
+    Counterpart of `torch.distributed.tensor.DTensor.from_local`.
+    """
+    if type(local_tensor.node.device) is OnMesh:
+        raise RuntimeError(
+            "the local_tensor argument only accepts torch.Tensor but got <class 'torch.distributed.tensor.DTensor'> "
+            "value."
+        )
+    mesh = current_mesh() if device_mesh is None else device_mesh
+    count = jax.process_count()
+    if count == 1:
+        return distribute(local_tensor, place_on(local_tensor.shape, mesh, placements))
+    if local_tensor.requires_grad and grad_mode().enabled:
+        raise RuntimeError("from_local() of several processes passes no gradient here\nGive it `x.detach()`.")
+    evaluate([local_tensor.node])
+    spec = place_on([size * count for size in local_tensor.shape], mesh, placements).spec
+    place = on_mesh(mesh._mesh, spec)
+    Elsewhere.used = True
+    made: Any = jax.make_array_from_process_local_data
+    value = made(place.sharding, np.asarray(local_tensor.node.value))
+    own = local_tensor.node.aval
+    return wrap(node_of_value(value, Aval(value.shape, own.dtype, place=place)))
+
+
+class _DTensorMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and type(instance.node.device) is OnMesh
+
+
+class DTensor(metaclass=_DTensorMeta):
+    """A tensor on a mesh: what `isinstance(x, DTensor)` asks. Its class is Tensor, or Parameter.
+
+    Such a tensor has `placements`, `device_mesh`, `full_tensor()`, `to_local()` and `redistribute()`. Counterpart of
+    `torch.distributed.tensor.DTensor`.
+    """
+
+    from_local = staticmethod(from_local)
+
+
+METHODS = {"full_tensor": full_tensor, "redistribute": redistribute, "to_local": to_local}
+PROPERTIES = {"device_mesh": mesh_of, "placements": placements_of}
+
+
+def attach_methods() -> None:
+    """Gives tensors the attributes of those on a mesh."""
+    for methods, is_method in ((METHODS, True), (PROPERTIES, False)):
+        for name, function in methods.items():
+            setattr(Tensor, name, OfMesh(name, function, is_method))
+            setattr(DTensor, name, getattr(Tensor, name))
+
+
+attach_methods()

@@ -1,0 +1,77 @@
+"""Meshes: several JAX devices that hold one array between them, by a `jax.sharding.NamedSharding`.
+
+An aval's `device` is then an `OnMesh`. What a program computes on a mesh, XLA partitions (GSPMD); it decides where the
+pieces of results are, but for those whose place is said. A program may read and give tensors at home, too: those it
+reads are copied to every device of the mesh. Programs do not wait in NumPy, and no program spans two meshes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+SPEC: Any = PartitionSpec
+"""The class, whose `__new__` has no types."""
+
+
+class OnMesh:
+    """A place on a mesh. Equal ones are one object (`on_mesh`).
+
+    Attributes:
+        mesh: JAX's mesh.
+        spec: the axes of the mesh over which each dimension is split; None where that is left to XLA.
+        sharding: how arrays put there are laid out; a copy on each device where XLA has the choice.
+    """
+
+    __slots__ = ("devices", "mesh", "sharding", "spec")
+
+    def __init__(self, mesh: Mesh, spec: PartitionSpec | None) -> None:
+        self.mesh = mesh
+        self.spec = spec
+        self.sharding = NamedSharding(mesh, SPEC() if spec is None else spec)
+        self.devices: frozenset[Any] = frozenset(mesh.devices.flat)
+
+    @property
+    def anywhere(self) -> OnMesh:
+        """The same mesh, with the layout left to XLA."""
+        return on_mesh(self.mesh, None)
+
+    @property
+    def replicated(self) -> OnMesh:
+        """The same mesh, with a copy on each device."""
+        return on_mesh(self.mesh, SPEC())
+
+    def holds(self, array: Any) -> bool:
+        """Whether an array is on the devices of this mesh."""
+        return isinstance(array, jax.Array) and array.sharding.device_set == self.devices
+
+    def home(self, array: Any) -> Any:
+        """An array of which each device has a copy, as one that is on no mesh."""
+        return np.asarray(array) if self.mesh.devices.flat[0].platform == "cpu" else array.addressable_data(0)
+
+    def __repr__(self) -> str:
+        return f"{self.mesh.devices.flat[0].platform} x {math.prod(self.mesh.devices.shape)}"
+
+
+@cache
+def on_mesh(mesh: Mesh, spec: PartitionSpec | None) -> OnMesh:
+    """The place of arrays that are laid out over `mesh` by `spec`."""
+    Meshes.used.add(frozenset(mesh.devices.flat))
+    return OnMesh(mesh, spec)
+
+
+class Meshes:
+    """The sets of devices of all meshes that tensors were ever put on. Until there is one, nothing asks for places."""
+
+    used: set[frozenset[Any]] = set()  # noqa: RUF012 - one for the process
+
+
+def mesh_among(places: Iterable[Any]) -> OnMesh | None:
+    """The first place on a mesh."""
+    return next((each for each in places if type(each) is OnMesh), None)

@@ -1,0 +1,149 @@
+"""`torch.distributed`: what one process sees of it, and two processes of four devices each, beside one of eight."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+from oracle import agreement_of, programs_of
+from test_meshes import HERE, run
+
+import jaxvjp
+from jaxvjp import distributed as dist
+
+
+def before_a_group_there_is_none(torch):
+    ours = torch.distributed
+    said = []
+    for function in (ours.get_rank, ours.get_world_size, ours.barrier, lambda: ours.all_reduce(torch.ones(2))):
+        try:
+            function()
+        except ValueError as error:
+            said.append(str(error).partition("\n")[0])
+    return said, ours.is_available(), ours.is_initialized(), ours.is_torchelastic_launched()
+
+
+def what_placements_say(torch):
+    tensor = import_module(f"{torch.__name__}.distributed.tensor")
+    given = [tensor.Shard(0), tensor.Shard(1), tensor.Replicate(), tensor.Partial(), tensor.Partial("max")]
+    asked = [(each.is_shard(), each.is_shard(1), each.is_replicate(), each.is_partial()) for each in given]
+    same = [tensor.Shard(0) == tensor.Shard(0), tensor.Shard(0) == tensor.Shard(1), len({*given, tensor.Shard(1)})]
+    return [(repr(each), str(each)) for each in given], asked, same
+
+
+test_agrees_with_torch = agreement_of(programs_of(globals()))
+
+
+def test_a_variable_that_torchrun_would_set_is_missed(monkeypatch):
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(ValueError, match="environment variable WORLD_SIZE expected, but not set"):
+        dist.init_process_group()
+    with pytest.raises(ValueError, match="rank 2 is not below world_size, 2"):
+        dist.init_process_group(init_method="tcp://127.0.0.1:1", rank=2, world_size=2)
+    assert not dist.is_initialized()
+
+
+def test_a_group_of_one(monkeypatch):
+    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}.items():
+        monkeypatch.setenv(name, value)
+    dist.init_process_group()
+    try:
+        x, into = jaxvjp.tensor([1.0, 2.0]), [jaxvjp.zeros(2)]
+        dist.all_reduce(x)
+        dist.broadcast(x, src=0)
+        dist.all_gather(into, x)
+        dist.barrier()
+        assert (x.tolist(), into[0].tolist()) == ([1.0, 2.0], [1.0, 2.0])
+        assert (dist.get_rank(), dist.get_world_size(), dist.is_initialized()) == (0, 1, True)
+        with pytest.raises(ValueError, match="trying to initialize the default process group twice!"):
+            dist.init_process_group()
+        with pytest.raises(ValueError, match="Global rank 1 is not part of group"):
+            dist.broadcast(x, src=1)
+    finally:
+        dist.destroy_process_group()
+    with pytest.raises(AssertionError, match="Process group cannot be None"):
+        dist.destroy_process_group()
+
+
+def both(*arguments):
+    """The two processes that run the script: their exit statuses, and what they print."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = str(Path(HERE / "in_two_processes.py"))
+    command = [sys.executable, "-m", "jaxvjp", "run", "--devices", "4", script, *arguments]
+    group = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "PYTHONPATH": "."}
+    started = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **group, "RANK": str(rank)},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for rank in range(2)
+    ]
+    printed = [each.communicate(timeout=300) for each in started]
+    return [(each.returncode, out, err) for each, (out, err) in zip(started, printed, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def told():
+    """What each of the two processes told, and the training in one process, with eight devices."""
+    found = []
+    for status, out, err in both():
+        assert status == 0, err
+        found.append(json.loads(out.splitlines()[-1]))
+    return found
+
+
+@pytest.mark.long
+def test_collectives_of_two_processes(told):
+    for rank, each in enumerate(told):
+        assert each["before"][:2] == [True, False]
+        assert each["group"][:4] == [rank, 2, True, "gloo"]
+        total, mean, most, sent, first, second, counted = each["collectives"]
+        assert (total, mean, most, sent) == ([3.0, 6.0], [1.5, 3.0], [2.0, 4.0], [2.0, 4.0])
+        assert (first, second, counted) == ([1.0, 2.0], [2.0, 4.0], 2**41 + 1)
+        assert each["refused"][0].startswith("ValueError: Global rank 2 is not part of group")
+        assert each["refused"][1].startswith("ValueError: ProcessGroup::all_gather: the list has 1 tensors")
+        assert each["refused"][2].startswith("RuntimeError: The tensor is split over several processes")
+        assert each["of rank 0"] == [1.0, 2.0]
+        assert each["after"] is False
+
+
+@pytest.mark.long
+def test_a_mesh_spans_the_processes(told):
+    x = np.arange(16.0).reshape(8, 2)
+    for rank, each in enumerate(told):
+        shape, whole, part, total = each["parts"]
+        assert (shape, whole, total) == ([8, 2], x.tolist(), 2 * x.sum())
+        assert part == x[4 * rank : 4 * rank + 4].tolist()
+        assert each["gradient"] == [(2 * x**2).tolist(), "(Shard(dim=0),)"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["replicated", "sharded"])
+def test_two_processes_train_to_the_numbers_of_one(told, how):
+    losses, sums, _ = run(1, "training.py", "alone")
+    for each in told:
+        own_losses, own_sums, placed = each["trained"][how]
+        np.testing.assert_allclose(own_losses, losses, rtol=1e-5)
+        np.testing.assert_allclose(own_sums, sums, rtol=1e-5, atol=1e-5)
+        assert placed == ["(Replicate(),)" if how == "replicated" else "(Shard(dim=0),)"]
+
+
+@pytest.mark.long
+def test_a_process_that_dies_gives_the_other_an_error():
+    (status, out, _), (died, _, _) = both("dies")
+    assert died == 7
+    assert status != 0
+    assert "RuntimeError of rank 0" in out
