@@ -8,7 +8,7 @@ read from outside.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, reachable
@@ -192,8 +192,9 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
     return found
 
 
-def divided(functions: Sequence[Lifted], steps: Sequence[Step]) -> None:
-    """Decides what is an argument of each function, and which are one; `steps` are those of the program."""
+def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collection[Value] | None = None) -> None:
+    """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
+    inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
     assigned: dict[str, int] = {}
     uses: dict[Value, int] = {}
     for each in [value for step in steps if not step.free for value in step.outputs]:
@@ -210,11 +211,13 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step]) -> None:
         """Whether the text of a value is the same wherever it stands: a number, a name that is assigned once, or a
         short expression of such."""
         step = value.step
+        if varying is not None and value in varying:
+            return False
         if step is None or step.free:
             return True
         if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
             return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
-        return assigned[safe(value.wanted or "t")] == 1
+        return varying is None and assigned[safe(value.wanted or "t")] == 1
 
     for group in groups.values():
         group[0].divide(group, settled)

@@ -201,6 +201,8 @@ class Scope:
     # One node.
 
     def _number(self, number: Number) -> Value:
+        if self.outer is not None and number in self.text.lifted:
+            return self._reach(self.outer.value(number))
         text = literal(number.value)
         return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
 

@@ -1,0 +1,392 @@
+"""A recorded training loop as steps of few kinds: what each step reads, and what it leaves to later ones (`steps_of`).
+
+A step begins where a backward pass first reads parameters that were written since the one before. Two steps are of one
+kind if the same operations were recorded in them, of operands that are in the same places. What a step reads from
+outside is a constant, if it is the same in all steps; state, if a step before computed it; and data otherwise, such as
+a batch, its indices, noise, or a learning rate.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.scope import POSITIONED, SHORT
+from jaxvjp.explain.story import Event, Story
+from jaxvjp.explain.text import Text
+
+KINDS = 3
+"""At most this many kinds of steps are ported; each is a function of the script."""
+Slot = tuple[int, str, int]
+"""A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
+
+
+class NotPortable(Exception):  # noqa: N818 - says what a script has, which is no error of it
+    """What of a script has no place in steps; `events` are where."""
+
+    def __init__(self, why: str, events: Sequence[Event] = ()) -> None:
+        super().__init__(why)
+        self.events = events
+
+
+class TrainingStep:
+    """One step of a training loop.
+
+    Attributes:
+        first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
+        events: its backward passes and hooks.
+        losses: the roots of its backward passes that are scalars.
+        outputs: nodes that it leaves to later steps, or to the user.
+        operands: nodes that it reads, but does not compute.
+        numbers: Python numbers that it reads.
+        form: what it has in common with other steps of its kind.
+        kind: the number of its kind.
+    """
+
+    def __init__(self, first: int, events: list[Event]) -> None:
+        self.first, self.last = first, 1 << 62
+        self.events = events
+        roots = [root for each in events if isinstance(each.what, Walked) for root in each.what.roots]
+        self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
+        self.outputs: list[Node] = []
+        self.operands: list[Node] = []
+        self.numbers: list[tuple[Number, Node]] = []
+        self.form: tuple[Any, ...] = ()
+        self.kind = 0
+
+    def has(self, node: Any) -> bool:
+        return self.first < node.serial <= self.last
+
+
+class Entry:
+    """What steps read under one name: `state`, `data` or a `constant`.
+
+    Attributes:
+        slots: the operands and results that it is.
+        start: the node of a state's first value, or a constant's.
+        end: the node of a state's last value.
+    """
+
+    def __init__(self, slots: set[Slot]) -> None:
+        self.slots = slots
+        self.name = ""
+        self.role = "constant"
+        self.start: Node | None = None
+        self.end: Node | None = None
+
+
+class Steps:
+    """The steps of a story, and what they read. NotPortable if they have no common form."""
+
+    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[tuple[int, int]]) -> None:
+        self.story, self.text = story, text
+        self.updates = updates
+        self.nodes = sorted(nodes, key=lambda node: node.serial)
+        self.gradients = _sources(story)
+        self.steps = self._divided()
+        if len(self.steps) < 2:
+            raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
+        self._independent: dict[Node, bool] = {}
+        self._hash: dict[Any, int] = {}
+        self._hashed: dict[Node, int] = {}
+        self.everywhere = self._constants()
+        for step in self.steps[::-1]:
+            self._complete(step)
+        self.kinds = self._classified()
+        self.entries = self._entries()
+        self.lifted = self._lifted()
+
+    def inputs(self, node: Any) -> Sequence[Any]:
+        """What a node is computed from, also if it is a gradient that an event tells of."""
+        return self.gradients.get(node) or self.text.inputs(node)
+
+    def steps_of(self, kind: int) -> list[TrainingStep]:
+        return [each for each in self.steps if each.kind == kind]
+
+    # Where steps begin.
+
+    def _divided(self) -> list[TrainingStep]:
+        begin, steps = -1, []
+        events: list[Event] = []
+        serials = [each.serial for each in self.nodes]
+        for event in self.story.events:
+            events.append(event)
+            walked = event.what
+            if not isinstance(walked, Walked):
+                continue
+            nodes = reachable(walked.roots, gradient_edges)
+            forward = [each.serial for each in nodes if not each.is_leaf]
+            if not forward:
+                continue
+            before = [each.serial for each in nodes if each.is_leaf and each.requires_grad]
+            found = max([each for each in before if each < min(forward)], default=min(forward) - 1)
+            if not steps or found > begin:
+                place = bisect.bisect_right(serials, found)
+                where = self.nodes[place - 1].where if place else None
+                while steps and place < len(serials) and self.nodes[place].where == where:
+                    place += 1
+                begin = serials[place - 1] if place else found
+                if steps:
+                    steps[-1].last = begin
+                own = [each for each in events if each.order > begin]
+                if steps:
+                    steps[-1] = _with(steps[-1], [each for each in events if each.order <= begin])
+                steps.append(TrainingStep(begin, []))
+                events = own
+        if steps:
+            steps[-1] = _with(steps[-1], events)
+        return steps
+
+    # What does not depend on what is trained.
+
+    def independent(self, node: Any) -> bool:
+        """Whether a node depends neither on what is trained nor on what an optimizer counts."""
+        known = self._independent
+        for each in reachable([node], lambda each: () if each in known else self.inputs(each))[::-1]:
+            if each not in known:
+                known[each] = not each.requires_grad and each not in self.gradients and not self._updating(each)
+        # Inputs come after what reads them in `reachable`, so one pass from the end settles all.
+        order = [each for each in reachable([node], self.inputs) if each in known]
+        order.sort(key=lambda each: each.serial)
+        for each in order:
+            if known[each]:
+                known[each] = all(known.get(source, True) for source in self.inputs(each))
+        return known[node]
+
+    def _updating(self, node: Node) -> bool:
+        place = bisect.bisect_right(self.updates, (node.serial, 1 << 62)) - 1
+        return place >= 0 and self.updates[place][0] < node.serial <= self.updates[place][1]
+
+    def hashed(self, node: Any) -> int:
+        """A number that equal computations from equal data share."""
+        if type(node) is Number:
+            return self._hash.setdefault(("number", repr(node.value)), len(self._hash))
+        for each in sorted(
+            reachable([node], lambda each: () if each in self._hashed else self.inputs(each)), key=lambda n: n.serial
+        ):
+            if each in self._hashed:
+                continue
+            if self.inputs(each):
+                key: Any = (each.operation, each.static, *[self.hashed(source) for source in self.inputs(each)])
+            else:
+                evaluate([each])
+                value = np.asarray(each.value)
+                key = ("data", value.dtype.name, value.shape, value.tobytes())
+            self._hashed[each] = self._hash.setdefault(key, len(self._hash))
+        return self._hashed[node]
+
+    def _constants(self) -> set[int]:
+        """The numbers of what no step varies: it is computed from the same data in each, or before them."""
+        found: dict[int, set[int]] = {}
+        begins = [each.first for each in self.steps]
+        for node in self.nodes:
+            if self.independent(node) and type(node.aval) is not tuple:
+                found.setdefault(self.hashed(node), set()).add(bisect.bisect_left(begins, node.serial) - 1)
+        return {number for number, places in found.items() if -1 in places or len(places) >= len(self.steps)}
+
+    # What one step reads.
+
+    def given(self, step: TrainingStep, node: Any) -> bool:
+        """Whether a node is an operand of a step: it is from before, is data, or is computed from data alone."""
+        if type(node) is Number:
+            return False
+        if not step.has(node):
+            return True
+        if not any(type(each) is Node for each in self.inputs(node)):
+            return self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
+        if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
+            return False
+        return not self._picked(step, node)
+
+    def _picked(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
+        sources = [each for each in self.inputs(node) if type(each) is Node]
+        constant = [each for each in sources if not step.has(each) and self.hashed(each) in self.everywhere]
+        return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
+
+    def _complete(self, step: TrainingStep) -> None:
+        """Finds what a step leaves and reads; the steps after it are complete."""
+        place = self.steps.index(step)
+        later = [node for each in self.steps[place + 1 :] for node in each.operands]
+        wanted = [each for each in later if step.has(each) and not self.independent(each)]
+        if step is self.steps[-1]:
+            wanted = self._finals(step)
+        step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
+        self._look(step)
+
+    def _finals(self, step: TrainingStep) -> list[Node]:
+        """What the last step leaves: the tensors that it wrote and that the user can still read."""
+        tensors = [*self.text.first, *self.story.tensors]
+        nodes = [each.node for each in dict.fromkeys(tensors)]
+        found = []
+        for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
+            begun = self.text.begun.get(tensor)
+            old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
+            if old and step.has(node) and not self.independent(node):
+                found.append(node)
+        step.outputs = found
+        if found:
+            step.last = max(each.serial for each in found)
+            while (after := bisect.bisect_right([n.serial for n in self.nodes], step.last)) < len(self.nodes):
+                if self.nodes[after].where != self.nodes[after - 1].where:
+                    break
+                step.last = self.nodes[after].serial
+        return found
+
+    def _look(self, step: TrainingStep) -> None:
+        order: dict[Any, int] = {}
+        form: list[Any] = []
+        step.operands, step.numbers = [], []
+        pending = [*step.losses, *step.outputs][::-1]
+        while pending:
+            node = pending.pop()
+            if node in order:
+                continue
+            order[node] = len(order)
+            if type(node) is Number:
+                continue
+            if self.given(step, node):
+                step.operands.append(node)
+                continue
+            pending += [each for each in self.inputs(node)][::-1]
+        for node in order:
+            if type(node) is Number:
+                form.append(("number", str(node.aval)))
+            elif node in step.operands:
+                form.append(("operand", str(node.aval)))
+            else:
+                reads = [order[each] for each in self.inputs(node)]
+                numbers = [each for each in self.inputs(node) if type(each) is Number]
+                if node.operation in POSITIONED:
+                    reads += [repr(each.value) for each in numbers]  # type: ignore[misc]
+                else:
+                    step.numbers += [(each, node) for each in numbers]
+                name = "" if node.operation is None else node.operation.name
+                form.append((name, node.static, str(node.aval), node.where, *reads))
+        form += [order[each] for each in step.outputs]
+        step.form = tuple(form)
+
+    # What steps have in common.
+
+    def _classified(self) -> int:
+        self._match_last()
+        known: dict[Any, int] = {}
+        for step in self.steps:
+            step.kind = known.setdefault(step.form, len(known))
+            if len(known) > KINDS:
+                raise NotPortable(
+                    f"the {len(self.steps)} steps have more than {KINDS} forms: other operations were recorded in this "
+                    "one than in those before, so values or shapes have decided what runs",
+                    step.events[:1],
+                )
+        return len(known)
+
+    def _match_last(self) -> None:
+        """The last step leaves what the one before left, if it is of its kind: also what only another step reads."""
+        before, last = self.steps[-2], self.steps[-1]
+        for other in self.steps[-2::-1]:
+            if len(other.events) == len(last.events):
+                before = other
+                break
+
+        def alike(step: TrainingStep) -> dict[Any, list[Node]]:
+            found: dict[Any, list[Node]] = {}
+            for node in self.nodes:
+                if step.has(node):
+                    key = (node.where, node.operation, node.static, str(node.aval))
+                    found.setdefault(key, []).append(node)
+            return found
+
+        theirs, own = alike(before), alike(last)
+        twins = {
+            node: twin
+            for key, nodes in theirs.items()
+            if len(nodes) == len(own.get(key, ()))
+            for node, twin in zip(nodes, own[key], strict=True)
+        }
+        if all(each in twins for each in before.outputs):
+            matched = [twins[each] for each in before.outputs]
+            if set(matched) >= set(last.outputs):
+                last.outputs = matched
+                self._look(last)
+
+    def _entries(self) -> list[Entry]:
+        made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
+        groups: dict[Slot, set[Slot]] = {}
+        for step in self.steps:
+            for place, node in enumerate(step.operands):
+                slot = (step.kind, "in", place)
+                joined = groups.setdefault(slot, {slot})
+                if node in made:
+                    joined |= groups.setdefault(made[node], {made[node]})
+                    for each in joined:
+                        groups[each] = joined
+        for slot in made.values():
+            groups.setdefault(slot, {slot})
+        entries = [Entry(each) for each in {id(each): each for each in groups.values()}.values()]
+        taken: dict[str, None] = {}
+        for entry in entries:
+            self._described(entry, made, taken)
+        return entries
+
+    def _described(self, entry: Entry, made: dict[Node, Slot], taken: dict[str, None]) -> None:
+        reads = [(step, step.operands[place]) for step in self.steps for place in _places(entry, step.kind, "in")]
+        nodes = [node for _, node in reads]
+        if any(kind == "out" for _, kind, _ in entry.slots):
+            entry.role = "state"
+            starts = [node for node in nodes if node not in made]
+            evaluate(starts[:1])
+            if len({self.steps.index(step) for step, _ in reads if _ not in made}) > 1 and len(set(starts)) > 1:
+                raise NotPortable("state of the steps starts again between them, as a hidden state may at an epoch")
+            entry.start = starts[0] if starts else None
+            for step in self.steps:
+                for place in _places(entry, step.kind, "out"):
+                    entry.end = step.outputs[place]
+        else:
+            same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
+            entry.role = "constant" if same else "data"
+            entry.start = nodes[0]
+        named = nodes or [each for each in (entry.end,) if each is not None]
+        entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
+
+    def _lifted(self) -> dict[int, list[int]]:
+        """By kind, the places among `numbers` of those that vary between its steps."""
+        found = {}
+        for kind in range(self.kinds):
+            columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
+            found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
+        return found
+
+
+def _places(entry: Entry, kind: int, direction: str) -> list[int]:
+    return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
+
+
+def _with(step: TrainingStep, events: Sequence[Event]) -> TrainingStep:
+    made = TrainingStep(step.first, [*step.events, *events])
+    made.last = step.last
+    return made
+
+
+def _sources(story: Story) -> dict[Node, tuple[Any, ...]]:
+    """For each gradient what it was computed from."""
+    found: dict[Node, tuple[Any, ...]] = {}
+    for event in story.events:
+        walked = event.what
+        if not isinstance(walked, Walked):
+            continue
+        given = [each for each in walked.cotangents if each is not None]
+        for target, gradient in walked.gradients.items():
+            if gradient is not None:
+                found[gradient] = (target, *walked.roots, *given)
+            after, before = walked.after.get(target), walked.before.get(target)
+            if after is not None and after is not gradient:
+                found[after] = tuple(each for each in (before, gradient) if each is not None)
+    return found
