@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,20 +16,22 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.observers import Cleared, Walked
 from jaxvjp.core.run.evaluation import evaluate
-from jaxvjp.explain.block import Block, Value
+from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
 from jaxvjp.explain.lifting import divided
 from jaxvjp.explain.literals import parsed
 from jaxvjp.explain.names import numbered, safe, statement
+from jaxvjp.explain.optimizers import Group, Rule, Update
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
 from jaxvjp.explain.source import _Writer
 from jaxvjp.explain.steps import Entry, NotPortable, Steps, TrainingStep, _places
 from jaxvjp.explain.story import Story
-from jaxvjp.explain.text import Text
+from jaxvjp.explain.text import Text, wide
 
-FEW = 12
-"""An array of more numbers than this is in the file of data."""
+FEW, WIDTH = 4, 116
+"""An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
+UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 class Ported(NamedTuple):
@@ -46,6 +50,36 @@ class Ported(NamedTuple):
     state: dict[str, Any]
 
 
+def _import_order(line: str) -> tuple[bool, str]:
+    """Python's own modules first."""
+    return (any(f" {each}" in line for each in ("jax", "numpy")), line.split()[1])
+
+
+class Tree:
+    """The parameters of one group of an optimizer, which are one dict of the state.
+
+    Attributes:
+        name, kept: the names in the state of the dict, and of what the optimizer keeps.
+        entries, keys: the parameters, and their keys.
+        rule: the optimizer's.
+    """
+
+    def __init__(self, name: str, kept: str, entries: list[Entry], rule: Rule) -> None:
+        self.name, self.kept, self.entries, self.rule = name, kept, entries, rule
+        self.keys = [each.name for each in entries]
+        common = os.path.commonprefix([f"{each}_" for each in self.keys])
+        cut = common.rfind("_") + 1
+        if len(self.keys) > 1 and cut and all(each[cut:].isidentifier() for each in self.keys):
+            self.keys = [each[cut:] for each in self.keys]
+
+    def display(self, texts: Sequence[str]) -> str:
+        return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(self.keys, texts, strict=True))}}}"
+
+
+def _picking(key: str) -> Any:
+    return lambda e: ast.Subscript(e[0], ast.Constant(key), ast.Load())
+
+
 class _StepWriter(_Writer):
     """Writes one step as a function of its operands."""
 
@@ -55,40 +89,70 @@ class _StepWriter(_Writer):
         steps: Steps,
         step: TrainingStep,
         given: Mapping[Any, tuple[str, str, bool]],
+        trees: Sequence[tuple[Tree, Update, Group, str]],
         text: Text | None,
         wide_types: bool,
     ) -> None:
         events = [each for each in step.events if not isinstance(each.what, Cleared)]
         super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
         known = steps.text
+        self.text.explicit_dtypes = wide_types
         self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
         if text is not None:  # the functions of all kinds are in one script
             self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
             self.text.imports = text.imports
         self.expressions: dict[Value, ast.expr] = {}
+        self.kept_values: list[Value] = []
         self.varying: set[Value] = set()
+        shared: dict[str, Value] = {}
         for node, (called, expression, varies) in given.items():
-            value = self.top.values[node] = Value(called)
+            value = self.top.values[node] = shared.setdefault(expression, Value(called))
             self.expressions[value] = parsed(expression)
             if varies:
                 self.varying.add(value)
             if type(node) is Number:
                 self.text.lifted.add(node)
-        self.step = step
+        self.step, self.trees = step, trees
 
-    def body(self) -> tuple[Block, list[str], list[str]]:
-        """The statements of the step, and the expressions of its losses and of what it leaves."""
+    def update(self, tree: Tree, update: Update, group: Group, rate: str) -> None:
+        """A step of an optimizer: `net, adam_net = adam(state["net"], {...}, state["adam_net"], 0.01)`."""
+        gradients = [self.top.value(each) for each in group.gradients]
+        before = [self.top.value(each) for each in group.before]
+        assert group.rule is not None
+        rule = self.text.define(group.rule.name, group.rule.text)
+        whole = all(each in self.expressions for each in before)
+
+        def written(e: Sequence[Expression]) -> Expression:
+            params = f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
+            grads = tree.display([ast.unparse(each) for each in e[: len(gradients)]])
+            return parsed(f'{rule}({params}, {grads}, state["{tree.kept}"], {rate})')
+
+        where = next((each.where for each in group.after if each.where is not None), None)
+        read = [*gradients, *([] if whole else before)]
+        step = Step(read, written, [tree.name, tree.kept], update.first, where, stays=True)
+        self.top.add(step)
+        self.kept_values.append(step.outputs[1])
+        for key, after in zip(tree.keys, group.after, strict=True):
+            picked = Step([step.outputs[0]], _picking(key), order=update.first + 1e-3, free=True)
+            self.top.values[after] = self.top.add(picked).outputs[0]
+
+    def body(self) -> tuple[Block, list[str], list[str], list[str]]:
+        """The statements of the step, and the expressions of its losses, of what it leaves, and of what its optimizers
+        keep."""
         for place, event in enumerate(self.story.events):
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)
+        for tree, update, group, rate in self.trees:
+            self.update(tree, update, group, rate)
         final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
+        final += self.kept_values
         divided(self.top.functions, self.top.steps, self.varying)
         self.text.taken |= {each.wanted for each in final if each.wanted}
         own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
         block = Block(self.top.steps, final, self.expressions, {"jax", "jnp", "state", "batch", "data", *own})
         texts = [ast.unparse(each) for each in block.results]
-        count = len(self.step.losses)
-        return block, texts[:count], texts[count:]
+        first, last = len(self.step.losses), len(texts) - len(self.kept_values)
+        return block, texts[:first], texts[first:last], texts[last:]
 
 
 @contextmanager
@@ -108,14 +172,15 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
                 each.edges = edges
 
 
-def ported(story: Story, updates: Sequence[tuple[int, int]], title: str, data_file: str) -> Ported:
-    """The script of a story whose optimizers ran between the serials `updates`. NotPortable if it is none of steps."""
+def ported(story: Story, updates: Sequence[Update], title: str, data_file: str) -> Ported:
+    """The script of a story whose optimizers took the steps `updates`. NotPortable if it is none of steps."""
     with jax.enable_x64(True), story.told():
         whole = _Writer(story, "grad")
         steps = Steps(story, whole.text, whole.nodes, updates)
-        wide = whole.text.explicit_dtypes
+        avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
+        doubles = any(each.dtype.differentiable and wide(each) for each in avals)
         try:
-            return _Script(story, steps, wide).written(title, data_file)
+            return _Script(story, steps, doubles).written(title, data_file)
         except NeedsWide:
             return _Script(story, steps, True).written(title, data_file)
 
@@ -124,17 +189,77 @@ class _Script:
     def __init__(self, story: Story, steps: Steps, wide: bool) -> None:
         self.story, self.steps, self.wide = story, steps, wide
         self.data: dict[str, Any] = {}
+        self.fed: list[bool] = []  # by kind, whether its steps read data
         self.names: dict[int, str] = {}
+        self.rates: dict[tuple[int, str], list[Any]] = {}
         self.text: Text | None = None
         taken = {"jax", "jnp", "np", "data", "state", "batch", "batches", "losses", "step", "number", "loss", "Path"}
         for entry in steps.entries:
-            base = safe(entry.name or ("x" if entry.role != "state" else "kept"))
+            if entry.twin is not entry:
+                continue
+            base = safe(entry.name or ("given" if entry.role != "state" else "kept"))
             entry.name = numbered(base, taken)
             taken.add(entry.name)
         self.taken = taken
+        self.trees: dict[tuple[int, int], Tree] = {}
+        self.find_trees()
+
+    def find_trees(self) -> None:
+        """The dicts of the state: one for the parameters of each group of an optimizer that has a rule."""
+        known: dict[Node, Entry] = {}
+        for step in self.steps.steps:
+            for direction, nodes in (("in", step.operands), ("out", step.outputs)):
+                for place, node in enumerate(nodes):
+                    known.setdefault(node, self.entry(step.kind, direction, place))
+        for update in self.steps.updates:
+            for number, group in enumerate(update.groups):
+                key = (id(update.optimizer), number)
+                if group.rule is None or key in self.trees or not group.after:
+                    continue
+                found = [known.get(after) or known.get(before) for before, after in zip(group.before, group.after, strict=True)]
+                entries = [each for each in found if each is not None]
+                if len(entries) < len(found):
+                    raise NotPortable("an optimizer updates a parameter that no later step reads")
+                common = os.path.commonprefix([f"{each.name}_" for each in entries]).rstrip("_")
+                name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
+                kept = numbered(f"{name}_{group.rule.name}", self.taken)
+                self.taken |= {name, kept}
+                self.trees[key] = Tree(name, kept, entries, group.rule)
+
+    def place(self, entry: Entry) -> str:
+        """Where an entry is in the state."""
+        for tree in self.trees.values():
+            if entry in tree.entries:
+                return f'state["{tree.name}"]["{tree.keys[tree.entries.index(entry)]}"]'
+        return f'state["{entry.name}"]'
+
+    def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group, str]]:
+        """The steps that optimizers take in the first step of a kind, and the text of their rates."""
+        found = []
+        step = self.steps.steps_of(kind)[0]
+        for number, update in enumerate(self.steps.updates):
+            if step.first <= update.first < step.last:
+                own = [each for each in step.outputs if each.serial > 0]
+                for place, group in enumerate(update.groups):
+                    tree = self.trees.get((id(update.optimizer), place))
+                    if tree is not None and group.rule is not None and own:
+                        found.append((tree, update, group, self.rate(kind, tree, group, number, place)))
+        return found
+
+    def rate(self, kind: int, tree: Tree, group: Group, number: int, place: int) -> str:
+        column = []
+        for step in self.steps.steps_of(kind):
+            inside = [each for each in self.steps.updates if step.first <= each.first < step.last]
+            before = [each for each in self.steps.updates[:number] if self.steps.steps_of(kind)[0].first <= each.first]
+            column.append(inside[len(before)].groups[place].rate)
+        if len(set(column)) == 1:
+            return repr(column[0])
+        called = f"{tree.kept}_rate"
+        self.rates[kind, called] = column
+        return f'batch["{called}"]'
 
     def entry(self, kind: int, direction: str, place: int) -> Entry:
-        return next(each for each in self.steps.entries if (kind, direction, place) in each.slots)
+        return next(each.twin for each in self.steps.entries if (kind, direction, place) in each.slots)
 
     def function(self, kind: int) -> list[tuple[str, Any]]:
         """The lines of a step of a kind."""
@@ -143,23 +268,36 @@ class _Script:
         given: dict[Any, tuple[str, str, bool]] = {}
         for place, node in enumerate(step.operands):
             entry = self.entry(kind, "in", place)
-            where = {"state": f'state["{entry.name}"]', "data": f'batch["{entry.name}"]'}.get(entry.role, entry.name)
+            where = {"state": self.place(entry), "data": f'batch["{entry.name}"]'}.get(entry.role, entry.name)
             given[node] = (entry.name, where, entry.role != "constant")
         for place in steps.lifted[kind]:
             called = self.number_name(kind, place)
             given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
+        trees = self.updates_of(kind)
         with _cut([each for each in given if type(each) is Node]):
-            writer = _StepWriter(self.story, steps, step, given, self.text, self.wide)
-            block, losses, outputs = writer.body()
+            writer = _StepWriter(self.story, steps, step, given, trees, self.text, self.wide)
+            block, losses, outputs, kept = writer.body()
         self.text = writer.text
         file = file_of(self.story)
         lines = formatted(rolled(block.lines), 1, file)
-        names = [self.entry(kind, "out", place).name for place in range(len(outputs))]
-        own = ", ".join(f'"{name}": {text}' for name, text in zip(names, outputs, strict=True))
+        left = {self.entry(kind, "out", place): text for place, text in enumerate(outputs)}
+        after: dict[str, str] = {}
+        for tree in self.trees.values():
+            if any(each in left for each in tree.entries):
+                texts = [left.pop(each, self.place(each)) for each in tree.entries]
+                root = texts[0].partition("[")[0]
+                same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, tree.keys, strict=True))
+                after[tree.name] = root if same else tree.display(texts)
+        after.update({tree.kept: text for (tree, *_), text in zip(trees, kept, strict=True) if tree.rule.start != "()"})
+        after.update({entry.name: text for entry, text in left.items()})
+        own = ", ".join(f'"{name}": {text}' for name, text in after.items())
         returned = f"return {{**state, {own}}}, [{', '.join(losses)}]"
-        wrapped = textwrap.wrap(returned, 110, initial_indent="    ", subsequent_indent="        ")
-        head = ["@jax.jit", f"def {self.step_name(kind)}(state, batch):"]
-        return [("", ()), *[(each, ()) for each in head], *lines, *[(each, ()) for each in wrapped], ("", ())]
+        given_data = any("batch[" in expression for _, expression, _ in given.values()) or any(
+            rate.startswith("batch[") for *_, rate in trees
+        )
+        self.fed.append(given_data)
+        head = ["@jax.jit", f"def {self.step_name(kind)}(state{', batch' * given_data}):"]
+        return [("", ()), *[(each, ()) for each in head], *lines, (f"    {returned}", ()), ("", ())]
 
     def step_name(self, kind: int) -> str:
         return "step" if self.steps.kinds == 1 else f"step_{kind + 1}"
@@ -186,19 +324,26 @@ class _Script:
             settings.append(EXACT_PRODUCTS)
         imports = ["import jax", "import jax.numpy as jnp", "import numpy as np", "from pathlib import Path"]
         constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in self.of("constant")]
-        start = ['state = {']
+        start, grown = [], ["state = {"]
         end: dict[str, Any] = {}
+        for tree in self.trees.values():
+            start.append(f"{tree.name} = {{")
+            start += [f'    "{key}": {self.value(each.name, each.start)},' for key, each in zip(tree.keys, tree.entries, strict=True)]
+            start.append("}")
+            grown.append(f'    "{tree.name}": {tree.name},')
+            grown.append(f'    "{tree.kept}": {tree.rule.start.format(params=tree.name)},')
+        start += grown
         for each in self.of("state"):
-            if each.start is not None:
+            if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
                 start.append(f'    "{each.name}": {self.value(each.name, each.start)},')
             if each.end is not None:
                 evaluate([each.end])
-                end[each.name] = np.asarray(each.end.value)
+                end[self.place(each)] = np.asarray(each.end.value)
         start.append("}")
         loop = self.loop()
         pages: list[list[tuple[str, Any]]] = [
             [(f'"""{line}', ()) if not number else (line, ()) for number, line in enumerate(title.splitlines())],
-            [(each, ()) for each in sorted({*imports, *text.imports}, key=lambda each: (each.startswith("from jax"), each))],
+            [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(each, ()) for each in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
             [(each, ()) for each in constants],
@@ -207,15 +352,17 @@ class _Script:
             [(each, ()) for each in start],
             [(each, ()) for each in loop],
         ]
+        source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
+        if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
+            raise NeedsWide
         losses = []
         for step in steps.steps:
             evaluate(step.losses)
             losses.append([np.asarray(each.value) for each in step.losses])
-        return Ported("\n".join(each for each, _ in joined(pages)) + "\n", self.data, losses, end)
+        return Ported(source, self.data, losses, end)
 
     def of(self, role: str) -> list[Entry]:
-        used = [each for each in self.steps.entries if each.role == role]
-        return used
+        return [each for each in self.steps.entries if each.role == role and each.twin is each]
 
     def value(self, name: str, node: Any) -> str:
         """The expression of an array: the numbers, if they are few, else its place in the file of data."""
@@ -246,7 +393,12 @@ class _Script:
                 if called not in dict(own):
                     dtype = steps.steps_of(kind)[0].numbers[place][1].aval.dtype.numpy
                     own.append((called, np.array(self.column(kind, place)).astype(dtype)))
+            for (its, name), column in self.rates.items():
+                if its == kind:
+                    own.append((name, np.array(column, np.float64 if self.wide else np.float32)))
             called = "batches" if steps.kinds == 1 else f"batches_{kind + 1}"
+            if not own:
+                continue
             lines.append(f"{called} = {{")
             suffix = "" if steps.kinds == 1 else f"_{kind + 1}"
             lines += [f'    "{name}": {self.stored(f"{name}{suffix}", array)},' for name, array in own]
@@ -261,25 +413,44 @@ class _Script:
                 runs.append([step.kind, counts[step.kind], counts[step.kind] + 1])
             counts[step.kind] += 1
         if steps.kinds == 1:
-            lines += [f"for number in range({len(steps.steps)}):", *_round("batches", "step")]
+            lines += [f"for number in range({len(steps.steps)}):", *self.round(0)]
         elif len(runs) <= 4:
             for kind, first, last in runs:
-                lines += [f"for number in range({first}, {last}):", *_round(f"batches_{kind + 1}", self.step_name(kind))]
+                lines += [f"for number in range({first}, {last}):", *self.round(kind)]
         else:
             kinds = [step.kind for step in steps.steps]
-            made: list[int] = []
-            order = [(kind, made.append(kind) or made.count(kind) - 1) for kind in kinds]  # type: ignore[func-returns-value]
-            self.data["order"] = np.array(order)
-            choices = ", ".join(f"({self.step_name(kind)}, batches_{kind + 1})" for kind in range(steps.kinds))
-            lines += [f"kinds = [{choices}]", 'for kind, number in data["order"]:', "    step, batches = kinds[kind]"]
-            lines += _round("batches", "step")
+            self.data["order"] = np.array([(kind, kinds[:place].count(kind)) for place, kind in enumerate(kinds)])
+            lines.append('for kind, number in data["order"]:')
+            for kind in range(steps.kinds):
+                lines.append(f"    {'if' if not kind else 'elif'} kind == {kind}:")
+                lines += [f"    {each}" for each in self.round(kind)[:-1]]
+            lines.append("    losses.append(loss)")
         lines += ["", "for number, loss in enumerate(losses):", '    print(f"step {number}  loss {loss[0]:.6f}")']
         return lines
 
+    def round(self, kind: int) -> list[str]:
+        """The lines that call a step once."""
+        called = "batches" if self.steps.kinds == 1 else f"batches_{kind + 1}"
+        fed = self.fed[kind]
+        return [
+            *[f"    batch = {{name: each[number] for name, each in {called}.items()}}"] * fed,
+            f"    state, loss = {self.step_name(kind)}(state{', batch' * fed})",
+            "    losses.append(loss)",
+        ]
 
-def _round(batches: str, step: str) -> list[str]:
-    return [
-        f"    batch = {{name: each[number] for name, each in {batches}.items()}}",
-        f"    state, loss = {step}(state, batch)",
-        "    losses.append(loss)",
-    ]
+
+def tidy(line: str) -> str:
+    """A line, broken inside its brackets if it is long, and with double quotes around keys."""
+    code, hash_, comment = line.partition("  #")
+    code = re.sub(r"'(\w+)'(?=[\]:])", r'"\1"', code)
+    if len(code) > WIDTH and not code.lstrip().startswith("#"):
+        indent = " " * (len(code) - len(code.lstrip()))
+        broken = textwrap.wrap(
+            code.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", **UNBROKEN
+        )
+        try:
+            ast.parse(textwrap.dedent("\n".join(broken)))
+            code = "\n".join(broken)
+        except SyntaxError:
+            pass
+    return f"{code}{hash_}{comment}"

@@ -18,6 +18,7 @@ import numpy as np
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
 from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
@@ -72,6 +73,7 @@ class Entry:
         slots: the operands and results that it is.
         start: the node of a state's first value, or a constant's.
         end: the node of a state's last value.
+        twin: an entry of the same data, which is read in its place.
     """
 
     def __init__(self, slots: set[Slot]) -> None:
@@ -80,14 +82,24 @@ class Entry:
         self.role = "constant"
         self.start: Node | None = None
         self.end: Node | None = None
+        self.twin = self
 
 
 class Steps:
     """The steps of a story, and what they read. NotPortable if they have no common form."""
 
-    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update]) -> None:
         self.story, self.text = story, text
+        self.windows = [(each.first, each.last) for each in updates]
         self.updates = updates
+        self.updated = {
+            after: (before, gradient)
+            for update in updates
+            for group in update.groups
+            if group.rule is not None
+            for before, gradient, after in zip(group.before, group.gradients, group.after, strict=True)
+        }
+        self.live: set[Node] = set()
         self.nodes = sorted(nodes, key=lambda node: node.serial)
         self.gradients = _sources(story)
         self.steps = self._divided()
@@ -100,12 +112,13 @@ class Steps:
         for step in self.steps[::-1]:
             self._complete(step)
         self.kinds = self._classified()
+        self.same: dict[Any, Entry] = {}
         self.entries = self._entries()
         self.lifted = self._lifted()
 
     def inputs(self, node: Any) -> Sequence[Any]:
         """What a node is computed from, also if it is a gradient that an event tells of."""
-        return self.gradients.get(node) or self.text.inputs(node)
+        return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
 
     def steps_of(self, kind: int) -> list[TrainingStep]:
         return [each for each in self.steps if each.kind == kind]
@@ -149,20 +162,19 @@ class Steps:
     def independent(self, node: Any) -> bool:
         """Whether a node depends neither on what is trained nor on what an optimizer counts."""
         known = self._independent
-        for each in reachable([node], lambda each: () if each in known else self.inputs(each))[::-1]:
-            if each not in known:
-                known[each] = not each.requires_grad and each not in self.gradients and not self._updating(each)
-        # Inputs come after what reads them in `reachable`, so one pass from the end settles all.
-        order = [each for each in reachable([node], self.inputs) if each in known]
-        order.sort(key=lambda each: each.serial)
-        for each in order:
-            if known[each]:
-                known[each] = all(known.get(source, True) for source in self.inputs(each))
+        if node not in known:
+            missing = reachable([node], lambda each: [source for source in self.inputs(each) if source not in known])
+            for each in sorted(missing, key=lambda each: each.serial):
+                own = not each.requires_grad and each not in self.gradients and not self._updating(each)
+                known[each] = own and all(known.get(source, True) for source in self.inputs(each))
         return known[node]
 
-    def _updating(self, node: Node) -> bool:
-        place = bisect.bisect_right(self.updates, (node.serial, 1 << 62)) - 1
-        return place >= 0 and self.updates[place][0] < node.serial <= self.updates[place][1]
+    def _updating(self, node: Node, ruled: bool = False) -> bool:
+        """Whether a node was recorded in the step of an optimizer; of one that has a rule."""
+        place = bisect.bisect_right(self.windows, (node.serial, 1 << 62)) - 1
+        if place < 0 or not self.windows[place][0] < node.serial <= self.windows[place][1]:
+            return False
+        return not ruled or any(group.rule is not None for group in self.updates[place].groups)
 
     def hashed(self, node: Any) -> int:
         """A number that equal computations from equal data share."""
@@ -228,22 +240,25 @@ class Steps:
         found = []
         for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
             begun = self.text.begun.get(tensor)
+            if self._updating(node, ruled=True) and node not in self.updated:
+                continue  # what an optimizer keeps
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
             if old and step.has(node) and not self.independent(node):
                 found.append(node)
         step.outputs = found
         if found:
             step.last = max(each.serial for each in found)
-            while (after := bisect.bisect_right([n.serial for n in self.nodes], step.last)) < len(self.nodes):
-                if self.nodes[after].where != self.nodes[after - 1].where:
-                    break
+            after = bisect.bisect_right(self.nodes, step.last, key=lambda node: node.serial)
+            while after < len(self.nodes) and self.nodes[after].where == self.nodes[after - 1].where:
                 step.last = self.nodes[after].serial
+                after += 1
         return found
 
     def _look(self, step: TrainingStep) -> None:
         order: dict[Any, int] = {}
+        operands: dict[Node, None] = {}
         form: list[Any] = []
-        step.operands, step.numbers = [], []
+        step.numbers = []
         pending = [*step.losses, *step.outputs][::-1]
         while pending:
             node = pending.pop()
@@ -253,13 +268,13 @@ class Steps:
             if type(node) is Number:
                 continue
             if self.given(step, node):
-                step.operands.append(node)
+                operands[node] = None
                 continue
             pending += [each for each in self.inputs(node)][::-1]
         for node in order:
             if type(node) is Number:
                 form.append(("number", str(node.aval)))
-            elif node in step.operands:
+            elif node in operands:
                 form.append(("operand", str(node.aval)))
             else:
                 reads = [order[each] for each in self.inputs(node)]
@@ -268,10 +283,11 @@ class Steps:
                     reads += [repr(each.value) for each in numbers]  # type: ignore[misc]
                 else:
                     step.numbers += [(each, node) for each in numbers]
-                name = "" if node.operation is None else node.operation.name
-                form.append((name, node.static, str(node.aval), node.where, *reads))
+                self.live.add(node)
+                name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
+                form.append((name, () if name == "updated" else node.static, str(node.aval), node.where, *reads))
         form += [order[each] for each in step.outputs]
-        step.form = tuple(form)
+        step.operands, step.form = [*operands], tuple(form)
 
     # What steps have in common.
 
@@ -355,6 +371,12 @@ class Steps:
             entry.start = nodes[0]
         named = nodes or [each for each in (entry.end,) if each is not None]
         entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
+        if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
+            reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
+            entry.name = "index" if reader is not None and self._picked(reads[0][0], reader) else entry.name
+        if entry.role == "data" and all(map(self.independent, nodes)):
+            key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
+            entry.twin = self.same.setdefault(key, entry)
 
     def _lifted(self) -> dict[int, list[int]]:
         """By kind, the places among `numbers` of those that vary between its steps."""

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from jaxvjp.core.record.versions import next_serial
 from jaxvjp.explain.literals import Unwritable
+from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.steps import NotPortable
-from jaxvjp.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from jaxvjp.tools.explain import recorded
 
 TOLERANCE = 1e-4
@@ -28,7 +27,7 @@ import numpy as np
 found = runpy.run_path(sys.argv[1])
 assert not {"jaxvjp", "torch"} & {*sys.modules}
 arrays = {f"loss {step} {place}": each for step, row in enumerate(found["losses"]) for place, each in enumerate(row)}
-arrays.update({f"state {name}": each for name, each in found["state"].items()})
+arrays.update({name: eval(name, found) for name in sys.argv[3:]})
 np.savez(sys.argv[2], **{name: np.asarray(each) for name, each in arrays.items()})
 """
 
@@ -44,20 +43,15 @@ def main(arguments: Sequence[str]) -> int:
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
-    updates: list[tuple[int, int]] = []
-    begun: list[int] = []
-    hooks = [
-        register_optimizer_step_pre_hook(lambda *_: begun.append(next_serial())),
-        register_optimizer_step_post_hook(lambda *_: updates.append((begun.pop(), next_serial()))),
-    ]
-    try:
+    with Updates() as updates:
         explanation = recorded(given.script, given.arguments, "grad")
-    finally:
-        for each in hooks:
-            each.remove()
     if explanation is None:
         return 1
-    found = ported(explanation.story, updates, f'{given.script.name}, ported."""', f"{output.stem}.npz")
+    try:
+        found = ported(explanation.story, updates.found, f'{given.script.name}, ported."""', f"{output.stem}.npz")
+    except (NotPortable, Unwritable) as error:
+        print(f"{given.script} cannot be ported: {error}", file=sys.stderr)
+        return 1
     output.write_text(found.source, encoding="utf-8")
     if found.data:
         np.savez(output.with_suffix(".npz"), **found.data)
@@ -68,7 +62,7 @@ def check(found: Ported, output: Path) -> int:
     """Trains the ported script in a clean process and compares; 1 if it differs, which is printed."""
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.npz"
-        command = [sys.executable, "-P", "-c", APART, str(output), str(results)]
+        command = [sys.executable, "-P", "-c", APART, str(output), str(results), *found.state]
         ended = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": ""})
         if ended.returncode:
             print(f"{output} does not run:\n{ended.stderr}", file=sys.stderr)
@@ -76,7 +70,7 @@ def check(found: Ported, output: Path) -> int:
         with np.load(results) as given:
             theirs = dict(given)
     own = {f"loss {step} {place}": each for step, row in enumerate(found.losses) for place, each in enumerate(row)}
-    own.update({f"state {name}": each for name, each in found.state.items()})
+    own.update(found.state)
     distances = {name: distance(value, theirs[name]) for name, value in own.items()}
     worst = max(distances, key=lambda name: distances[name])
     good = distances[worst] <= TOLERANCE
