@@ -331,7 +331,7 @@ class _Writer:
         self.top.values[after] = value
         if gradient is not after and before is None:
             self.top.values[gradient] = value
-        self.gradients[self.story.owners[target]] = (target, value)
+        self.gradients[self.story.owners.get(target, target)] = (target, value)
 
     def hooked(self, hook: Any, value: Any, order: float) -> tuple[Any, float]:
         """Writes the result of a hook for a cotangent."""

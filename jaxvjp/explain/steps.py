@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
+from jaxvjp.ops.identity import variable
 
 KINDS = 3
 """At most this many kinds of steps are ported; each is a function of the script."""
@@ -53,14 +55,17 @@ class TrainingStep:
 
     def __init__(self, first: int, events: list[Event]) -> None:
         self.first, self.last = first, 1 << 62
-        self.events = events
-        roots = [root for each in events if isinstance(each.what, Walked) for root in each.what.roots]
-        self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
         self.outputs: list[Node] = []
         self.operands: list[Node] = []
         self.numbers: list[tuple[Number, Node]] = []
         self.form: tuple[Any, ...] = ()
         self.kind = 0
+        self.hear(events)
+
+    def hear(self, events: list[Event]) -> None:
+        self.events = events
+        roots = [root for each in events if isinstance(each.what, Walked) for root in each.what.roots]
+        self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
         return self.first < node.serial <= self.last
@@ -126,36 +131,45 @@ class Steps:
     # Where steps begin.
 
     def _divided(self) -> list[TrainingStep]:
-        begin, steps = -1, []
-        events: list[Event] = []
-        serials = [each.serial for each in self.nodes]
-        for event in self.story.events:
-            events.append(event)
-            walked = event.what
-            if not isinstance(walked, Walked):
-                continue
-            nodes = reachable(walked.roots, gradient_edges)
-            forward = [each.serial for each in nodes if not each.is_leaf]
-            if not forward:
-                continue
-            before = [each.serial for each in nodes if each.is_leaf and each.requires_grad]
-            found = max([each for each in before if each < min(forward)], default=min(forward) - 1)
-            if not steps or found > begin:
-                place = bisect.bisect_right(serials, found)
-                where = self.nodes[place - 1].where if place else None
-                while steps and place < len(serials) and self.nodes[place].where == where:
-                    place += 1
-                begin = serials[place - 1] if place else found
-                if steps:
-                    steps[-1].last = begin
-                own = [each for each in events if each.order > begin]
-                if steps:
-                    steps[-1] = _with(steps[-1], [each for each in events if each.order <= begin])
-                steps.append(TrainingStep(begin, []))
-                events = own
-        if steps:
-            steps[-1] = _with(steps[-1], events)
-        return steps
+        walks = [each for each in self.story.events if isinstance(each.what, Walked)]
+        spans, cuts = [], set()
+        shown: dict[Any, Node] = {}
+        for event in walks:
+            nodes = reachable(event.what.roots, gradient_edges)
+            spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
+            for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
+                key = leaf.leaf or self.story.owners.get(leaf) or self.text.name_of(leaf)
+                if shown.setdefault(key, leaf) is not leaf:
+                    shown[key] = leaf
+                    cuts.add(leaf.serial)
+        if not walks:
+            return []
+        free = [each for each in sorted(cuts) if not any(begun <= each < ended for begun, ended in spans)]
+        # Of several parameters that are written after another the last one ends the step, and what its line still does.
+        last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
+        begins = [spans[0][0] - 1]
+        for cut in last.values():
+            place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
+            while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
+                place += 1
+            begins.append(self.nodes[place - 1].serial)
+        early = [each.serial for each in reachable(walks[0].what.roots, gradient_edges) if each.is_leaf]
+        begins[0] = max([each for each in early if each <= begins[0]], default=begins[0])
+        steps = [TrainingStep(each, []) for each in begins]
+        for step, after in pairwise([*steps, None]):
+            assert step is not None
+            step.last = 1 << 62 if after is None else after.first
+            own = [each for each in self.story.events if step.first < each.order <= step.last]
+            step.hear(own)
+        if len(steps) > 1:
+            self._ended(steps[-2], steps[-1])
+        return [each for each in steps if any(isinstance(event.what, Walked) for event in each.events)]
+
+    def _ended(self, before: TrainingStep, last: TrainingStep) -> None:
+        """The last step ends with the lines that the one before ends with; what follows is no training."""
+        after = [max([each.order for each in step.events], default=0) for step in (before, last)]
+        lines = {each.where for each in self.nodes if after[0] < each.serial <= before.last}
+        last.last = max([each.serial for each in self.nodes if each.serial > after[1] and each.where in lines], default=last.last)
 
     # What does not depend on what is trained.
 
@@ -211,6 +225,8 @@ class Steps:
             return False
         if not step.has(node):
             return True
+        if node.operation is variable and node.requires_grad and node not in self.updated:
+            return not any(step.has(each) and not self.independent(each) for each in self.inputs(node))
         if not any(type(each) is Node for each in self.inputs(node)):
             return self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
@@ -245,13 +261,6 @@ class Steps:
             old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
             if old and step.has(node) and not self.independent(node):
                 found.append(node)
-        step.outputs = found
-        if found:
-            step.last = max(each.serial for each in found)
-            after = bisect.bisect_right(self.nodes, step.last, key=lambda node: node.serial)
-            while after < len(self.nodes) and self.nodes[after].where == self.nodes[after - 1].where:
-                step.last = self.nodes[after].serial
-                after += 1
         return found
 
     def _look(self, step: TrainingStep) -> None:
@@ -285,7 +294,7 @@ class Steps:
                     step.numbers += [(each, node) for each in numbers]
                 self.live.add(node)
                 name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
-                form.append((name, () if name == "updated" else node.static, str(node.aval), node.where, *reads))
+                form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
         step.operands, step.form = [*operands], tuple(form)
 
@@ -316,7 +325,7 @@ class Steps:
             found: dict[Any, list[Node]] = {}
             for node in self.nodes:
                 if step.has(node):
-                    key = (node.where, node.operation, node.static, str(node.aval))
+                    key = (node.operation, node.static, str(node.aval))
                     found.setdefault(key, []).append(node)
             return found
 
@@ -328,10 +337,8 @@ class Steps:
             for node, twin in zip(nodes, own[key], strict=True)
         }
         if all(each in twins for each in before.outputs):
-            matched = [twins[each] for each in before.outputs]
-            if set(matched) >= set(last.outputs):
-                last.outputs = matched
-                self._look(last)
+            last.outputs = [twins[each] for each in before.outputs]
+            self._look(last)
 
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
@@ -389,12 +396,6 @@ class Steps:
 
 def _places(entry: Entry, kind: int, direction: str) -> list[int]:
     return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
-
-
-def _with(step: TrainingStep, events: Sequence[Event]) -> TrainingStep:
-    made = TrainingStep(step.first, [*step.events, *events])
-    made.last = step.last
-    return made
 
 
 def _sources(story: Story) -> dict[Node, tuple[Any, ...]]:
