@@ -69,7 +69,7 @@ class Tree:
         self.keys = [each.name for each in entries]
         common = os.path.commonprefix([f"{each}_" for each in self.keys])
         cut = common.rfind("_") + 1
-        if len(self.keys) > 1 and cut and all(each[cut:].isidentifier() for each in self.keys):
+        if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
             self.keys = [each[cut:] for each in self.keys]
 
     def display(self, texts: Sequence[str]) -> str:
@@ -139,11 +139,14 @@ class _StepWriter(_Writer):
     def body(self) -> tuple[Block, list[str], list[str], list[str]]:
         """The statements of the step, and the expressions of its losses, of what it leaves, and of what its optimizers
         keep."""
+        updates = [*self.trees]
         for place, event in enumerate(self.story.events):
+            while updates and updates[0][1].first < event.order:
+                self.update(*updates.pop(0))
             if isinstance(event.what, Walked):
                 self.walk(place, event, event.what)
-        for tree, update, group, rate in self.trees:
-            self.update(tree, update, group, rate)
+        for each in updates:
+            self.update(*each)
         final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
         final += self.kept_values
         divided(self.top.functions, self.top.steps, self.varying)

@@ -23,7 +23,7 @@ from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
 from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text
-from jaxvjp.ops.identity import variable
+from jaxvjp.ops.identity import detach, variable
 
 KINDS = 3
 """At most this many kinds of steps are ported; each is a function of the script."""
@@ -147,7 +147,7 @@ class Steps:
         free = [each for each in sorted(cuts) if not any(begun <= each < ended for begun, ended in spans)]
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
-        begins = [spans[0][0] - 1]
+        begins = [min(begun for begun, ended in spans if not free or ended <= free[0]) - 1]
         for cut in last.values():
             place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
             while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
@@ -225,13 +225,19 @@ class Steps:
             return False
         if not step.has(node):
             return True
-        if node.operation is variable and node.requires_grad and node not in self.updated:
-            return not any(step.has(each) and not self.independent(each) for each in self.inputs(node))
+        if not step.has(self.origin(node)):
+            return True
         if not any(type(each) is Node for each in self.inputs(node)):
             return self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
         if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
             return False
         return not self._picked(step, node)
+
+    def origin(self, node: Node) -> Node:
+        """The node whose value a leaf shows that was written, or a detached tensor."""
+        while node.operation in (variable, detach) and node not in self.updated and self.inputs(node):
+            node = self.inputs(node)[0]
+        return node
 
     def _picked(self, step: TrainingStep, node: Node) -> bool:
         """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
@@ -242,7 +248,7 @@ class Steps:
     def _complete(self, step: TrainingStep) -> None:
         """Finds what a step leaves and reads; the steps after it are complete."""
         place = self.steps.index(step)
-        later = [node for each in self.steps[place + 1 :] for node in each.operands]
+        later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
         wanted = [each for each in later if step.has(each) and not self.independent(each)]
         if step is self.steps[-1]:
             wanted = self._finals(step)
@@ -347,8 +353,9 @@ class Steps:
             for place, node in enumerate(step.operands):
                 slot = (step.kind, "in", place)
                 joined = groups.setdefault(slot, {slot})
-                if node in made:
-                    joined |= groups.setdefault(made[node], {made[node]})
+                source = made.get(self.origin(node))
+                if source is not None:
+                    joined |= groups.setdefault(source, {source})
                     for each in joined:
                         groups[each] = joined
         for slot in made.values():
@@ -364,9 +371,9 @@ class Steps:
         nodes = [node for _, node in reads]
         if any(kind == "out" for _, kind, _ in entry.slots):
             entry.role = "state"
-            starts = [node for node in nodes if node not in made]
+            starts = [node for node in nodes if self.origin(node) not in made]
             evaluate(starts[:1])
-            if len({self.steps.index(step) for step, _ in reads if _ not in made}) > 1 and len(set(starts)) > 1:
+            if len({self.origin(each) for each in starts}) > 1:
                 raise NotPortable("state of the steps starts again between them, as a hidden state may at an epoch")
             entry.start = starts[0] if starts else None
             for step in self.steps:
