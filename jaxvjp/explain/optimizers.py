@@ -82,14 +82,22 @@ class Updates:
         for group in optimizer.param_groups:
             given = [each for each in group["params"] if each.grad is not None]
             rule = rule_of(optimizer, group)
-            if rule is None or len(given) < len(group["params"]) or (first and optimizer.state) or len(args) > 1 or named:
+            if (
+                rule is None
+                or len(given) < len(group["params"])
+                or (first and optimizer.state)
+                or len(args) > 1
+                or named
+            ):
                 self._without.add(id(optimizer))
             groups.append((given, [each.node for each in given], [each.grad.node for each in given], group["lr"], rule))
         self._begun[id(optimizer)] = (next_serial(), groups)
 
     def _after(self, optimizer: Any, *_: Any) -> None:
         first, groups = self._begun.pop(id(optimizer))
-        made = [Group(before, grads, [p.node for p in given], rate, rule) for given, before, grads, rate, rule in groups]
+        made = [
+            Group(before, grads, [p.node for p in given], rate, rule) for given, before, grads, rate, rule in groups
+        ]
         self.found.append(Update(first, next_serial(), optimizer, made))
 
 
@@ -109,7 +117,10 @@ def rule_of(optimizer: Any, group: dict[str, Any]) -> Rule | None:
 def _sgd(group: dict[str, Any], decays: list[str]) -> Rule:
     momentum, nesterov = group["momentum"], group["nesterov"]
     added = f", {momentum=}, {nesterov=}" if nesterov else f", {momentum=}" if momentum else ""
-    lines = ["def NAME(params, grads, momenta, rate):", f'    """torch.optim.SGD; its step is that of optax.sgd(rate{added})."""']
+    lines = [
+        "def NAME(params, grads, momenta, rate):",
+        f'    """torch.optim.SGD; its step is that of optax.sgd(rate{added})."""',
+    ]
     lines += decays
     if not momentum:
         lines.append("    return jax.tree.map(lambda p, g: p - rate * g, params, grads), momenta")
@@ -129,9 +140,10 @@ def _adam(group: dict[str, Any], name: str, decay: Any, decays: list[str]) -> Ru
         return None
     decoupled = bool(group.get("decoupled_weight_decay")) and decay
     added = f", weight_decay={decay!r}" if decoupled else ""
+    optax = f"{name.lower()}(rate, {b1!r}, {b2!r}, {eps!r}{added})"
     lines = [
         "def NAME(params, grads, moments, rate):",
-        f'    """torch.optim.{name}; its step is that of optax.{name.lower()}(rate, {b1!r}, {b2!r}, {eps!r}{added})."""',
+        f'    """torch.optim.{name}; its step is that of optax.{optax}."""',
         *([] if decoupled else decays),
         '    count = moments["count"] + 1',
         f'    mean = jax.tree.map(lambda m, g: {b1!r} * m + (1 - {b1!r}) * g, moments["mean"], grads)',
@@ -141,7 +153,9 @@ def _adam(group: dict[str, Any], name: str, decay: Any, decays: list[str]) -> Ru
         "",
         "    def updated(p, m, s):",
         f"        change = m / begun / (jnp.sqrt(s / begun_square) + {eps!r})",
-        f"        return p * (1 - rate * {decay!r}) - rate * change" if decoupled else "        return p - rate * change",
+        f"        return p * (1 - rate * {decay!r}) - rate * change"
+        if decoupled
+        else "        return p - rate * change",
         "",
         "    params = jax.tree.map(updated, params, mean, square)",
         '    return params, {"count": count, "mean": mean, "square": square}',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import os
+import itertools
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +20,12 @@ from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
 from jaxvjp.explain.lifting import divided
 from jaxvjp.explain.literals import parsed
-from jaxvjp.explain.names import numbered, safe, statement
+from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.optimizers import Group, Rule, Update
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
-from jaxvjp.explain.source import _Writer
-from jaxvjp.explain.steps import Entry, NotPortable, Steps, TrainingStep, _places
+from jaxvjp.explain.source import Writer
+from jaxvjp.explain.steps import Entry, NotPortable, Steps, TrainingStep, places
 from jaxvjp.explain.story import Story
 from jaxvjp.explain.text import Text, wide
 
@@ -67,8 +67,7 @@ class Tree:
     def __init__(self, name: str, kept: str, entries: list[Entry], rule: Rule) -> None:
         self.name, self.kept, self.entries, self.rule = name, kept, entries, rule
         self.keys = [each.name for each in entries]
-        common = os.path.commonprefix([f"{each}_" for each in self.keys])
-        cut = common.rfind("_") + 1
+        cut = _shared(self.keys).rfind("_") + 1
         if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
             self.keys = [each[cut:] for each in self.keys]
 
@@ -76,11 +75,17 @@ class Tree:
         return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(self.keys, texts, strict=True))}}}"
 
 
+def _shared(names: Sequence[str]) -> str:
+    """What all names begin with."""
+    columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    return "".join(column[0] for column in columns)
+
+
 def _picking(key: str) -> Any:
     return lambda e: ast.Subscript(e[0], ast.Constant(key), ast.Load())
 
 
-class _StepWriter(_Writer):
+class _StepWriter(Writer):
     """Writes one step as a function of its operands."""
 
     def __init__(
@@ -123,7 +128,9 @@ class _StepWriter(_Writer):
         whole = all(each in self.expressions for each in before)
 
         def written(e: Sequence[Expression]) -> Expression:
-            params = f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
+            params = (
+                f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
+            )
             grads = tree.display([ast.unparse(each) for each in e[: len(gradients)]])
             return parsed(f'{rule}({params}, {grads}, state["{tree.kept}"], {rate})')
 
@@ -175,17 +182,17 @@ def _cut(nodes: Sequence[Any]) -> Iterator[None]:
                 each.edges = edges
 
 
-def ported(story: Story, updates: Sequence[Update], title: str, data_file: str) -> Ported:
+def ported(story: Story, updates: Sequence[Update], head: str, data_file: str) -> Ported:
     """The script of a story whose optimizers took the steps `updates`. NotPortable if it is none of steps."""
     with jax.enable_x64(True), story.told():
-        whole = _Writer(story, "grad")
+        whole = Writer(story, "grad")
         steps = Steps(story, whole.text, whole.nodes, updates)
         avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
         doubles = any(each.dtype.differentiable and wide(each) for each in avals)
         try:
-            return _Script(story, steps, doubles).written(title, data_file)
+            return _Script(story, steps, doubles).written(head, data_file)
         except NeedsWide:
-            return _Script(story, steps, True).written(title, data_file)
+            return _Script(story, steps, True).written(head, data_file)
 
 
 class _Script:
@@ -219,11 +226,14 @@ class _Script:
                 key = (id(update.optimizer), number)
                 if group.rule is None or key in self.trees or not group.after:
                     continue
-                found = [known.get(after) or known.get(before) for before, after in zip(group.before, group.after, strict=True)]
+                found = [
+                    known.get(after) or known.get(before)
+                    for before, after in zip(group.before, group.after, strict=True)
+                ]
                 entries = [each for each in found if each is not None]
                 if len(entries) < len(found):
                     raise NotPortable("an optimizer updates a parameter that no later step reads")
-                common = os.path.commonprefix([f"{each.name}_" for each in entries]).rstrip("_")
+                common = _shared([each.name for each in entries]).rpartition("_")[0]
                 name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
                 kept = numbered(f"{name}_{group.rule.name}", self.taken)
                 self.taken |= {name, kept}
@@ -317,7 +327,7 @@ class _Script:
     def column(self, kind: int, place: int) -> list[Any]:
         return [each.numbers[place][0].value for each in self.steps.steps_of(kind)]
 
-    def written(self, title: str, data_file: str) -> Ported:
+    def written(self, head: str, data_file: str) -> Ported:
         steps = self.steps
         functions = [self.function(kind) for kind in range(steps.kinds)]
         text = self.text
@@ -331,7 +341,10 @@ class _Script:
         end: dict[str, Any] = {}
         for tree in self.trees.values():
             start.append(f"{tree.name} = {{")
-            start += [f'    "{key}": {self.value(each.name, each.start)},' for key, each in zip(tree.keys, tree.entries, strict=True)]
+            start += [
+                f'    "{key}": {self.value(each.name, each.start)},'
+                for key, each in zip(tree.keys, tree.entries, strict=True)
+            ]
             start.append("}")
             grown.append(f'    "{tree.name}": {tree.name},')
             grown.append(f'    "{tree.kept}": {tree.rule.start.format(params=tree.name)},')
@@ -345,7 +358,7 @@ class _Script:
         start.append("}")
         loop = self.loop()
         pages: list[list[tuple[str, Any]]] = [
-            [(f'"""{line}', ()) if not number else (line, ()) for number, line in enumerate(title.splitlines())],
+            [(each, ()) for each in head.format(steps=len(steps.steps), kinds=steps.kinds).splitlines()],
             [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
             [(each, ()) for each in settings],
             [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
@@ -374,9 +387,10 @@ class _Script:
         return self.stored(name, array)
 
     def stored(self, name: str, array: Any) -> str:
-        if array.size <= FEW and array.dtype.kind in "fiub" and array.dtype.name != "bfloat16":
-            if np.all(np.isfinite(array)):
-                return f"jnp.array({array.tolist()!r}, dtype=jnp.{'bool_' if array.dtype.kind == 'b' else array.dtype.name})"
+        few = array.size <= FEW and array.dtype.kind in "fiub" and array.dtype.name != "bfloat16"
+        if few and np.all(np.isfinite(array)):
+            dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
+            return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
         self.data[name] = array
         return f'jnp.asarray(data["{name}"])'
 
@@ -387,7 +401,7 @@ class _Script:
         for kind in range(steps.kinds):
             own = []
             for each in self.of("data"):
-                for place in _places(each, kind, "in")[:1]:
+                for place in places(each, kind, "in")[:1]:
                     nodes = [step.operands[place] for step in steps.steps_of(kind)]
                     evaluate(nodes)
                     own.append((each.name, np.stack([np.asarray(node.value) for node in nodes])))

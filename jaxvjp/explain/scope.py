@@ -397,5 +397,6 @@ def written_node(node: Node) -> Written:
     except Unwritable as error:
         raise Unwritable(
             f"the op {operation.name} cannot be written as JAX source: {error}\n"
-            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it."
+            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it.",
+            node.where,
         ) from error

@@ -18,6 +18,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
 from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.optimizers import Update
 from jaxvjp.explain.scope import POSITIONED, SHORT
@@ -27,16 +28,18 @@ from jaxvjp.ops.identity import detach, variable
 
 KINDS = 3
 """At most this many kinds of steps are ported; each is a function of the script."""
+PERIOD = 8
+"""Among this many steps the last one finds an earlier one of its kind."""
 Slot = tuple[int, str, int]
 """A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
 
 
 class NotPortable(Exception):  # noqa: N818 - says what a script has, which is no error of it
-    """What of a script has no place in steps; `events` are where."""
+    """What of a script has no place in steps, and the user's line `where` that is."""
 
-    def __init__(self, why: str, events: Sequence[Event] = ()) -> None:
+    def __init__(self, why: str, where: UserLine = None) -> None:
         super().__init__(why)
-        self.events = events
+        self.where = where
 
 
 class TrainingStep:
@@ -49,6 +52,7 @@ class TrainingStep:
         outputs: nodes that it leaves to later steps, or to the user.
         operands: nodes that it reads, but does not compute.
         numbers: Python numbers that it reads.
+        nodes: all that it reads and computes, in the order of `form`.
         form: what it has in common with other steps of its kind.
         kind: the number of its kind.
     """
@@ -59,6 +63,7 @@ class TrainingStep:
         self.operands: list[Node] = []
         self.numbers: list[tuple[Number, Node]] = []
         self.form: tuple[Any, ...] = ()
+        self.nodes: list[Any] = []
         self.kind = 0
         self.hear(events)
 
@@ -68,7 +73,7 @@ class TrainingStep:
         self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
 
     def has(self, node: Any) -> bool:
-        return self.first < node.serial <= self.last
+        return bool(self.first < node.serial <= self.last)
 
 
 class Entry:
@@ -132,13 +137,15 @@ class Steps:
 
     def _divided(self) -> list[TrainingStep]:
         walks = [each for each in self.story.events if isinstance(each.what, Walked)]
-        spans, cuts = [], set()
+        spans: list[tuple[float, float]] = []
+        cuts: set[int] = set()
         shown: dict[Any, Node] = {}
         for event in walks:
             nodes = reachable(event.what.roots, gradient_edges)
             spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
             for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
-                key = leaf.leaf or self.story.owners.get(leaf) or self.text.name_of(leaf)
+                known = (leaf.leaf, self.story.owners.get(leaf))
+                key: Any = next((each for each in known if each is not None), self.text.name_of(leaf))
                 if shown.setdefault(key, leaf) is not leaf:
                     shown[key] = leaf
                     cuts.add(leaf.serial)
@@ -147,7 +154,7 @@ class Steps:
         free = [each for each in sorted(cuts) if not any(begun <= each < ended for begun, ended in spans)]
         # Of several parameters that are written after another the last one ends the step, and what its line still does.
         last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
-        begins = [min(begun for begun, ended in spans if not free or ended <= free[0]) - 1]
+        begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
         for cut in last.values():
             place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
             while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
@@ -169,7 +176,9 @@ class Steps:
         """The last step ends with the lines that the one before ends with; what follows is no training."""
         after = [max([each.order for each in step.events], default=0) for step in (before, last)]
         lines = {each.where for each in self.nodes if after[0] < each.serial <= before.last}
-        last.last = max([each.serial for each in self.nodes if each.serial > after[1] and each.where in lines], default=last.last)
+        last.last = max(
+            [each.serial for each in self.nodes if each.serial > after[1] and each.where in lines], default=last.last
+        )
 
     # What does not depend on what is trained.
 
@@ -228,7 +237,9 @@ class Steps:
         if not step.has(self.origin(node)):
             return True
         if not any(type(each) is Node for each in self.inputs(node)):
-            return self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
+            return (
+                self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
+            )
         if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
             return False
         return not self._picked(step, node)
@@ -285,7 +296,7 @@ class Steps:
             if self.given(step, node):
                 operands[node] = None
                 continue
-            pending += [each for each in self.inputs(node)][::-1]
+            pending += list(self.inputs(node))[::-1]
         for node in order:
             if type(node) is Number:
                 form.append(("number", str(node.aval)))
@@ -302,6 +313,7 @@ class Steps:
                 name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
                 form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
         form += [order[each] for each in step.outputs]
+        step.nodes = [*order]
         step.operands, step.form = [*operands], tuple(form)
 
     # What steps have in common.
@@ -313,38 +325,46 @@ class Steps:
             step.kind = known.setdefault(step.form, len(known))
             if len(known) > KINDS:
                 raise NotPortable(
-                    f"the {len(self.steps)} steps have more than {KINDS} forms: other operations were recorded in this "
-                    "one than in those before, so values or shapes have decided what runs",
-                    step.events[:1],
+                    f"the {len(self.steps)} steps have more than {KINDS} forms: this line did another thing in step "
+                    f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
+                    self._different(step, next(iter(known))),
                 )
         return len(known)
 
+    def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
+        """The line of the first operation of a step that another form does not have."""
+        theirs = {each[:3] for each in form if isinstance(each, tuple)}
+        places = [place for place, each in enumerate(step.form) if isinstance(each, tuple) and each[:3] not in theirs]
+        nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
+        return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
+
     def _match_last(self) -> None:
-        """The last step leaves what the one before left, if it is of its kind: also what only another step reads."""
-        before, last = self.steps[-2], self.steps[-1]
-        for other in self.steps[-2::-1]:
-            if len(other.events) == len(last.events):
-                before = other
-                break
+        """The last step leaves what an earlier one of its kind leaves: also what only another step would read."""
+        last = self.steps[-1]
+        known, own = last.outputs, self._alike(last)
+        for before in self.steps[-2 : -2 - PERIOD : -1]:
+            twins = {
+                node: twin
+                for key, nodes in self._alike(before).items()
+                if len(nodes) == len(own.get(key, ()))
+                for node, twin in zip(nodes, own[key], strict=True)
+            }
+            if all(each in twins for each in before.outputs):
+                last.outputs = [twins[each] for each in before.outputs]
+                self._look(last)
+                if last.form == before.form:
+                    return
+        last.outputs = known
+        self._look(last)
 
-        def alike(step: TrainingStep) -> dict[Any, list[Node]]:
-            found: dict[Any, list[Node]] = {}
-            for node in self.nodes:
-                if step.has(node):
-                    key = (node.operation, node.static, str(node.aval))
-                    found.setdefault(key, []).append(node)
-            return found
-
-        theirs, own = alike(before), alike(last)
-        twins = {
-            node: twin
-            for key, nodes in theirs.items()
-            if len(nodes) == len(own.get(key, ()))
-            for node, twin in zip(nodes, own[key], strict=True)
-        }
-        if all(each in twins for each in before.outputs):
-            last.outputs = [twins[each] for each in before.outputs]
-            self._look(last)
+    def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
+        """The nodes of a step by what they compute."""
+        found: dict[Any, list[Node]] = {}
+        first = bisect.bisect_right(self.nodes, step.first, key=lambda node: node.serial)
+        last = bisect.bisect_right(self.nodes, step.last, key=lambda node: node.serial)
+        for node in self.nodes[first:last]:
+            found.setdefault((node.operation, node.static, str(node.aval)), []).append(node)
+        return found
 
     def _entries(self) -> list[Entry]:
         made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
@@ -367,7 +387,7 @@ class Steps:
         return entries
 
     def _described(self, entry: Entry, made: dict[Node, Slot], taken: dict[str, None]) -> None:
-        reads = [(step, step.operands[place]) for step in self.steps for place in _places(entry, step.kind, "in")]
+        reads = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
         nodes = [node for _, node in reads]
         if any(kind == "out" for _, kind, _ in entry.slots):
             entry.role = "state"
@@ -377,13 +397,13 @@ class Steps:
                 raise NotPortable("state of the steps starts again between them, as a hidden state may at an epoch")
             entry.start = starts[0] if starts else None
             for step in self.steps:
-                for place in _places(entry, step.kind, "out"):
+                for place in places(entry, step.kind, "out"):
                     entry.end = step.outputs[place]
         else:
             same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
             entry.role = "constant" if same else "data"
             entry.start = nodes[0]
-        named = nodes or [each for each in (entry.end,) if each is not None]
+        named = [*nodes, *[each for each in (entry.end,) if each is not None]]
         entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
         if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
             reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
@@ -401,7 +421,7 @@ class Steps:
         return found
 
 
-def _places(entry: Entry, kind: int, direction: str) -> list[int]:
+def places(entry: Entry, kind: int, direction: str) -> list[int]:
     return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
 
 

@@ -1,26 +1,34 @@
-"""`python -m jaxvjp port script.py -o script_jax.py`: a torch training script as a JAX script."""
+"""`python -m jaxvjp port script.py -o script_jax.py`: a torch training script as a JAX script, proved by `--check`."""
 
 from __future__ import annotations
 
 import argparse
+import ast
+import contextlib
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from jaxvjp.core.record.user_lines import user_line
 from jaxvjp.explain.literals import Unwritable
+from jaxvjp.explain.names import statement
 from jaxvjp.explain.optimizers import Updates
 from jaxvjp.explain.ported import Ported, ported
 from jaxvjp.explain.steps import NotPortable
+from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.tools.explain import recorded
 
 TOLERANCE = 1e-4
 """How far losses and the final state may be apart, relative to the largest number of each."""
+NEEDS = [
+    "It needs jax and numpy. Its batches and random numbers are those that torch's seed gives, as they were recorded.",
+]
 APART = """
 import runpy, sys
 import numpy as np
@@ -43,19 +51,80 @@ def main(arguments: Sequence[str]) -> int:
     if not given.script.is_file():
         parser.error(f"there is no script {str(given.script)!r}")
     output = given.output or given.script.with_name(f"{given.script.stem}_jax.py")
-    with Updates() as updates:
+    with Updates() as updates, decisions() as decided:
         explanation = recorded(given.script, given.arguments, "grad")
     if explanation is None:
         return 1
+    notes = [*said(decided)] and ["", "Values decided what ran; here it is as it was recorded:"]
+    notes += [f"    {line}" for line in said(decided)]
     try:
-        found = ported(explanation.story, updates.found, f'{given.script.name}, ported."""', f"{output.stem}.npz")
+        head = [
+            f'"""{given.script.name} in JAX, ported by `python -m jaxvjp port` from {{steps}} recorded steps.',
+            "",
+            *NEEDS,
+        ]
+        text = "\n".join([*head, *[each.replace("{", "{{").replace("}", "}}") for each in notes], '"""'])
+        found = ported(explanation.story, updates.found, text, f"{output.stem}.npz")
     except (NotPortable, Unwritable) as error:
-        print(f"{given.script} cannot be ported: {error}", file=sys.stderr)
+        place = place_of(error.where)
+        why = f"{f'{place}: ' if place else ''}{str(error).splitlines()[0]}"
+        print(f"{given.script} cannot be ported\n{why}", *said(decided), sep="\n", file=sys.stderr)
+        listed = [
+            f'"""{given.script.name} cannot be ported to JAX:',
+            "",
+            f"    {why}",
+            *notes,
+            '"""',
+            "",
+            "raise SystemExit(__doc__)",
+        ]
+        output.write_text("\n".join(listed) + "\n", encoding="utf-8")
         return 1
+    for each in said(decided):
+        print(each, file=sys.stderr)
     output.write_text(found.source, encoding="utf-8")
     if found.data:
-        np.savez(output.with_suffix(".npz"), **found.data)
+        np.savez(output.with_suffix(".npz"), allow_pickle=False, **found.data)
     return check(found, output) if given.check else 0
+
+
+@contextlib.contextmanager
+def decisions() -> Iterator[dict[Any, list[bool]]]:
+    """A context that notes each time that the truth of a tensor is asked for, by the user's line."""
+    found: dict[Any, list[bool]] = {}
+    truth = Tensor.__bool__
+
+    def noting(self: Tensor) -> bool:
+        answer = truth(self)
+        found.setdefault(user_line(sys._getframe(1)), []).append(answer)
+        return answer
+
+    Tensor.__bool__ = noting  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        Tensor.__bool__ = truth  # type: ignore[method-assign]
+
+
+def said(decided: Mapping[Any, list[bool]]) -> list[str]:
+    """What values decided: `line 5: while y.norm() < 10: true 3 times, false once; see jax.lax.while_loop`."""
+    lines = []
+    places: dict[Any, tuple[Any, list[bool]]] = {}
+    for where, answers in decided.items():
+        found = statement(where)
+        if found is not None:
+            places.setdefault((found.filename, found.line), (found, []))[1].extend(answers)
+    for found, answers in places.values():
+        true, false = answers.count(True), answers.count(False)
+        function = "while_loop" if isinstance(found.tree, ast.While) else "cond"
+        lines.append(f"line {found.line}: {found.text} true {true} times, false {false} times; see jax.lax.{function}")
+    return lines
+
+
+def place_of(where: Any) -> str:
+    """`line 5`; empty if no source is known."""
+    found = statement(where)
+    return "" if found is None else f"line {found.line}"
 
 
 def check(found: Ported, output: Path) -> int:
@@ -63,7 +132,9 @@ def check(found: Ported, output: Path) -> int:
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.npz"
         command = [sys.executable, "-P", "-c", APART, str(output), str(results), *found.state]
-        ended = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": ""})
+        ended = subprocess.run(
+            command, capture_output=True, text=True, cwd=folder, env={**os.environ, "PYTHONPATH": ""}
+        )
         if ended.returncode:
             print(f"{output} does not run:\n{ended.stderr}", file=sys.stderr)
             return 1
