@@ -28,6 +28,7 @@ class Lifted:
         calls: the steps that call it.
         place: where the returned values are among the outputs of the first of them.
         same: a function of the same form, of which only one is written.
+        members: for each parameter that is given in a dict its text inside, `net["weight"]`; for others None.
     """
 
     def __init__(self, top: Scope, params: Sequence[Node], outputs: Sequence[Node], order: float) -> None:
@@ -48,6 +49,7 @@ class Lifted:
         self.names: list[str] = []
         self.constants: list[Value] = []
         self.same: Lifted = self
+        self.members: list[str | None] = [None] * len(params)
         self.name = ""
         top.functions.append(self)
 
@@ -141,6 +143,8 @@ class Lifted:
             names = [
                 each.id if isinstance(each, ast.Name) else own for each, own in zip(expressions, known, strict=False)
             ]
+            members = [*self.members, *[None] * len(names)]
+            names = [each or own for each, own in zip(members, names, strict=False)]
             self.same.name = function(
                 self.inner,
                 [*self.params, *[self.inner.reached[each] for each in self.arguments]],

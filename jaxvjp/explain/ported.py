@@ -18,15 +18,15 @@ from jaxvjp.core.record.observers import Cleared, Walked
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.explain.block import Block, Expression, Step, Value
 from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
-from jaxvjp.explain.lifting import divided
-from jaxvjp.explain.literals import parsed
+from jaxvjp.explain.lifting import Lifted, divided
+from jaxvjp.explain.literals import call, literal, name, parsed
 from jaxvjp.explain.names import numbered, safe
 from jaxvjp.explain.optimizers import Group, Rule, Update
 from jaxvjp.explain.rolling import rolled
 from jaxvjp.explain.scope import NeedsWide
-from jaxvjp.explain.source import Writer
+from jaxvjp.explain.source import Writer, has_aux
 from jaxvjp.explain.steps import Entry, NotPortable, Steps, TrainingStep, places
-from jaxvjp.explain.story import Story
+from jaxvjp.explain.story import Event, Story
 from jaxvjp.explain.text import Text, wide
 
 FEW, WIDTH = 4, 116
@@ -71,6 +71,12 @@ class Tree:
         if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
             self.keys = [each[cut:] for each in self.keys]
 
+    def whole(self, texts: Sequence[str]) -> str:
+        """The expression of a dict of these values: the name of one, if they are all of it."""
+        root = texts[0].partition("[")[0]
+        same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, self.keys, strict=True))
+        return root if same else self.display(texts)
+
     def display(self, texts: Sequence[str]) -> str:
         return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(self.keys, texts, strict=True))}}}"
 
@@ -94,6 +100,7 @@ class _StepWriter(Writer):
         steps: Steps,
         step: TrainingStep,
         given: Mapping[Any, tuple[str, str, bool]],
+        members: Mapping[Node, tuple[Tree, str]],
         trees: Sequence[tuple[Tree, Update, Group, str]],
         text: Text | None,
         wide_types: bool,
@@ -117,7 +124,43 @@ class _StepWriter(Writer):
                 self.varying.add(value)
             if type(node) is Number:
                 self.text.lifted.add(node)
-        self.step, self.trees = step, trees
+        self.step, self.trees, self.members = step, trees, members
+
+    def at_once(
+        self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
+    ) -> Any:
+        """`loss, net_grad = jax.value_and_grad(f)(state["net"], x)`, if the parameters are whole dicts of the state."""
+        (root,) = outputs
+        own = {each: self.members[each] for each in params if each in self.members}
+        trees = list(dict.fromkeys(tree for tree, _ in own.values()))
+        whole = len(own) == len(params) == sum(len(tree.keys) for tree in trees)
+        if not whole or v is not None or root.aval.shape or any(each.aval.dtype.is_complex for each in (root, *params)):
+            return super().at_once(walked, params, outputs, v, order, event)
+        for each in params:
+            self.top.value(each)
+        made = Lifted(self.top, params, outputs, order)
+        made.place = 1
+        made.members = [f'{tree.name}["{key}"]' for tree, key in own.values()]
+        argnums = {"argnums": literal(tuple(range(len(trees))))} if len(trees) > 1 else {}
+        order_of_trees = [tree for tree, _ in own.values()]
+
+        def both(expressions: Sequence[Expression]) -> Expression:
+            function, arguments = self.called(made, expressions)
+            given = [parsed(f'state["{tree.name}"]') for tree in dict.fromkeys(order_of_trees)]
+            count = len(step.outputs) - len(trees)
+            step.grouped = [*made.grouped(True), *[(count, len(step.outputs))] * (len(trees) > 1)]
+            taken = call("jax.value_and_grad", name(function), **argnums, **has_aux(made))
+            return call(taken, *given, *arguments[len(params) :])
+
+        step = Step([], both, [*made.wanted, *[f"{each.name}_grad" for each in trees]], order, event.where, stays=True)
+        self.top.add(step)
+        made.calls.append(step)
+        self.top.values.setdefault(root, step.outputs[0])
+        grads = dict(zip(trees, step.outputs[-len(trees) :], strict=True))
+        return [
+            self.top.add(Step([grads[tree]], _picking(key), order=order + 1e-4, free=True)).outputs[0]
+            for tree, key in own.values()
+        ]
 
     def update(self, tree: Tree, update: Update, group: Group, rate: str) -> None:
         """A step of an optimizer: `net, adam_net = adam(state["net"], {...}, state["adam_net"], 0.01)`."""
@@ -131,7 +174,7 @@ class _StepWriter(Writer):
             params = (
                 f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
             )
-            grads = tree.display([ast.unparse(each) for each in e[: len(gradients)]])
+            grads = tree.whole([ast.unparse(each) for each in e[: len(gradients)]])
             return parsed(f'{rule}({params}, {grads}, state["{tree.kept}"], {rate})')
 
         where = next((each.where for each in group.after if each.where is not None), None)
@@ -279,16 +322,20 @@ class _Script:
         steps = self.steps
         step = steps.steps_of(kind)[0]
         given: dict[Any, tuple[str, str, bool]] = {}
+        members: dict[Node, tuple[Tree, str]] = {}
         for place, node in enumerate(step.operands):
             entry = self.entry(kind, "in", place)
             where = {"state": self.place(entry), "data": f'batch["{entry.name}"]'}.get(entry.role, entry.name)
             given[node] = (entry.name, where, entry.role != "constant")
+            for tree in self.trees.values():
+                if entry in tree.entries and node.requires_grad:
+                    members[node] = (tree, tree.keys[tree.entries.index(entry)])
         for place in steps.lifted[kind]:
             called = self.number_name(kind, place)
             given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
         trees = self.updates_of(kind)
         with _cut([each for each in given if type(each) is Node]):
-            writer = _StepWriter(self.story, steps, step, given, trees, self.text, self.wide)
+            writer = _StepWriter(self.story, steps, step, given, members, trees, self.text, self.wide)
             block, losses, outputs, kept = writer.body()
         self.text = writer.text
         file = file_of(self.story)
@@ -298,9 +345,7 @@ class _Script:
         for tree in self.trees.values():
             if any(each in left for each in tree.entries):
                 texts = [left.pop(each, self.place(each)) for each in tree.entries]
-                root = texts[0].partition("[")[0]
-                same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, tree.keys, strict=True))
-                after[tree.name] = root if same else tree.display(texts)
+                after[tree.name] = tree.whole(texts)
         after.update({tree.kept: text for (tree, *_), text in zip(trees, kept, strict=True) if tree.rule.start != "()"})
         after.update({entry.name: text for entry, text in left.items()})
         own = ", ".join(f'"{name}": {text}' for name, text in after.items())
@@ -410,9 +455,9 @@ class _Script:
                 if called not in dict(own):
                     dtype = steps.steps_of(kind)[0].numbers[place][1].aval.dtype.numpy
                     own.append((called, np.array(self.column(kind, place)).astype(dtype)))
-            for (its, name), column in self.rates.items():
+            for (its, rate), column in self.rates.items():
                 if its == kind:
-                    own.append((name, np.array(column, np.float64 if self.wide else np.float32)))
+                    own.append((rate, np.array(column, np.float64 if self.wide else np.float32)))
             called = "batches" if steps.kinds == 1 else f"batches_{kind + 1}"
             if not own:
                 continue
