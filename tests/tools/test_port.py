@@ -33,7 +33,18 @@ MODULES = """
 
     torch.manual_seed(0)
     X = torch.linspace(-1, 1, 12)[:, None]
-    net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.BatchNorm1d(8), nn.Linear(8, 1))
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.norm, self.last = nn.Linear(1, 8), nn.BatchNorm1d(8), nn.Linear(8, 1)
+
+        def forward(self, x):
+            return self.last(self.norm(self.first(x).tanh()))
+
+
+    net = Net()
     optimizer = torch.optim.Adam(net.parameters(), lr=0.02, weight_decay=0.01)
     for step in range(8):
         optimizer.zero_grad()
@@ -71,6 +82,21 @@ RECORDED = """
         while y.norm() < 10:
             y = y * 2
         (y - 1).square().sum().backward()
+        optimizer.step()
+"""
+RECURRENT = """
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    cells, out = nn.LSTM(1, 4), nn.Linear(4, 1)
+    waves = torch.sin(torch.arange(12.0)).reshape(12, 1, 1)
+    optimizer = torch.optim.Adam([*cells.parameters(), *out.parameters()], lr=0.02)
+    for step in range(4):
+        optimizer.zero_grad()
+        outputs, _ = cells(waves[:-1])
+        loss = (out(outputs) - waves[1:]).abs().mean()
+        loss.backward()
         optimizer.step()
 """
 GENERATIVE = """
@@ -118,12 +144,13 @@ def ported(tmp_path, text, *options):
     ("text", "wanted"),
     [
         (REGRESSION, ["def step(state):", "jax.value_and_grad(f)", "for number in range(10):"]),
-        (MODULES, ["def adam(params, grads, moments, rate):", "jax.tree.map", '"net_2_running_mean"']),
+        (MODULES, ["def adam(params, grads, moments, rate):", "jax.tree.map", '"net_norm_running_mean"']),
         (BATCHES, ["def step(state, batch):", "X[index]", "def sgd(", 'batch["net_sgd_rate"]', "nesterov=True"]),
         (RECORDED, ["def step_1(state", "line 9: while y.norm() < 10: true 24 times, false 6 times"]),
+        (RECURRENT, ["jax.lax.scan", "def adam("]),
         (GENERATIVE, ["def adamw(", "def sgd(", '"netG"', '"netD"']),
     ],
-    ids=["regression", "modules", "batches", "recorded", "generative"],
+    ids=["regression", "modules", "batches", "recorded", "recurrent", "generative"],
 )
 def test_a_training_script_is_ported_and_proved(tmp_path, capsys, text, wanted):
     status, source = ported(tmp_path, text, "--check")
@@ -178,6 +205,7 @@ def test_a_script_without_training_has_no_steps(tmp_path, capsys):
 PORTED = [
     "adversarial_networks",
     "convnet_with_modules",
+    "gated_recurrent_tagger",
     "graph_convolutions",
     "meta_learning",
     "neural_ode",
@@ -185,10 +213,10 @@ PORTED = [
     "wasserstein_gradient_penalty",
 ]
 """The training scripts that are proved."""
+NEARLY = "character_gpt"
+"""The one that is ported, and whose check finds more than 1e-4."""
 OTHERS = {
-    "character_gpt": "DISAGREE",  # Adam divides the gradients of biases of keys, which are rounding errors
     "checkpointed_modules": "changes what goes through it",
-    "gated_recurrent_tagger": "the op recurrence cannot be written",
     "lstm_with_lbfgs": "have more than 3 forms",
     "policy_gradient": "have more than 3 forms",
 }
@@ -209,5 +237,14 @@ def test_the_training_scripts_that_are_not(tmp_path, capsys, name):
     assert OTHERS[name] in capsys.readouterr().err
 
 
+@pytest.mark.long
+def test_a_transformer_is_ported_and_nearly_proved(tmp_path, capsys):
+    """The gradients of the biases of keys are rounding errors, and Adam makes steps of full length of them."""
+    main(["port", "--check", str(SCRIPTS / f"{NEARLY}.py"), "-o", str(tmp_path / "ported.py")])
+    said = capsys.readouterr().err
+    assert float(re.search(r"largest relative difference (\S+) ", said)[1]) < 1e-3
+    assert "attn_qkv_bias" in said
+
+
 def test_every_training_script_is_in_a_list():
-    assert sorted([*PORTED, *OTHERS]) == sorted(each.stem for each in SCRIPTS.glob("*.py"))
+    assert sorted([*PORTED, NEARLY, *OTHERS]) == sorted(each.stem for each in SCRIPTS.glob("*.py"))
