@@ -47,7 +47,7 @@ MODULES = [
     "special",
 ]
 CONTENTS = {
-    "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain"],
+    "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain", "docs/port"],
     "To look up": [
         f"docs/{name}"
         for name in ("autograd", "operators", "storage", "jax", "optim", "distributions", "scripts", "speed")

@@ -30,20 +30,32 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     imports = ["import jax", "import jax.numpy as jnp", *text.imports]
     inputs = [line for line in lines if line.step.note == "leaf" and line.step.order < first]
     statements = [line for line in lines if line not in inputs]
-    file = _file_of(text.story)
+    file = file_of(text.story)
     pages: list[list[tuple[str, Any]]] = [
         [(each, ()) for each in sorted(imports, key=lambda each: (each.startswith("from jax"), each))],
         [(each, ()) for each in settings],
         [(f"# {each}: a function of yours; run() hands it over", ()) for each in text.handed_over],
-        _formatted(inputs, 0, file),
+        formatted(inputs, 0, file),
     ]
+    pages += defined(text)
+    pages.append(formatted(rolled(statements), 0, file))
+    return joined(pages)
+
+
+def defined(text: Text) -> list[list[tuple[str, Any]]]:
+    """The functions of a program, each as its lines with their sources."""
+    pages = []
     for key, called in text.definitions.items():
         own: list[tuple[str, Any]] = [(each, ()) for each in text.texts[key].replace("NAME", called).splitlines()]
         if text.lines[key] is not None:
             body, returned = text.lines[key]
-            own += [*_formatted(rolled(body), 1, file), (f"    {returned}", ())]
+            own += [*formatted(rolled(body), 1, file_of(text.story)), (f"    {returned}", ())]
         pages.append([("", ()), *own, ("", ())])
-    pages.append(_formatted(rolled(statements), 0, file))
+    return pages
+
+
+def joined(pages: Sequence[list[tuple[str, Any]]]) -> list[tuple[str, Any]]:
+    """The lines of all pages, with an empty line between two."""
     flat: list[tuple[str, Any]] = []
     for page in pages:
         if page:
@@ -51,19 +63,19 @@ def laid_out(text: Text, lines: Sequence[Line], first: float) -> list[tuple[str,
     return _tidied(flat)
 
 
-def _file_of(story: Story) -> str | None:
+def file_of(story: Story) -> str | None:
     """The file that most lines come from; comments omit its name."""
     names = [each.where[0].co_filename for each in story.events if each.where is not None]
     return max(set(names), key=names.count) if names else None
 
 
-def _formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
+def formatted(lines: Sequence[Line | Repeat], depth: int, file: str | None) -> list[tuple[str, Any]]:
     """Lines with their comments, indented; a `Repeat` as a loop."""
     found: list[tuple[str, Any]] = []
     for each in lines:
         if isinstance(each, Repeat):
             found.append((f"{'    ' * depth}{each.head}:", ()))
-            found += _formatted(each.lines, depth + 1, file)
+            found += formatted(each.lines, depth + 1, file)
             continue
         if each.note == "leaf" and len(each.text) > WIDTH and "array([" in each.text:
             place = [f"# {_said(source, None, file)}" for source in each.sources]

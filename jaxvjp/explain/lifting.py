@@ -8,7 +8,7 @@ read from outside.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from jaxvjp.core.record.graph import Node, reachable
@@ -28,6 +28,7 @@ class Lifted:
         calls: the steps that call it.
         place: where the returned values are among the outputs of the first of them.
         same: a function of the same form, of which only one is written.
+        members: for each parameter that is given in a dict its text inside, `net["weight"]`; for others None.
     """
 
     def __init__(self, top: Scope, params: Sequence[Node], outputs: Sequence[Node], order: float) -> None:
@@ -48,6 +49,7 @@ class Lifted:
         self.names: list[str] = []
         self.constants: list[Value] = []
         self.same: Lifted = self
+        self.members: list[str | None] = [None] * len(params)
         self.name = ""
         top.functions.append(self)
 
@@ -141,6 +143,8 @@ class Lifted:
             names = [
                 each.id if isinstance(each, ast.Name) else own for each, own in zip(expressions, known, strict=False)
             ]
+            members = [*self.members, *[None] * len(names)]
+            names = [each or own for each, own in zip(members, names, strict=False)]
             self.same.name = function(
                 self.inner,
                 [*self.params, *[self.inner.reached[each] for each in self.arguments]],
@@ -192,8 +196,9 @@ def _received(top: Scope, node: Node, owner: Lifted) -> Value | None:
     return found
 
 
-def divided(functions: Sequence[Lifted], steps: Sequence[Step]) -> None:
-    """Decides what is an argument of each function, and which are one; `steps` are those of the program."""
+def divided(functions: Sequence[Lifted], steps: Sequence[Step], varying: Collection[Value] | None = None) -> None:
+    """Decides what is an argument of each function, and which are one; `steps` are those of the program. If these are
+    inside a function, its arguments are `varying`, and what it assigns cannot be read from outside."""
     assigned: dict[str, int] = {}
     uses: dict[Value, int] = {}
     for each in [value for step in steps if not step.free for value in step.outputs]:
@@ -210,11 +215,13 @@ def divided(functions: Sequence[Lifted], steps: Sequence[Step]) -> None:
         """Whether the text of a value is the same wherever it stands: a number, a name that is assigned once, or a
         short expression of such."""
         step = value.step
+        if varying is not None and value in varying:
+            return False
         if step is None or step.free:
             return True
         if value.wanted is None and uses.get(value) == 1 and len(step.outputs) == 1 and not step.stays:
             return depth > 0 and all(settled(each, depth - 1) for each in step.inputs)
-        return assigned[safe(value.wanted or "t")] == 1
+        return varying is None and assigned[safe(value.wanted or "t")] == 1
 
     for group in groups.values():
         group[0].divide(group, settled)

@@ -19,7 +19,11 @@ LONGEST, TABLE = 128, 4096
 
 
 class Unwritable(RuntimeError):  # noqa: N818 - not an error: it is caught, and another form is tried
-    """A value without a source text, such as a function or a user's object."""
+    """A value without a source text, such as a function or a user's object; `where` is the user's line, if known."""
+
+    def __init__(self, why: str, where: Any = None) -> None:
+        super().__init__(why)
+        self.where = where
 
 
 def parsed(text: str) -> ast.expr:

@@ -219,12 +219,14 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from list(value.items())[:100]
     elif isinstance(value, list | tuple):
         yield from list(enumerate(value))[:100]
+    elif isinstance(value, type):
+        return  # a class of the user's, such as a module's, has no tensors of its own
     elif callable(getattr(value, "named_parameters", None)) and callable(getattr(value, "named_buffers", None)):
         yield from [*value.named_parameters(), *value.named_buffers()]  # a module
     elif isinstance(getattr(value, "param_groups", None), list):  # an optimizer
         yield from enumerate(getattr(value, "state", {}).values())
     elif type(value).__module__.partition(".")[0] not in ("builtins", "numpy", "jax", "jaxlib", "jaxvjp"):
-        attributes = {} if isinstance(value, type) else getattr(value, "__dict__", {})
+        attributes = getattr(value, "__dict__", {})
         yield from [(name, each) for name, each in attributes.items() if not name.startswith("_")][:100]
 
 

@@ -201,6 +201,8 @@ class Scope:
     # One node.
 
     def _number(self, number: Number) -> Value:
+        if self.outer is not None and number in self.text.lifted:
+            return self._reach(self.outer.value(number))
         text = literal(number.value)
         return self.add(Step([], lambda inputs: text, free=True)).outputs[0]
 
@@ -341,7 +343,8 @@ def function(
     for place, each in enumerate(names):
         names[place] = numbered(each, {*names[:place], *reserved})
     given.update({value: parsed(each) for value, each in zip(params, names, strict=True)})
-    block = Block(scope.steps, [*results, *returned], given, {"jax", "jnp", *reserved} - {*names})
+    roots = dict.fromkeys([each.partition("[")[0] for each in names])  # `net` of `net["weight"]`
+    block = Block(scope.steps, [*results, *returned], given, {"jax", "jnp", *roots, *reserved} - {*names})
     texts = [ast.unparse(each) for each in block.results]
     own, more = ", ".join(texts[: len(results)]), ", ".join(texts[len(results) :])
     if not single:
@@ -349,7 +352,7 @@ def function(
     if returned:
         own += f", ({more})" if len(returned) > 1 else f", {more}"
     lines = (tuple(block.lines), f"return {own}")
-    parameters = ", ".join(names)
+    parameters = ", ".join(roots)
     key = "\n".join([f"({parameters})", *[each.text for each in block.lines], lines[1]])
     return scope.text.define(wanted, f"def NAME({parameters}):", lines, key)
 
@@ -395,5 +398,6 @@ def written_node(node: Node) -> Written:
     except Unwritable as error:
         raise Unwritable(
             f"the op {operation.name} cannot be written as JAX source: {error}\n"
-            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it."
+            "Explain what comes before it or after it; `.cotangents()`, `.jacobian()` and `.picture()` go through it.",
+            node.where,
         ) from error

@@ -67,9 +67,9 @@ def write(story: Story, style: str = "vjp") -> Program:
     if style not in STYLES:
         raise ValueError(f"there is no style {style!r}: write {', '.join(map(repr, STYLES))}")
     try:
-        return _Writer(story, style).program()
+        return Writer(story, style).program()
     except NeedsWide:
-        return _Writer(story, style, wide_types=True).program()
+        return Writer(story, style, wide_types=True).program()
 
 
 def executed(program: Program, source: str | None = None) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def configured(program: Program) -> Iterator[None]:
         yield
 
 
-class _Writer:
+class Writer:
     def __init__(self, story: Story, style: str, wide_types: bool = False) -> None:
         self.story = story
         self.style = style
@@ -331,7 +331,7 @@ class _Writer:
         self.top.values[after] = value
         if gradient is not after and before is None:
             self.top.values[gradient] = value
-        self.gradients[self.story.owners[target]] = (target, value)
+        self.gradients[self.story.owners.get(target, target)] = (target, value)
 
     def hooked(self, hook: Any, value: Any, order: float) -> tuple[Any, float]:
         """Writes the result of a hook for a cotangent."""
@@ -447,7 +447,8 @@ def _stages(roots: Sequence[Node], targets: set[Node], cuts: Sequence[Node]) -> 
         if node.step_hooks is not None:
             raise Unwritable(
                 f"a hook of the step {node.gradient_name} changes what goes through it, and cannot be written\n"
-                "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`."
+                "A hook of the tensor can: `y.register_hook(...)` in the place of `y.grad_fn.register_hook(...)`.",
+                node.where,
             )
     needed = set(targets)
     for node in nodes:

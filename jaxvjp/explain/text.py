@@ -48,6 +48,7 @@ class Text:
         self.imports: dict[str, None] = {}
         self.unnamed: set[str] = set()
         self.handed_over: dict[str, Any] = {}  # functions that the program is given, by their names in it
+        self.lifted: set[Number] = set()  # numbers that are arguments, not written out
         self.taken: set[str] = {*story.names.values()}
 
     def look_over(self, nodes: Sequence[Node]) -> None:

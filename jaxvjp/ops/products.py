@@ -113,7 +113,7 @@ def _matrix(array, position):
         )
 
 
-@op(saves="input for mat2, mat2 for input", arities=((2, 3), (3, 4)), rewrite=at_setting)
+@op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def mm(input, mat2):
     """The matrix product of an n×k and a k×m matrix."""
     _matrix(input, "self")
@@ -130,7 +130,7 @@ def mm(input, mat2):
     return product(input, mat2)
 
 
-@op(saves="input for mat2, mat2 for input", arities=((2, 3), (3, 4)), rewrite=at_setting)
+@op(saves="mat2 for input, input for mat2", arities=((2, 3), (3, 4)), rewrite=at_setting)
 def bmm(input, mat2):
     """The matrix products of b n×k and b k×m matrices."""
     for each, name in ((input, "batch1"), (mat2, "batch2")):
@@ -204,7 +204,7 @@ def _matmul_name(static, avals):
 
 
 @op(
-    saves="input for other, other for input",
+    saves="other for input, input for other",
     operator="@",
     aliases="linalg.matmul",
     grad_fn=_matmul_name,

@@ -118,7 +118,7 @@ def _trailing(name, input, normalized_shape, weight, bias):
     return tuple(range(input.ndim - len(shape), input.ndim))
 
 
-@op(public="", saves="input, weight, bias", grad_fn="NativeLayerNormBackward0")
+@op(public="", saves="bias, input, weight", grad_fn="NativeLayerNormBackward0")
 def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """What `layer_norm` gives, and the means and reciprocal deviations that it used."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)
@@ -126,7 +126,7 @@ def standardized_layer(input, normalized_shape: Shape, weight=None, bias=None, e
     return _affine(result, weight, bias, normalized_shape, input.dtype), mean, scale
 
 
-@op(public="nn.functional function", saves="input, weight, bias", grad_fn="NativeLayerNormBackward0", out=False)
+@op(public="nn.functional function", saves="bias, input, weight", grad_fn="NativeLayerNormBackward0", out=False)
 def layer_norm(input, normalized_shape: Shape, weight=None, bias=None, eps: Real = 1e-5):
     """`input` standardized over its last dimensions, those of `normalized_shape`; times `weight`, plus `bias`."""
     axes = _trailing("layer_norm", input, normalized_shape, weight, bias)

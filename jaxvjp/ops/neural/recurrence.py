@@ -5,8 +5,6 @@ A cell maps what it gets from the input, and its state, to the next state: `h`, 
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import jax.numpy as jnp
 
@@ -54,18 +52,17 @@ def recurrence(
 
     `live` (time, batch) is false after the end of a sequence: there the state stays as it is.
     """
-    step = partial(_next, kind, weight=weight_hh, bias=bias_hh, projection=weight_hr)
 
     def advance(state, now):
-        given, alive = now
-        after = step(given, state)
+        given, alive = (now, None) if live is None else now
+        after = _next(kind, given, state, weight_hh, bias_hh, weight_hr)
         if alive is not None:
             after = tuple(jnp.where(alive[:, None], new, old) for new, old in zip(after, state, strict=True))
         return after, after[0]
 
     start = (hidden,) if cell is None else (hidden, cell)
     given = linear.function(input, weight_ih, bias_ih)
-    last, outputs = jax.lax.scan(advance, start, (given, live), reverse=reverse)
+    last, outputs = jax.lax.scan(advance, start, given if live is None else (given, live), reverse=reverse)
     return outputs, *last
 
 

@@ -1,0 +1,518 @@
+"""Writes the steps of a recorded training loop as a JAX script (`ported`): data, functions, `step`, and the loop."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.observers import Cleared, Walked
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.block import Block, Expression, Step, Value
+from jaxvjp.explain.layout import EXACT_PRODUCTS, WIDE_TYPES, defined, file_of, formatted, joined
+from jaxvjp.explain.lifting import Lifted, divided
+from jaxvjp.explain.literals import call, literal, name, parsed
+from jaxvjp.explain.names import numbered, safe
+from jaxvjp.explain.optimizers import Group, Rule, Update
+from jaxvjp.explain.rolling import rolled
+from jaxvjp.explain.scope import NeedsWide
+from jaxvjp.explain.source import Writer, has_aux
+from jaxvjp.explain.steps import Entry, NotPortable, Steps, TrainingStep, places
+from jaxvjp.explain.story import Event, Story
+from jaxvjp.explain.text import Text, wide
+
+FEW, WIDTH = 4, 116
+"""An array of more numbers than FEW is in the file of data; a line is at most WIDTH long, if it can be broken."""
+UNBROKEN: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
+class Ported(NamedTuple):
+    """A ported script.
+
+    Attributes:
+        source: its text.
+        data: the arrays of the file beside it, by name.
+        losses: what each step's losses were.
+        state: what the state was at the end, by name.
+    """
+
+    source: str
+    data: dict[str, np.ndarray[Any, Any]]
+    losses: list[list[Any]]
+    state: dict[str, Any]
+
+
+def _import_order(line: str) -> tuple[bool, str]:
+    """Python's own modules first."""
+    return (any(f" {each}" in line for each in ("jax", "numpy")), line.split()[1])
+
+
+class Tree:
+    """The parameters of one group of an optimizer, which are one dict of the state.
+
+    Attributes:
+        name, kept: the names in the state of the dict, and of what the optimizer keeps.
+        entries, keys: the parameters, and their keys.
+        rule: the optimizer's.
+    """
+
+    def __init__(self, name: str, kept: str, entries: list[Entry], rule: Rule) -> None:
+        self.name, self.kept, self.entries, self.rule = name, kept, entries, rule
+        self.keys = [each.name for each in entries]
+        cut = _shared(self.keys).rfind("_") + 1
+        if len(self.keys) > 1 and all(each[cut:] for each in self.keys):
+            self.keys = [each[cut:] for each in self.keys]
+
+    def whole(self, texts: Sequence[str]) -> str:
+        """The expression of a dict of these values: the name of one, if they are all of it."""
+        root = texts[0].partition("[")[0]
+        same = all(text == f"{root}[{key!r}]" for text, key in zip(texts, self.keys, strict=True))
+        return root if same else self.display(texts)
+
+    def display(self, texts: Sequence[str]) -> str:
+        return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(self.keys, texts, strict=True))}}}"
+
+
+def _shared(names: Sequence[str]) -> str:
+    """What all names begin with."""
+    columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*names, strict=False))
+    return "".join(column[0] for column in columns)
+
+
+def _picking(key: str) -> Any:
+    return lambda e: ast.Subscript(e[0], ast.Constant(key), ast.Load())
+
+
+class _StepWriter(Writer):
+    """Writes one step as a function of its operands."""
+
+    def __init__(
+        self,
+        story: Story,
+        steps: Steps,
+        step: TrainingStep,
+        given: Mapping[Any, tuple[str, str, bool]],
+        members: Mapping[Node, tuple[Tree, str]],
+        trees: Sequence[tuple[Tree, Update, Group, str]],
+        text: Text | None,
+        wide_types: bool,
+    ) -> None:
+        events = [each for each in step.events if not isinstance(each.what, Cleared)]
+        super().__init__(story._replace(events=events, shown=[]), "grad", wide_types)
+        known = steps.text
+        self.text.explicit_dtypes = wide_types
+        self.text.first, self.text.begun, self.text.inner = known.first, known.begun, known.inner
+        if text is not None:  # the functions of all kinds are in one script
+            self.text.definitions, self.text.texts, self.text.lines = text.definitions, text.texts, text.lines
+            self.text.imports = text.imports
+        self.expressions: dict[Value, ast.expr] = {}
+        self.kept_values: list[Value] = []
+        self.varying: set[Value] = set()
+        shared: dict[str, Value] = {}
+        for node, (called, expression, varies) in given.items():
+            value = self.top.values[node] = shared.setdefault(expression, Value(called))
+            self.expressions[value] = parsed(expression)
+            if varies:
+                self.varying.add(value)
+            if type(node) is Number:
+                self.text.lifted.add(node)
+        self.step, self.trees, self.members = step, trees, members
+
+    def at_once(
+        self, walked: Walked, params: list[Node], outputs: list[Node], v: Any, order: float, event: Event
+    ) -> Any:
+        """`loss, net_grad = jax.value_and_grad(f)(state["net"], x)`, if the parameters are whole dicts of the state."""
+        (root,) = outputs
+        own = {each: self.members[each] for each in params if each in self.members}
+        trees = list(dict.fromkeys(tree for tree, _ in own.values()))
+        whole = len(own) == len(params) == sum(len(tree.keys) for tree in trees)
+        if not whole or v is not None or root.aval.shape or any(each.aval.dtype.is_complex for each in (root, *params)):
+            return super().at_once(walked, params, outputs, v, order, event)
+        for each in params:
+            self.top.value(each)
+        made = Lifted(self.top, params, outputs, order)
+        made.place = 1
+        made.members = [f'{tree.name}["{key}"]' for tree, key in own.values()]
+        argnums = {"argnums": literal(tuple(range(len(trees))))} if len(trees) > 1 else {}
+        order_of_trees = [tree for tree, _ in own.values()]
+
+        def both(expressions: Sequence[Expression]) -> Expression:
+            function, arguments = self.called(made, expressions)
+            given = [parsed(f'state["{tree.name}"]') for tree in dict.fromkeys(order_of_trees)]
+            count = len(step.outputs) - len(trees)
+            step.grouped = [*made.grouped(True), *[(count, len(step.outputs))] * (len(trees) > 1)]
+            taken = call("jax.value_and_grad", name(function), **argnums, **has_aux(made))
+            return call(taken, *given, *arguments[len(params) :])
+
+        step = Step([], both, [*made.wanted, *[f"{each.name}_grad" for each in trees]], order, event.where, stays=True)
+        self.top.add(step)
+        made.calls.append(step)
+        self.top.values.setdefault(root, step.outputs[0])
+        grads = dict(zip(trees, step.outputs[-len(trees) :], strict=True))
+        return [
+            self.top.add(Step([grads[tree]], _picking(key), order=order + 1e-4, free=True)).outputs[0]
+            for tree, key in own.values()
+        ]
+
+    def update(self, tree: Tree, update: Update, group: Group, rate: str) -> None:
+        """A step of an optimizer: `net, adam_net = adam(state["net"], {...}, state["adam_net"], 0.01)`."""
+        gradients = [self.top.value(each) for each in group.gradients]
+        before = [self.top.value(each) for each in group.before]
+        assert group.rule is not None
+        rule = self.text.define(group.rule.name, group.rule.text)
+        whole = all(each in self.expressions for each in before)
+
+        def written(e: Sequence[Expression]) -> Expression:
+            params = (
+                f'state["{tree.name}"]' if whole else tree.display([ast.unparse(each) for each in e[len(gradients) :]])
+            )
+            grads = tree.whole([ast.unparse(each) for each in e[: len(gradients)]])
+            return parsed(f'{rule}({params}, {grads}, state["{tree.kept}"], {rate})')
+
+        where = next((each.where for each in group.after if each.where is not None), None)
+        read = [*gradients, *([] if whole else before)]
+        step = Step(read, written, [tree.name, tree.kept], update.first, where, stays=True)
+        self.top.add(step)
+        self.kept_values.append(step.outputs[1])
+        for key, after in zip(tree.keys, group.after, strict=True):
+            picked = Step([step.outputs[0]], _picking(key), order=update.first + 1e-3, free=True)
+            self.top.values[after] = self.top.add(picked).outputs[0]
+
+    def body(self) -> tuple[Block, list[str], list[str], list[str]]:
+        """The statements of the step, and the expressions of its losses, of what it leaves, and of what its optimizers
+        keep."""
+        updates = [*self.trees]
+        for place, event in enumerate(self.story.events):
+            while updates and updates[0][1].first < event.order:
+                self.update(*updates.pop(0))
+            if isinstance(event.what, Walked):
+                self.walk(place, event, event.what)
+        for each in updates:
+            self.update(*each)
+        final = [self.top.value(each) for each in [*self.step.losses, *self.step.outputs]]
+        final += self.kept_values
+        divided(self.top.functions, self.top.steps, self.varying)
+        self.text.taken |= {each.wanted for each in final if each.wanted}
+        own = {each.id for text in self.expressions.values() for each in ast.walk(text) if isinstance(each, ast.Name)}
+        block = Block(self.top.steps, final, self.expressions, {"jax", "jnp", "state", "batch", "data", *own})
+        texts = [ast.unparse(each) for each in block.results]
+        first, last = len(self.step.losses), len(texts) - len(self.kept_values)
+        return block, texts[:first], texts[first:last], texts[last:]
+
+
+@contextmanager
+def _cut(nodes: Sequence[Any]) -> Iterator[None]:
+    """A context in which what `nodes` were computed from is out of reach."""
+    kept = [(each, each.inputs, each.edges) for each in nodes]
+    for each in nodes:
+        each.inputs = ()
+        if each.edges is not None:
+            each.edges = ()
+    try:
+        yield
+    finally:
+        for each, inputs, edges in kept:
+            each.inputs = inputs
+            if edges is not None:
+                each.edges = edges
+
+
+def ported(story: Story, updates: Sequence[Update], head: str, data_file: str) -> Ported:
+    """The script of a story whose optimizers took the steps `updates`. NotPortable if it is none of steps."""
+    with jax.enable_x64(True), story.told():
+        whole = Writer(story, "grad")
+        steps = Steps(story, whole.text, whole.nodes, updates)
+        avals = [each.aval for each in steps.live if type(each.aval) is not tuple]
+        doubles = any(each.dtype.differentiable and wide(each) for each in avals)
+        try:
+            return _Script(story, steps, doubles).written(head, data_file)
+        except NeedsWide:
+            return _Script(story, steps, True).written(head, data_file)
+
+
+class _Script:
+    def __init__(self, story: Story, steps: Steps, wide: bool) -> None:
+        self.story, self.steps, self.wide = story, steps, wide
+        self.data: dict[str, Any] = {}
+        self.fed: list[bool] = []  # by kind, whether its steps read data
+        self.names: dict[int, str] = {}
+        self.rates: dict[tuple[int, str], list[Any]] = {}
+        self.text: Text | None = None
+        taken = {"jax", "jnp", "np", "data", "state", "batch", "batches", "losses", "step", "number", "loss", "Path"}
+        for entry in steps.entries:
+            if entry.twin is not entry:
+                continue
+            base = safe(entry.name or ("given" if entry.role != "state" else "kept"))
+            entry.name = numbered(base, taken)
+            taken.add(entry.name)
+        self.taken = taken
+        self.trees: dict[tuple[int, int], Tree] = {}
+        self.find_trees()
+
+    def find_trees(self) -> None:
+        """The dicts of the state: one for the parameters of each group of an optimizer that has a rule."""
+        known: dict[Node, Entry] = {}
+        for step in self.steps.steps:
+            for direction, nodes in (("in", step.operands), ("out", step.outputs)):
+                for place, node in enumerate(nodes):
+                    known.setdefault(node, self.entry(step.kind, direction, place))
+        for update in self.steps.updates:
+            for number, group in enumerate(update.groups):
+                key = (id(update.optimizer), number)
+                if group.rule is None or key in self.trees or not group.after:
+                    continue
+                found = [
+                    known.get(after) or known.get(before)
+                    for before, after in zip(group.before, group.after, strict=True)
+                ]
+                entries = [each for each in found if each is not None]
+                if len(entries) < len(found):
+                    raise NotPortable("an optimizer updates a parameter that no later step reads")
+                common = _shared([each.name for each in entries]).rpartition("_")[0]
+                name = numbered(common if len(entries) > 1 and common.isidentifier() else "params", self.taken)
+                kept = numbered(f"{name}_{group.rule.name}", self.taken)
+                self.taken |= {name, kept}
+                self.trees[key] = Tree(name, kept, entries, group.rule)
+
+    def place(self, entry: Entry) -> str:
+        """Where an entry is in the state."""
+        for tree in self.trees.values():
+            if entry in tree.entries:
+                return f'state["{tree.name}"]["{tree.keys[tree.entries.index(entry)]}"]'
+        return f'state["{entry.name}"]'
+
+    def updates_of(self, kind: int) -> list[tuple[Tree, Update, Group, str]]:
+        """The steps that optimizers take in the first step of a kind, and the text of their rates."""
+        found = []
+        step = self.steps.steps_of(kind)[0]
+        for number, update in enumerate(self.steps.updates):
+            if step.first <= update.first < step.last:
+                own = [each for each in step.outputs if each.serial > 0]
+                for place, group in enumerate(update.groups):
+                    tree = self.trees.get((id(update.optimizer), place))
+                    if tree is not None and group.rule is not None and own:
+                        found.append((tree, update, group, self.rate(kind, tree, group, number, place)))
+        return found
+
+    def rate(self, kind: int, tree: Tree, group: Group, number: int, place: int) -> str:
+        column = []
+        for step in self.steps.steps_of(kind):
+            inside = [each for each in self.steps.updates if step.first <= each.first < step.last]
+            before = [each for each in self.steps.updates[:number] if self.steps.steps_of(kind)[0].first <= each.first]
+            column.append(inside[len(before)].groups[place].rate)
+        if len(set(column)) == 1:
+            return repr(column[0])
+        called = f"{tree.kept}_rate"
+        self.rates[kind, called] = column
+        return f'batch["{called}"]'
+
+    def entry(self, kind: int, direction: str, place: int) -> Entry:
+        return next(each.twin for each in self.steps.entries if (kind, direction, place) in each.slots)
+
+    def function(self, kind: int) -> list[tuple[str, Any]]:
+        """The lines of a step of a kind."""
+        steps = self.steps
+        step = steps.steps_of(kind)[0]
+        given: dict[Any, tuple[str, str, bool]] = {}
+        members: dict[Node, tuple[Tree, str]] = {}
+        for place, node in enumerate(step.operands):
+            entry = self.entry(kind, "in", place)
+            where = {"state": self.place(entry), "data": f'batch["{entry.name}"]'}.get(entry.role, entry.name)
+            given[node] = (entry.name, where, entry.role != "constant")
+            for tree in self.trees.values():
+                if entry in tree.entries and node.requires_grad:
+                    members[node] = (tree, tree.keys[tree.entries.index(entry)])
+        for place in steps.lifted[kind]:
+            called = self.number_name(kind, place)
+            given[step.numbers[place][0]] = (called, f'batch["{called}"]', True)
+        trees = self.updates_of(kind)
+        with _cut([each for each in given if type(each) is Node]):
+            writer = _StepWriter(self.story, steps, step, given, members, trees, self.text, self.wide)
+            block, losses, outputs, kept = writer.body()
+        self.text = writer.text
+        file = file_of(self.story)
+        lines = formatted(rolled(block.lines), 1, file)
+        left = {self.entry(kind, "out", place): text for place, text in enumerate(outputs)}
+        after: dict[str, str] = {}
+        for tree in self.trees.values():
+            if any(each in left for each in tree.entries):
+                texts = [left.pop(each, self.place(each)) for each in tree.entries]
+                after[tree.name] = tree.whole(texts)
+        after.update({tree.kept: text for (tree, *_), text in zip(trees, kept, strict=True) if tree.rule.start != "()"})
+        after.update({entry.name: text for entry, text in left.items()})
+        own = ", ".join(f'"{name}": {text}' for name, text in after.items())
+        returned = f"return {{**state, {own}}}, [{', '.join(losses)}]"
+        given_data = any("batch[" in expression for _, expression, _ in given.values()) or any(
+            rate.startswith("batch[") for *_, rate in trees
+        )
+        self.fed.append(given_data)
+        head = ["@jax.jit", f"def {self.step_name(kind)}(state{', batch' * given_data}):"]
+        return [("", ()), *[(each, ()) for each in head], *lines, (f"    {returned}", ()), ("", ())]
+
+    def step_name(self, kind: int) -> str:
+        return "step" if self.steps.kinds == 1 else f"step_{kind + 1}"
+
+    def number_name(self, kind: int, place: int) -> str:
+        """One name for all numbers that vary in the same way, as a learning rate does."""
+        column = self.column(kind, place)
+        known = self.names.setdefault(hash((kind, tuple(column))), "")
+        if not known:
+            known = self.names[hash((kind, tuple(column)))] = numbered("rate", self.taken)
+            self.taken.add(known)
+        return known
+
+    def column(self, kind: int, place: int) -> list[Any]:
+        return [each.numbers[place][0].value for each in self.steps.steps_of(kind)]
+
+    def written(self, head: str, data_file: str) -> Ported:
+        steps = self.steps
+        functions = [self.function(kind) for kind in range(steps.kinds)]
+        text = self.text
+        assert text is not None
+        settings = [WIDE_TYPES] if self.wide else []
+        if jax.default_backend() != "cpu":
+            settings.append(EXACT_PRODUCTS)
+        imports = ["import jax", "import jax.numpy as jnp", "import numpy as np", "from pathlib import Path"]
+        constants = [f"{each.name} = {self.value(each.name, each.start)}" for each in self.of("constant")]
+        start, grown = [], ["state = {"]
+        end: dict[str, Any] = {}
+        for tree in self.trees.values():
+            start.append(f"{tree.name} = {{")
+            start += [
+                f'    "{key}": {self.value(each.name, each.start)},'
+                for key, each in zip(tree.keys, tree.entries, strict=True)
+            ]
+            start.append("}")
+            grown.append(f'    "{tree.name}": {tree.name},')
+            grown.append(f'    "{tree.kept}": {tree.rule.start.format(params=tree.name)},')
+        start += grown
+        for each in self.of("state"):
+            if each.start is not None and not any(each in tree.entries for tree in self.trees.values()):
+                start.append(f'    "{each.name}": {self.value(each.name, each.start)},')
+            if each.end is not None:
+                evaluate([each.end])
+                end[self.place(each)] = np.asarray(each.end.value)
+        start.append("}")
+        loop = self.loop()
+        pages: list[list[tuple[str, Any]]] = [
+            [(each, ()) for each in head.format(steps=len(steps.steps), kinds=steps.kinds).splitlines()],
+            [(each, ()) for each in sorted({*imports, *text.imports}, key=_import_order)],
+            [(each, ()) for each in settings],
+            [(f'data = np.load(Path(__file__).with_name("{data_file}"))', ())] if self.data else [],
+            [(each, ()) for each in constants],
+            *defined(text),
+            *functions,
+            [(each, ()) for each in start],
+            [(each, ()) for each in loop],
+        ]
+        source = "\n".join(tidy(each) for each, _ in joined(pages)) + "\n"
+        if not self.wide and re.search(r"jnp\.(u?int64|float64|complex128)\b", source.replace("dtype=jnp.int64", "")):
+            raise NeedsWide
+        losses = []
+        for step in steps.steps:
+            evaluate(step.losses)
+            losses.append([np.asarray(each.value) for each in step.losses])
+        return Ported(source, self.data, losses, end)
+
+    def of(self, role: str) -> list[Entry]:
+        return [each for each in self.steps.entries if each.role == role and each.twin is each]
+
+    def value(self, name: str, node: Any) -> str:
+        """The expression of an array: the numbers, if they are few, else its place in the file of data."""
+        evaluate([node])
+        array = np.asarray(node.value)
+        return self.stored(name, array)
+
+    def stored(self, name: str, array: Any) -> str:
+        few = array.size <= FEW and array.dtype.kind in "fiub" and array.dtype.name != "bfloat16"
+        if few and np.all(np.isfinite(array)):
+            dtype = "bool_" if array.dtype.kind == "b" else array.dtype.name
+            return f"jnp.array({array.tolist()!r}, dtype=jnp.{dtype})"
+        self.data[name] = array
+        return f'jnp.asarray(data["{name}"])'
+
+    def loop(self) -> list[str]:
+        """The lines that run the steps over their data."""
+        steps = self.steps
+        lines = []
+        for kind in range(steps.kinds):
+            own = []
+            for each in self.of("data"):
+                for place in places(each, kind, "in")[:1]:
+                    nodes = [step.operands[place] for step in steps.steps_of(kind)]
+                    evaluate(nodes)
+                    own.append((each.name, np.stack([np.asarray(node.value) for node in nodes])))
+            for place in dict.fromkeys(steps.lifted[kind]):
+                called = self.number_name(kind, place)
+                if called not in dict(own):
+                    dtype = steps.steps_of(kind)[0].numbers[place][1].aval.dtype.numpy
+                    own.append((called, np.array(self.column(kind, place)).astype(dtype)))
+            for (its, rate), column in self.rates.items():
+                if its == kind:
+                    own.append((rate, np.array(column, np.float64 if self.wide else np.float32)))
+            called = "batches" if steps.kinds == 1 else f"batches_{kind + 1}"
+            if not own:
+                continue
+            lines.append(f"{called} = {{")
+            suffix = "" if steps.kinds == 1 else f"_{kind + 1}"
+            lines += [f'    "{name}": {self.stored(f"{name}{suffix}", array)},' for name, array in own]
+            lines.append("}")
+        lines.append("losses = []")
+        runs: list[list[int]] = []
+        counts = [0] * steps.kinds
+        for step in steps.steps:
+            if runs and runs[-1][0] == step.kind:
+                runs[-1][2] += 1
+            else:
+                runs.append([step.kind, counts[step.kind], counts[step.kind] + 1])
+            counts[step.kind] += 1
+        if steps.kinds == 1:
+            lines += [f"for number in range({len(steps.steps)}):", *self.round(0)]
+        elif len(runs) <= 4:
+            for kind, first, last in runs:
+                lines += [f"for number in range({first}, {last}):", *self.round(kind)]
+        else:
+            kinds = [step.kind for step in steps.steps]
+            self.data["order"] = np.array([(kind, kinds[:place].count(kind)) for place, kind in enumerate(kinds)])
+            lines.append('for kind, number in data["order"]:')
+            for kind in range(steps.kinds):
+                lines.append(f"    {'if' if not kind else 'elif'} kind == {kind}:")
+                lines += [f"    {each}" for each in self.round(kind)[:-1]]
+            lines.append("    losses.append(loss)")
+        lines += ["", "for number, loss in enumerate(losses):", '    print(f"step {number}  loss {loss[0]:.6f}")']
+        return lines
+
+    def round(self, kind: int) -> list[str]:
+        """The lines that call a step once."""
+        called = "batches" if self.steps.kinds == 1 else f"batches_{kind + 1}"
+        fed = self.fed[kind]
+        return [
+            *[f"    batch = {{name: each[number] for name, each in {called}.items()}}"] * fed,
+            f"    state, loss = {self.step_name(kind)}(state{', batch' * fed})",
+            "    losses.append(loss)",
+        ]
+
+
+def tidy(line: str) -> str:
+    """A line, broken inside its brackets if it is long, and with double quotes around keys."""
+    code, hash_, comment = line.partition("  #")
+    code = re.sub(r"'(\w+)'(?=[\]:])", r'"\1"', code)
+    if len(code) > WIDTH and not code.lstrip().startswith("#"):
+        indent = " " * (len(code) - len(code.lstrip()))
+        broken = textwrap.wrap(
+            code.strip(), WIDTH, initial_indent=indent, subsequent_indent=f"{indent}    ", **UNBROKEN
+        )
+        try:
+            ast.parse(textwrap.dedent("\n".join(broken)))
+            code = "\n".join(broken)
+        except SyntaxError:
+            pass
+    return f"{code}{hash_}{comment}"

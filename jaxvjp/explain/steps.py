@@ -1,0 +1,442 @@
+"""A recorded training loop as steps of few kinds: what each step reads, and what it leaves to later ones (`steps_of`).
+
+A step begins where a backward pass first reads parameters that were written since the one before. Two steps are of one
+kind if the same operations were recorded in them, of operands that are in the same places. What a step reads from
+outside is a constant, if it is the same in all steps; state, if a step before computed it; and data otherwise, such as
+a batch, its indices, noise, or a learning rate.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, reachable
+from jaxvjp.core.record.observers import Walked
+from jaxvjp.core.record.user_lines import UserLine
+from jaxvjp.core.run.evaluation import evaluate
+from jaxvjp.explain.optimizers import Update
+from jaxvjp.explain.scope import POSITIONED, SHORT
+from jaxvjp.explain.story import Event, Story
+from jaxvjp.explain.text import Text
+from jaxvjp.ops.identity import detach, variable
+
+KINDS = 3
+"""At most this many kinds of steps are ported; each is a function of the script."""
+PERIOD = 8
+"""Among this many steps the last one finds an earlier one of its kind."""
+Slot = tuple[int, str, int]
+"""A kind of steps, "in" or "out", and a place among the operands or results of such a step."""
+
+
+class NotPortable(Exception):  # noqa: N818 - says what a script has, which is no error of it
+    """What of a script has no place in steps, and the user's line `where` that is."""
+
+    def __init__(self, why: str, where: UserLine = None) -> None:
+        super().__init__(why)
+        self.where = where
+
+
+class TrainingStep:
+    """One step of a training loop.
+
+    Attributes:
+        first, last: the step has the nodes whose `serial` is above `first` and at most `last`.
+        events: its backward passes and hooks.
+        losses: the roots of its backward passes that are scalars.
+        outputs: nodes that it leaves to later steps, or to the user.
+        operands: nodes that it reads, but does not compute.
+        numbers: Python numbers that it reads.
+        nodes: all that it reads and computes, in the order of `form`.
+        form: what it has in common with other steps of its kind.
+        kind: the number of its kind.
+    """
+
+    def __init__(self, first: int, events: list[Event]) -> None:
+        self.first, self.last = first, 1 << 62
+        self.outputs: list[Node] = []
+        self.operands: list[Node] = []
+        self.numbers: list[tuple[Number, Node]] = []
+        self.form: tuple[Any, ...] = ()
+        self.nodes: list[Any] = []
+        self.kind = 0
+        self.hear(events)
+
+    def hear(self, events: list[Event]) -> None:
+        self.events = events
+        roots = [root for each in events if isinstance(each.what, Walked) for root in each.what.roots]
+        self.losses = [each for each in dict.fromkeys(roots) if not each.aval.shape]
+
+    def has(self, node: Any) -> bool:
+        return bool(self.first < node.serial <= self.last)
+
+
+class Entry:
+    """What steps read under one name: `state`, `data` or a `constant`.
+
+    Attributes:
+        slots: the operands and results that it is.
+        start: the node of a state's first value, or a constant's.
+        end: the node of a state's last value.
+        twin: an entry of the same data, which is read in its place.
+    """
+
+    def __init__(self, slots: set[Slot]) -> None:
+        self.slots = slots
+        self.name = ""
+        self.role = "constant"
+        self.start: Node | None = None
+        self.end: Node | None = None
+        self.twin = self
+
+
+class Steps:
+    """The steps of a story, and what they read. NotPortable if they have no common form."""
+
+    def __init__(self, story: Story, text: Text, nodes: Sequence[Node], updates: Sequence[Update]) -> None:
+        self.story, self.text = story, text
+        self.windows = [(each.first, each.last) for each in updates]
+        self.updates = updates
+        self.updated = {
+            after: (before, gradient)
+            for update in updates
+            for group in update.groups
+            if group.rule is not None
+            for before, gradient, after in zip(group.before, group.gradients, group.after, strict=True)
+        }
+        self.live: set[Node] = set()
+        self.nodes = sorted(nodes, key=lambda node: node.serial)
+        self.gradients = _sources(story)
+        self.steps = self._divided()
+        if len(self.steps) < 2:
+            raise NotPortable("there are no two training steps: no parameter is written between two backward passes")
+        self._independent: dict[Node, bool] = {}
+        self._hash: dict[Any, int] = {}
+        self._hashed: dict[Node, int] = {}
+        self.everywhere = self._constants()
+        for step in self.steps[::-1]:
+            self._complete(step)
+        self.kinds = self._classified()
+        self.same: dict[Any, Entry] = {}
+        self.entries = self._entries()
+        self.lifted = self._lifted()
+
+    def inputs(self, node: Any) -> Sequence[Any]:
+        """What a node is computed from, also if it is a gradient that an event tells of."""
+        return self.updated.get(node) or self.gradients.get(node) or self.text.inputs(node)
+
+    def steps_of(self, kind: int) -> list[TrainingStep]:
+        return [each for each in self.steps if each.kind == kind]
+
+    # Where steps begin.
+
+    def _divided(self) -> list[TrainingStep]:
+        walks = [each for each in self.story.events if isinstance(each.what, Walked)]
+        spans: list[tuple[float, float]] = []
+        cuts: set[int] = set()
+        shown: dict[Any, Node] = {}
+        for event in walks:
+            nodes = reachable(event.what.roots, gradient_edges)
+            spans.append((min([each.serial for each in nodes if not each.is_leaf], default=event.order), event.order))
+            for leaf in (each for each in nodes if each.is_leaf and each.requires_grad):
+                known = (leaf.leaf, self.story.owners.get(leaf))
+                key: Any = next((each for each in known if each is not None), self.text.name_of(leaf))
+                if shown.setdefault(key, leaf) is not leaf:
+                    shown[key] = leaf
+                    cuts.add(leaf.serial)
+        if not walks:
+            return []
+        free = [each for each in sorted(cuts) if not any(begun <= each < ended for begun, ended in spans)]
+        # Of several parameters that are written after another the last one ends the step, and what its line still does.
+        last = {bisect.bisect_right([ended for _, ended in spans], each): each for each in free}
+        begins = [int(min(begun for begun, ended in spans if not free or ended <= free[0])) - 1]
+        for cut in last.values():
+            place = bisect.bisect_right(self.nodes, cut, key=lambda node: node.serial)
+            while place < len(self.nodes) and self.nodes[place].where == self.nodes[place - 1].where:
+                place += 1
+            begins.append(self.nodes[place - 1].serial)
+        early = [each.serial for each in reachable(walks[0].what.roots, gradient_edges) if each.is_leaf]
+        begins[0] = max([each for each in early if each <= begins[0]], default=begins[0])
+        steps = [TrainingStep(each, []) for each in begins]
+        for step, after in pairwise([*steps, None]):
+            assert step is not None
+            step.last = 1 << 62 if after is None else after.first
+            own = [each for each in self.story.events if step.first < each.order <= step.last]
+            step.hear(own)
+        if len(steps) > 1:
+            self._ended(steps[-2], steps[-1])
+        return [each for each in steps if any(isinstance(event.what, Walked) for event in each.events)]
+
+    def _ended(self, before: TrainingStep, last: TrainingStep) -> None:
+        """The last step ends with the lines that the one before ends with; what follows is no training."""
+        after = [max([each.order for each in step.events], default=0) for step in (before, last)]
+        lines = {each.where for each in self.nodes if after[0] < each.serial <= before.last}
+        last.last = max(
+            [each.serial for each in self.nodes if each.serial > after[1] and each.where in lines], default=last.last
+        )
+
+    # What does not depend on what is trained.
+
+    def independent(self, node: Any) -> bool:
+        """Whether a node depends neither on what is trained nor on what an optimizer counts."""
+        known = self._independent
+        if node not in known:
+            missing = reachable([node], lambda each: [source for source in self.inputs(each) if source not in known])
+            for each in sorted(missing, key=lambda each: each.serial):
+                own = not each.requires_grad and each not in self.gradients and not self._updating(each)
+                known[each] = own and all(known.get(source, True) for source in self.inputs(each))
+        return known[node]
+
+    def _updating(self, node: Node, ruled: bool = False) -> bool:
+        """Whether a node was recorded in the step of an optimizer; of one that has a rule."""
+        place = bisect.bisect_right(self.windows, (node.serial, 1 << 62)) - 1
+        if place < 0 or not self.windows[place][0] < node.serial <= self.windows[place][1]:
+            return False
+        return not ruled or any(group.rule is not None for group in self.updates[place].groups)
+
+    def hashed(self, node: Any) -> int:
+        """A number that equal computations from equal data share."""
+        if type(node) is Number:
+            return self._hash.setdefault(("number", repr(node.value)), len(self._hash))
+        for each in sorted(
+            reachable([node], lambda each: () if each in self._hashed else self.inputs(each)), key=lambda n: n.serial
+        ):
+            if each in self._hashed:
+                continue
+            if self.inputs(each):
+                key: Any = (each.operation, each.static, *[self.hashed(source) for source in self.inputs(each)])
+            else:
+                evaluate([each])
+                value = np.asarray(each.value)
+                key = ("data", value.dtype.name, value.shape, value.tobytes())
+            self._hashed[each] = self._hash.setdefault(key, len(self._hash))
+        return self._hashed[node]
+
+    def _constants(self) -> set[int]:
+        """The numbers of what no step varies: it is computed from the same data in each, or before them."""
+        found: dict[int, set[int]] = {}
+        begins = [each.first for each in self.steps]
+        for node in self.nodes:
+            if self.independent(node) and type(node.aval) is not tuple:
+                found.setdefault(self.hashed(node), set()).add(bisect.bisect_left(begins, node.serial) - 1)
+        return {number for number, places in found.items() if -1 in places or len(places) >= len(self.steps)}
+
+    # What one step reads.
+
+    def given(self, step: TrainingStep, node: Any) -> bool:
+        """Whether a node is an operand of a step: it is from before, is data, or is computed from data alone."""
+        if type(node) is Number:
+            return False
+        if not step.has(node):
+            return True
+        if not step.has(self.origin(node)):
+            return True
+        if not any(type(each) is Node for each in self.inputs(node)):
+            return (
+                self.hashed(node) not in self.everywhere or math.prod(node.aval.shape) > SHORT or self._updating(node)
+            )
+        if type(node.aval) is tuple or not self.independent(node) or self.hashed(node) in self.everywhere:
+            return False
+        return not self._picked(step, node)
+
+    def origin(self, node: Node) -> Node:
+        """The node whose value a leaf shows that was written, or a detached tensor."""
+        while node.operation in (variable, detach) and node not in self.updated and self.inputs(node):
+            node = self.inputs(node)[0]
+        return node
+
+    def _picked(self, step: TrainingStep, node: Node) -> bool:
+        """Whether a node takes rows of a constant, whose numbers are data: `X[indices]`."""
+        sources = [each for each in self.inputs(node) if type(each) is Node]
+        constant = [each for each in sources if not step.has(each) and self.hashed(each) in self.everywhere]
+        return len(constant) == 1 and len(sources) == 2 and node.operation not in POSITIONED
+
+    def _complete(self, step: TrainingStep) -> None:
+        """Finds what a step leaves and reads; the steps after it are complete."""
+        place = self.steps.index(step)
+        later = [self.origin(node) for each in self.steps[place + 1 :] for node in each.operands]
+        wanted = [each for each in later if step.has(each) and not self.independent(each)]
+        if step is self.steps[-1]:
+            wanted = self._finals(step)
+        step.outputs = sorted(dict.fromkeys(wanted), key=lambda node: node.serial)
+        self._look(step)
+
+    def _finals(self, step: TrainingStep) -> list[Node]:
+        """What the last step leaves: the tensors that it wrote and that the user can still read."""
+        tensors = [*self.text.first, *self.story.tensors]
+        nodes = [each.node for each in dict.fromkeys(tensors)]
+        found = []
+        for tensor, node in zip(dict.fromkeys(tensors), nodes, strict=True):
+            begun = self.text.begun.get(tensor)
+            if self._updating(node, ruled=True) and node not in self.updated:
+                continue  # what an optimizer keeps
+            old = tensor in self.text.first or (begun is not None and begun.serial <= step.first)
+            if old and step.has(node) and not self.independent(node):
+                found.append(node)
+        return found
+
+    def _look(self, step: TrainingStep) -> None:
+        order: dict[Any, int] = {}
+        operands: dict[Node, None] = {}
+        form: list[Any] = []
+        step.numbers = []
+        pending = [*step.losses, *step.outputs][::-1]
+        while pending:
+            node = pending.pop()
+            if node in order:
+                continue
+            order[node] = len(order)
+            if type(node) is Number:
+                continue
+            if self.given(step, node):
+                operands[node] = None
+                continue
+            pending += list(self.inputs(node))[::-1]
+        for node in order:
+            if type(node) is Number:
+                form.append(("number", str(node.aval)))
+            elif node in operands:
+                form.append(("operand", str(node.aval)))
+            else:
+                reads = [order[each] for each in self.inputs(node)]
+                numbers = [each for each in self.inputs(node) if type(each) is Number]
+                if node.operation in POSITIONED:
+                    reads += [repr(each.value) for each in numbers]  # type: ignore[misc]
+                else:
+                    step.numbers += [(each, node) for each in numbers]
+                self.live.add(node)
+                name = "updated" if node in self.updated else "" if node.operation is None else node.operation.name
+                form.append((name, () if name == "updated" else node.static, str(node.aval), *reads))
+        form += [order[each] for each in step.outputs]
+        step.nodes = [*order]
+        step.operands, step.form = [*operands], tuple(form)
+
+    # What steps have in common.
+
+    def _classified(self) -> int:
+        self._match_last()
+        known: dict[Any, int] = {}
+        for step in self.steps:
+            step.kind = known.setdefault(step.form, len(known))
+            if len(known) > KINDS:
+                raise NotPortable(
+                    f"the {len(self.steps)} steps have more than {KINDS} forms: this line did another thing in step "
+                    f"{self.steps.index(step) + 1} than before, so shapes or values have decided what runs",
+                    self._different(step, next(iter(known))),
+                )
+        return len(known)
+
+    def _different(self, step: TrainingStep, form: tuple[Any, ...]) -> UserLine:
+        """The line of the first operation of a step that another form does not have."""
+        theirs = {each[:3] for each in form if isinstance(each, tuple)}
+        places = [place for place, each in enumerate(step.form) if isinstance(each, tuple) and each[:3] not in theirs]
+        nodes = [step.nodes[each] for each in places if type(step.nodes[each]) is Node]
+        return min(nodes, key=lambda node: node.serial).where if nodes else step.events[0].where
+
+    def _match_last(self) -> None:
+        """The last step leaves what an earlier one of its kind leaves: also what only another step would read."""
+        last = self.steps[-1]
+        known, own = last.outputs, self._alike(last)
+        for before in self.steps[-2 : -2 - PERIOD : -1]:
+            twins = {
+                node: twin
+                for key, nodes in self._alike(before).items()
+                if len(nodes) == len(own.get(key, ()))
+                for node, twin in zip(nodes, own[key], strict=True)
+            }
+            if all(each in twins for each in before.outputs):
+                last.outputs = [twins[each] for each in before.outputs]
+                self._look(last)
+                if last.form == before.form:
+                    return
+        last.outputs = known
+        self._look(last)
+
+    def _alike(self, step: TrainingStep) -> dict[Any, list[Node]]:
+        """The nodes of a step by what they compute."""
+        found: dict[Any, list[Node]] = {}
+        first = bisect.bisect_right(self.nodes, step.first, key=lambda node: node.serial)
+        last = bisect.bisect_right(self.nodes, step.last, key=lambda node: node.serial)
+        for node in self.nodes[first:last]:
+            found.setdefault((node.operation, node.static, str(node.aval)), []).append(node)
+        return found
+
+    def _entries(self) -> list[Entry]:
+        made = {node: (each.kind, "out", place) for each in self.steps for place, node in enumerate(each.outputs)}
+        groups: dict[Slot, set[Slot]] = {}
+        for step in self.steps:
+            for place, node in enumerate(step.operands):
+                slot = (step.kind, "in", place)
+                joined = groups.setdefault(slot, {slot})
+                source = made.get(self.origin(node))
+                if source is not None:
+                    joined |= groups.setdefault(source, {source})
+                    for each in joined:
+                        groups[each] = joined
+        for slot in made.values():
+            groups.setdefault(slot, {slot})
+        entries = [Entry(each) for each in {id(each): each for each in groups.values()}.values()]
+        taken: dict[str, None] = {}
+        for entry in entries:
+            self._described(entry, made, taken)
+        return entries
+
+    def _described(self, entry: Entry, made: dict[Node, Slot], taken: dict[str, None]) -> None:
+        reads = [(step, step.operands[place]) for step in self.steps for place in places(entry, step.kind, "in")]
+        nodes = [node for _, node in reads]
+        if any(kind == "out" for _, kind, _ in entry.slots):
+            entry.role = "state"
+            starts = [node for node in nodes if self.origin(node) not in made]
+            evaluate(starts[:1])
+            if len({self.origin(each) for each in starts}) > 1:
+                raise NotPortable("state of the steps starts again between them, as a hidden state may at an epoch")
+            entry.start = starts[0] if starts else None
+            for step in self.steps:
+                for place in places(entry, step.kind, "out"):
+                    entry.end = step.outputs[place]
+        else:
+            same = len({self.hashed(each) if self.independent(each) else each for each in nodes}) == 1
+            entry.role = "constant" if same else "data"
+            entry.start = nodes[0]
+        named = [*nodes, *[each for each in (entry.end,) if each is not None]]
+        entry.name = next((found for each in named if (found := self.text.name_of(each))), "")
+        if entry.role == "data" and not nodes[0].aval.dtype.differentiable and not self.inputs(nodes[0]):
+            reader = next((each for each in self.live if nodes[0] in self.inputs(each)), None)
+            entry.name = "index" if reader is not None and self._picked(reads[0][0], reader) else entry.name
+        if entry.role == "data" and all(map(self.independent, nodes)):
+            key = (tuple(kind for kind, *_ in sorted(entry.slots)), *map(self.hashed, nodes))
+            entry.twin = self.same.setdefault(key, entry)
+
+    def _lifted(self) -> dict[int, list[int]]:
+        """By kind, the places among `numbers` of those that vary between its steps."""
+        found = {}
+        for kind in range(self.kinds):
+            columns = zip(*[[each.value for each, _ in step.numbers] for step in self.steps_of(kind)], strict=True)
+            found[kind] = [place for place, values in enumerate(columns) if len({*map(repr, values)}) > 1]
+        return found
+
+
+def places(entry: Entry, kind: int, direction: str) -> list[int]:
+    return [place for its, way, place in entry.slots if (its, way) == (kind, direction)]
+
+
+def _sources(story: Story) -> dict[Node, tuple[Any, ...]]:
+    """For each gradient what it was computed from."""
+    found: dict[Node, tuple[Any, ...]] = {}
+    for event in story.events:
+        walked = event.what
+        if not isinstance(walked, Walked):
+            continue
+        given = [each for each in walked.cotangents if each is not None]
+        for target, gradient in walked.gradients.items():
+            if gradient is not None:
+                found[gradient] = (target, *walked.roots, *given)
+            after, before = walked.after.get(target), walked.before.get(target)
+            if after is not None and after is not gradient:
+                found[after] = tuple(each for each in (before, gradient) if each is not None)
+    return found
