@@ -160,6 +160,7 @@ def dropped() -> Step:
             other.sum().backward(retain_graph=True)
         elif other.is_leaf:
             other.grad = None
+        kept[place].tolist()
 
     return step
 
