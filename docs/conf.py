@@ -53,7 +53,14 @@ CONTENTS = {
         for name in ("autograd", "operators", "storage", "jax", "optim", "distributions", "scripts", "speed")
     ],
     "Modules": [f"docs/api/{name}" for name in ("jaxvjp", "Tensor", *MODULES)],
-    "To contribute": ["CONTRIBUTING", "docs/architecture", "docs/tests", "docs/conformance", "CHANGELOG"],
+    "To contribute": [
+        "CONTRIBUTING",
+        "docs/architecture",
+        "docs/tests",
+        "docs/reliability",
+        "docs/conformance",
+        "CHANGELOG",
+    ],
 }
 
 

@@ -42,6 +42,7 @@ def backward(
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
     inputs: Tensors | None = None,
     *,
     broadcast: bool = False,
@@ -53,6 +54,7 @@ def backward(
         grad_tensors: v, one for each root and of its shape; None stands for 1 where the root has one element.
         retain_graph: whether the graph may be walked again; by default as `create_graph`.
         create_graph: whether the gradients shall be differentiable in turn.
+        grad_variables: the older name of `grad_tensors`.
         inputs: the tensors to accumulate into, instead of all leaves; they need not be leaves.
         broadcast: lets a root of one element stand for as many as its `grad_tensor` has, as torch did before 0.4:
             v is summed.
@@ -67,6 +69,14 @@ def backward(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
             "functorch.vjp instead or call backward() outside of functorch transforms."
         )
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only "
+                "use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     roots = _roots(tensors)
     if inputs is not None:
         inputs = _inputs(inputs, "backward")
@@ -258,8 +268,6 @@ def _roots_and_cotangents(
         for position, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
             node = root.node
             if gradient is None:
-                if batched:
-                    raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 if node.requires_grad and root.numel() != 1:
                     raise RuntimeError(_not_scalar(root))
                 if node.requires_grad and root.dtype.is_complex:
@@ -267,6 +275,8 @@ def _roots_and_cotangents(
                         f"grad can be implicitly created only for real scalar outputs but got {root.dtype}\n"
                         "Which part is to be differentiated? `y.real.backward()`, or `y.backward(v)` with v complex."
                     )
+                if batched:
+                    raise RuntimeError("If `is_grads_batched=True`, every output needs a grad_output.")
                 cotangent = None
             else:
                 cotangent = gradient.node
@@ -313,7 +323,12 @@ def _like_root(scalar: Node, root: Node) -> Node:
 
 def _check_gradient(position: int, shape: Size, gradient: Tensor, root: Tensor, batched: bool) -> None:
     if batched:
-        if shape[1:] != root.shape or not shape:
+        if not shape:
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                f"convert a 0-dim tensor to a number\ngrad_output[{position}] needs a leading dimension: one v each."
+            )
+        if shape[1:] != root.shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch "
                 "dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
@@ -369,7 +384,7 @@ def _method(
     """
     plain = retain_graph is None and inputs is None and create_graph is False and not broadcast
     if not (plain and backward_of_one(self, gradient)):
-        backward(self, gradient, retain_graph, create_graph, inputs, broadcast=broadcast)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs, broadcast=broadcast)
 
 
 Tensor.backward = _method  # type: ignore[method-assign, assignment]

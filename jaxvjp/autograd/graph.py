@@ -278,6 +278,8 @@ def _called(
             f"hook '{getattr(hook, '__name__', type(hook).__name__)}' has returned an incorrect number of values (got "
             f"{len(returned)}, but expected {len(cotangents)})"
         )
+    if any(each is None and new is not None for each, new in zip(cotangents, returned, strict=True)):
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     replaced = [
         None if new is None or each is None else checked_replacement(hook, new, each)
         for each, new in zip(cotangents, returned, strict=True)

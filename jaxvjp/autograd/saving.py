@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.versions import next_serial
 from jaxvjp.core.run.evaluation import evaluate
@@ -132,8 +133,14 @@ class _Kept:
             unpacked = hooks.unpacked(kept)
             if place is None:
                 _check_unchanged(node, unpacked)
-            else:
-                replaced[place] = record(rebind, (node, unpacked.node)) if create_graph else unpacked.node
+                continue
+            if unpacked.shape != node.aval.shape:
+                raise RuntimeError(
+                    f"an unpack hook returned a tensor of shape {list(unpacked.shape)} for a saved tensor of shape "
+                    f"{list(node.aval.shape)}\nIt has to return what `pack_hook` was given, or a tensor like it."
+                )
+            fitting = converted(unpacked.node, node.aval.dtype)
+            replaced[place] = record(rebind, (node, fitting)) if create_graph else fitting
         return replaced
 
     def shown(self, place: int | None) -> Tensor | None:

@@ -100,3 +100,9 @@ def assembled(found: list[list[Node | None]], outputs: list[Tensor], inputs: lis
 def _block(found: Node | None, output: Tensor, argument: Tensor) -> Node:
     aval = output.node.aval.shaped((*output.shape, *argument.shape))
     return constant(0, aval) if found is None else found
+
+
+def check_randomness(randomness: str) -> None:
+    """RuntimeError unless it is one of the three that `vmap` has for random tensors."""
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.func.arguments import check_randomness
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor.levels import Batch
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -37,8 +38,7 @@ def vmap(
 
     Counterpart of `torch.vmap`. Underneath: `jax.vmap` of the recorded program, in chunks `jax.lax.map`.
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    check_randomness(randomness)
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = _name(func)

@@ -10,6 +10,7 @@ from jaxvjp.func.arguments import (
     Argnums,
     assembled,
     check_aux,
+    check_randomness,
     check_real,
     check_tensors,
     chosen_of,
@@ -131,6 +132,7 @@ def jacfwd(
 
     @functools.wraps(func)
     def wrapper(*args: Any) -> Any:
+        check_randomness(randomness)
         check_real("jacfwd", args, "inputs")
         inputs, chosen_structure = flattened(chosen_of(args, argnums))
         structure: Any = None

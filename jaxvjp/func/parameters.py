@@ -30,18 +30,29 @@ def functional_call(
             the call; afterwards, also after an exception, the module has its own again.
         args, kwargs: what to call it with; `args` a tuple, or the one argument.
         tie_weights: whether a tensor that the module has under several names is replaced under all of them.
-        strict: RuntimeError if the module has tensors that are not named.
+        strict: RuntimeError if the module has tensors that are not named, or has none of a name.
 
     Raises:
         AttributeError: there is no attribute of that name.
+        KeyError: a name is empty.
         TypeError: that attribute is no tensor, or what is to replace it is none.
         ValueError: a name stands in several of the dicts.
 
     Counterpart of `torch.func.functional_call`.
     """
     replaced = _one_dict(parameter_and_buffer_dicts)
-    places = {name: _place(module, name) for name in replaced}
     own = _tensors_of(module)
+    if strict and (unexpected := [name for name in replaced if name not in own]):
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\tUnexpected key(s): "
+            f"{', '.join(map(repr, unexpected))}."
+        )
+    for name, each in replaced.items():
+        if not name:
+            raise KeyError('tensor name can\'t be empty string ""')
+        if not isinstance(each, Tensor):
+            raise TypeError(f"{each!r} is not an instance of torch.Tensor\nIt is given for {name!r}.")
+    places = {name: _place(module, name) for name in replaced}
     if tie_weights:
         given = {id(kept[last]): replaced[name] for name, (kept, last) in places.items()}
         for name, tensor in own.items():

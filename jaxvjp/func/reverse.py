@@ -131,6 +131,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Raises:
         RuntimeError: an output is not a floating point tensor; the cotangents have another structure or shape.
+        TypeError: a cotangent is no tensor.
 
     Counterpart of `torch.func.vjp`. Underneath: `jax.vjp` of the recorded program.
     """
@@ -154,6 +155,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"function. cotangents: {told(given_structure)}, primal output: {told(structure)}"
             )
         for position, (cotangent, each) in enumerate(zip(given, outputs, strict=True)):
+            if not isinstance(cotangent, Tensor):
+                raise TypeError(f"gradients can be either Tensors or None, but got {type(cotangent).__name__}")
             if cotangent.shape != each.shape:
                 raise RuntimeError(
                     f"Mismatch in shape: grad_output[{position}] has a shape of {cotangent.shape} and "

@@ -54,6 +54,8 @@ def batch_norm(
         nothing: Tensor = input.clone()
         return nothing
     if training:
+        if running_mean is not None and input.ndim > 1 and running_mean.numel() != input.shape[1]:
+            raise RuntimeError(f"running_mean should contain {input.shape[1]} elements not {running_mean.numel()}")
         result, mean, variance = apply(standardized_batch, (input, weight, bias), (float(eps),))
         update(running_mean, running_var, mean, variance, input.numel() // max(input.shape[1], 1), momentum)
     else:

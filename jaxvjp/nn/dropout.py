@@ -243,6 +243,11 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     own = logits.dtype
+    if not own.is_floating_point:
+        raise RuntimeError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {own.legacy}"
+        )
     noise = _drawn(
         logits.shape,
         lambda count: -np.log(-np.log1p(-default_generator.doubles(count)).astype(own.numpy)),

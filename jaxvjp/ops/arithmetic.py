@@ -366,7 +366,7 @@ def nan_to_num(input, nan: Real | None = None, posinf: Real | None = None, negin
     def numbers(part):
         constant = jax.lax.stop_gradient(part)
         part = jnp.where(jnp.isposinf(constant), largest, jnp.where(jnp.isneginf(constant), smallest, part))
-        return jnp.where(jnp.isnan(constant), nan or 0, part).astype(constant.dtype)
+        return jnp.where(jnp.isnan(constant), 0 if nan is None else nan, part).astype(constant.dtype)
 
     if jnp.iscomplexobj(input):
         return jax.lax.complex(numbers(input.real), numbers(input.imag))

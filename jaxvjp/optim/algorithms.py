@@ -87,6 +87,8 @@ class Adam(Elementwise):
         decoupled_weight_decay: bool = False,
     ) -> None:
         settings = settings_of(locals())
+        if len(betas) != 2:
+            raise (IndexError("tuple index out of range") if len(betas) < 2 else ValueError("betas are two numbers"))
         kinds = [isinstance(each, Tensor) for each in betas]
         if not (all(kinds) or all(isinstance(each, float) for each in betas)):
             raise ValueError("betas must be either both floats or both Tensors")

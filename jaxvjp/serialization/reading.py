@@ -200,6 +200,13 @@ def load(
     """
     if weights_only is not False and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    unknown = [each for each in pickle_load_args if each not in ("encoding", "errors", "fix_imports", "buffers")]
+    if unknown:
+        raise TypeError(f"Unpickler.__init__() got an unexpected keyword argument '{unknown[0]}'")
+    if not (map_location is None or isinstance(map_location, str | Device | dict) or callable(map_location)):
+        raise TypeError(
+            f"'{type(map_location).__name__}' object is not callable\n`map_location` is a device or a function."
+        )
     if isinstance(f, str | os.PathLike):
         with open(f, "rb") as file:
             return _loaded(file, map_location, pickle_module, weights_only is not False, pickle_load_args)
@@ -294,8 +301,15 @@ def _place(wish: Any, data: bytes, location: str) -> Any:
         array = np.frombuffer(data, np.uint8)
         given = wish(untyped(new_leaf(array, TABLE["torch.uint8"], False, "cpu").storage), location)
         location = location if given is None else str(given.device)
-    elif wish is not None:
+    elif isinstance(wish, str):
+        if wish.partition(":")[0] not in ("cpu", "cuda", "meta"):
+            raise RuntimeError(
+                "don't know how to restore data location of torch.storage.UntypedStorage (tagged with "
+                f"{wish})\nA device is `'cpu'` or `'cuda'`."
+            )
         location = str(Device(wish))
+    elif isinstance(wish, Device):
+        location = str(wish)
     if location.startswith("cuda") and not count_of("cuda"):
         raise RuntimeError(NO_CUDA)
     return location

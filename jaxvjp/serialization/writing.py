@@ -121,6 +121,8 @@ def save(
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
     if not _use_new_zipfile_serialization:
         raise NotImplementedError("The format from before torch 1.6 is not written here; torch reads the newer one.")
+    if isinstance(f, str | os.PathLike) and not Path(f).parent.exists():
+        raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
     pickled, whole = io.BytesIO(), io.BytesIO()
     pickler = _Pickler(pickled, pickle_protocol)
     pickler.dump(obj)

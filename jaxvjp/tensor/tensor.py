@@ -648,7 +648,8 @@ def checked_replacement(hook: Callable[..., Any], replaced: Any, cotangent: Node
     if replaced.shape != cotangent.aval.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if replaced.dtype is not cotangent.aval.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value")
+        kinds = [f"torch.{each.dtype.legacy}Tensor" for each in (cotangent.aval, replaced)]
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {kinds[0]} got {kinds[1]})")
     return replaced.node
 
 

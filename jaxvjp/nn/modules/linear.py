@@ -74,7 +74,7 @@ class Bilinear(Layer):
         dtype: Any = None,
     ) -> None:
         if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         shape = (out_features, in1_features, in2_features)

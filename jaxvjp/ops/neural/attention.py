@@ -52,6 +52,8 @@ def scaled_dot_product_attention(
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key, value = (jnp.repeat(each, query.shape[-3] // each.shape[-3], -3) for each in (key, value))
+    _check_product(query.shape, (*key.shape[:-2], key.shape[-1], key.shape[-2]))
+    _check_product((*query.shape[:-1], key.shape[-2]), value.shape)
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     wide = jnp.float32 if query.dtype in SHORT else query.dtype
     products = partial(jnp.einsum, precision=EXACTLY, preferred_element_type=wide)
@@ -160,3 +162,18 @@ def _added(mask, added, dtype):
     if mask.dtype == bool:
         mask = jnp.where(mask, -jnp.inf, jnp.zeros((), dtype))
     return jnp.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, added)])
+
+
+def _check_product(first, second):
+    """RuntimeError unless matrices of these shapes, or batches of them, can be multiplied."""
+    if first[-1] == second[-2]:
+        return
+    if len(first) == 2:
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({first[0]}x{first[1]} and {second[0]}x{second[1]})"
+        )
+    batch = math.prod(first[:-2])
+    raise RuntimeError(
+        f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {first[-1]}] but got: "
+        f"[{math.prod(second[:-2])}, {second[-2]}]."
+    )

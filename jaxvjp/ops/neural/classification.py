@@ -104,7 +104,7 @@ def cross_entropy(
     """Minus the log-softmax of the scores at the target: a class number, or probabilities of the classes."""
     reduction = chosen_reduction(None, None, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     axis = _class_axis(input)
     if input.shape == target.shape:
         if not jnp.issubdtype(target.dtype, jnp.floating):
@@ -116,6 +116,8 @@ def cross_entropy(
             raise RuntimeError("ignore_index is not supported for floating point target")
     log_probability = jax.nn.log_softmax(input, axis)
     classes = input.shape[axis]
+    if input.shape != target.shape:
+        _check_classes(input, target, weight)
     per_class = None if weight is None else weight.reshape([-1 if dim == axis else 1 for dim in range(input.ndim)])
     weighted = log_probability if per_class is None else log_probability * per_class
     if input.shape == target.shape:
@@ -130,7 +132,6 @@ def cross_entropy(
             count = math.prod(loss.shape) if classes else math.nan
             return jnp.sum(loss) / count
         return reduced(loss, reduction)
-    _check_classes(input, target, weight)
     loss, share = _nll(log_probability, target, weight, ignore_index, reduction)
     if not label_smoothing:
         return loss

@@ -33,8 +33,16 @@ def _linear_name(static, avals):
 @op(public="nn.functional", saves="weight for input, input for weight", grad_fn=_linear_name, keeps=CONTIGUOUS)
 def linear(input, weight, bias=None):
     """`input @ weight.T + bias`, over the last dimension of `input`."""
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D"
+        )
     if weight.ndim not in (1, 2):
         raise RuntimeError(f"linear(): weight must be 1-D or 2-D, got {weight.ndim}-D")
+    if weight.ndim == 1 and bias is not None and (bias.ndim or input.ndim == 2):
+        raise RuntimeError("mat2 must be a matrix, got 1-D tensor\nA weight of one row: `weight[None]`.")
+    if bias is not None:
+        _same_types(input, weight, bias)
     if input.shape[-1:] != weight.shape[-1:]:
         rows = math.prod(input.shape[:-1])
         columns = weight.shape[::-1]
@@ -43,12 +51,18 @@ def linear(input, weight, bias=None):
             f"({rows}x{input.shape[-1]} and {'x'.join(map(str, columns))})\n"
             f"The last dimension of the input ({input.shape[-1]}) must be that of the weight ({weight.shape[-1]})."
         )
-    for each in (weight, *([] if bias is None else [bias])):
-        if each.dtype != input.dtype:
-            names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, each)]
-            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+    if bias is None and weight.dtype != input.dtype:
+        names = [CTYPES.get(array.dtype.name, array.dtype.name) for array in (input, weight)]
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
     result = jnp.matmul(input, weight.T, precision=EXACTLY)
     return _biased(result, bias)
+
+
+def _same_types(input, weight, bias):
+    for each, first in ((weight, "mat1"), (bias, "self")):
+        if each.dtype != input.dtype:
+            names = [from_numpy(array.dtype).legacy for array in (input, each)]
+            raise RuntimeError(f"{first} and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
 
 
 @op(

@@ -51,7 +51,7 @@ def pad(input, pad: Sizes, mode: Text = "constant", value: Real | None = None):
                     "narrow(): length must be non-negative.\n"
                     f"Dimension {place} has {length} elements; the padding {low} and {high} cuts off more."
                 )
-        return widened(input, before, after, fitted(value or 0, from_numpy(input.dtype)))
+        return widened(input, before, after, fitted(0 if value is None else value, from_numpy(input.dtype)))
     if value is not None and value != 0:
         raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode not in (*ADDED, "circular"):

@@ -190,6 +190,8 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("names", nargs="*", help="parts of the names of the workloads to run")
     options = parser.parse_args(arguments)
     chosen = [each for each in workloads() if not options.names or any(part in each.name for part in options.names)]
+    if not chosen:
+        parser.error(f"there is no workload with {' or '.join(map(repr, options.names))} in its name")
     torch = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
     device = jax.devices()[0]
     results = run(chosen, torch)

@@ -79,6 +79,9 @@ def default_collate(batch: Any) -> Any:
 def _tensors(batch: Sequence[Tensor]) -> Tensor:
     """The tensors stacked: in NumPy, unless a gradient is to flow through or they are of several shapes."""
     first = batch[0]
+    other = next((number for number, each in enumerate(batch) if not isinstance(each, Tensor)), None)
+    if other is not None:
+        raise TypeError(f"expected Tensor as element {other} in argument 0, but got {type(batch[other]).__name__}")
     alike = all(each.shape == first.shape and each.dtype is first.dtype for each in batch)
     if alike and not any(each.requires_grad for each in batch):
         return new_leaf(np.stack([each._numbers() for each in batch]), first.dtype, False, first.device)

@@ -59,7 +59,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     """
 
     def __init__(self, *tensors: Tensor) -> None:
-        if any(len(each) != len(tensors[0]) for each in tensors):
+        if any(each.size(0) != tensors[0].size(0) for each in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
