@@ -10,7 +10,6 @@ A write of one value at a mask (`x[mask] = 0`) is a `where`, which does not read
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import dropwhile
@@ -20,6 +19,7 @@ import numpy as np
 
 from jaxvjp.core.record.graph import Node
 from jaxvjp.core.record.record import node_of_value, record
+from jaxvjp.core.record.user_lines import warn_user
 from jaxvjp.core.run.transfer import on_device
 from jaxvjp.library.splits import counted, cut, elements
 from jaxvjp.ops.indexing import index
@@ -218,7 +218,7 @@ def _parse(shape: tuple[int, ...], key: Any) -> Key:
         elif isinstance(part, Tensor):
             if part.dtype is uint8:
                 told = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
-                warnings.warn(told, UserWarning, stacklevel=3)
+                warn_user(told)
             picks[dim] = part
             count = part.ndim if _is_mask(part) else 1
             sizes += rest[:count]

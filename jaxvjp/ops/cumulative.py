@@ -185,9 +185,10 @@ def cumulative_trapezoid(y, x=None, *, dx: Scalar = None, dim: Index = -1):
 def _normalised(function, kernel, input, dim, dtype):
     if dtype is not None:
         input = input.astype(dtype.numpy)
-    if not jnp.issubdtype(input.dtype, jnp.floating):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{from_numpy(input.dtype).legacy}'")
     dim = wrap(dim, input.ndim)
+    if not jnp.issubdtype(input.dtype, jnp.floating):
+        kernel = f"{kernel}_lastdim" if dim == max(input.ndim - 1, 0) else kernel
+        raise NotImplementedError(f"\"{kernel}_kernel_impl\" not implemented for '{from_numpy(input.dtype).legacy}'")
     return function(input.reshape(1), 0).reshape(()) if input.ndim == 0 else function(input, dim)
 
 
@@ -211,10 +212,6 @@ def _declare_softmax(name: str, function: Any, kernel: str, meaning: str) -> Non
     )
 
 
-_declare_softmax(
-    "softmax", jax.nn.softmax, "softmax_lastdim_kernel_impl", "`exp(input)`, scaled to a sum of 1 over `dim`."
-)
-_declare_softmax(
-    "log_softmax", jax.nn.log_softmax, "log_softmax_lastdim_kernel_impl", "The logarithm of softmax over `dim`."
-)
-_declare_softmax("softmin", jax.nn.softmax, "softmax_lastdim_kernel_impl", "`softmax(-input)` over `dim`.")
+_declare_softmax("softmax", jax.nn.softmax, "softmax", "`exp(input)`, scaled to a sum of 1 over `dim`.")
+_declare_softmax("log_softmax", jax.nn.log_softmax, "log_softmax", "The logarithm of softmax over `dim`.")
+_declare_softmax("softmin", jax.nn.softmax, "softmax", "`softmax(-input)` over `dim`.")

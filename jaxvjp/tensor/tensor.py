@@ -211,6 +211,8 @@ class Tensor(Methods):
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients\n" + _convert_first(self.dtype)
             )
+        if value:
+            self._check_no_inference()
         if bool(value) != self.requires_grad or (value and self._lost):
             if self._base_tensor is not None:
                 self.versions  # noqa: B018 - of a leaf, the node itself has to know whether it was written
@@ -237,6 +239,13 @@ class Tensor(Methods):
             self._storage.version += 1
             self._seen = self._storage.version
 
+    def _check_no_inference(self) -> None:
+        if self._node.inference and not grad_mode().inference:
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
+                "`x.clone().requires_grad_()` makes a normal tensor of it."
+            )
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Makes a leaf require a gradient (or not) and returns it; RuntimeError for an integer tensor."""
         if type(requires_grad) is not bool:
@@ -244,11 +253,8 @@ class Tensor(Methods):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 f"{type(requires_grad).__name__}"
             )
-        if requires_grad and self._node.inference and not grad_mode().inference:
-            raise RuntimeError(
-                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.\n"
-                "`x.clone().requires_grad_()` makes a normal tensor of it."
-            )
+        if requires_grad:
+            self._check_no_inference()
         if requires_grad and not self.dtype.differentiable:
             raise RuntimeError(
                 "only Tensors of floating point dtype can require gradients\n" + _convert_first(self.dtype)

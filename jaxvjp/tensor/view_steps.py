@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, node_of_value, record, record_with, signature_of
-from jaxvjp.core.record.user_lines import user_line
+from jaxvjp.core.record.user_lines import user_line, warn_user
 from jaxvjp.ops.layouts import Layout
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, masked_fill, zero
@@ -155,7 +154,7 @@ def _put_into_part(whole: Node, steps: Steps, new: Node) -> Node:
     shown = _shown(whole, steps)
     positions, elements = np.unique(shown, return_index=True)
     if new.operation in PARTLY:
-        warnings.warn(DEPRECATED.format(PARTLY[new.operation]), UserWarning, stacklevel=2)
+        warn_user(DEPRECATED.format(PARTLY[new.operation]))
         return record(put_changed, (whole, new, _indices(shown, whole)))
     if positions.size < shown.size and new.operation not in WRITING_SHARED:
         raise RuntimeError(OVERLAPPING)

@@ -19,7 +19,7 @@ from jaxvjp.autograd.function import Function
 from jaxvjp.autograd.modes import no_grad
 from jaxvjp.core.record.graph import Node, gradient_edges, reachable, recording_order
 from jaxvjp.core.record.modes import grad_mode
-from jaxvjp.core.record.record import items, node_of_value
+from jaxvjp.core.record.record import check_savable, items, node_of_value
 from jaxvjp.core.run.pieces import in_pieces, read_across
 from jaxvjp.core.run.program import Program, freeze, replay
 from jaxvjp.ops.op import Aval, op
@@ -166,6 +166,8 @@ def checkpoint(
                 return function(*args)
     elif determinism_check not in DETERMINISM_CHECKS:
         raise ValueError(f"determinism_check should be one of {[*DETERMINISM_CHECKS]}, but got {determinism_check}")
+    elif grad_mode().enabled:  # torch saves them
+        check_savable([each.node for each in (*args, *kwargs.values()) if isinstance(each, Tensor)])
     if context_fn not in (None, noop_context_fn):
         raise NotImplementedError(
             "context_fn is not supported: the recomputation is part of a compiled program, and runs no Python that a "

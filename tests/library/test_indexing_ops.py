@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import jax
 import numpy as np
 import pytest
@@ -334,3 +336,16 @@ def _equations(jaxpr):
         inner = equation.params.get("jaxpr")
         if inner is not None:
             yield from _equations(inner.jaxpr)
+
+
+def test_a_warning_is_of_the_users_line():
+    """Also where modules are compiled and have no frames: a deprecated index warns once for each line."""
+    x, mask = jaxvjp.ones(3, 3), jaxvjp.tensor([1, 0, 1], dtype=jaxvjp.uint8)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("default")
+        for _ in range(2):
+            x[mask]
+            x[mask] = jaxvjp.ones(2, 3)
+    first, second = told
+    assert (first.filename, second.filename) == (__file__, __file__)
+    assert second.lineno == first.lineno + 1

@@ -32,7 +32,12 @@ from jaxvjp.types.dtypes import (
 
 def converted(node: Node, to: dtype) -> Node:
     """`node` in the dtype `to`; itself where it has it."""
-    return node if node.aval.dtype is to else record(cast, (node,), (to,))
+    if node.aval.dtype is to:
+        return node
+    result = record(cast, (node,), (to,))
+    if node.inference:  # what saves it saves a tensor of inference mode
+        result.inference = True
+    return result
 
 
 def common_dtype(operands: Sequence[Node | complex]) -> dtype:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import sys
+import warnings
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -30,6 +32,18 @@ def user_line(frame: Any) -> UserLine:
             return code, frame.f_lasti
         frame = frame.f_back
     return None
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """`warnings.warn` for the innermost line that is not in this package.
+
+    Compiled modules have no frames, so none of them may count with `stacklevel`.
+    """
+    frame: Any = sys._getframe()
+    while frame.f_back is not None and in_package(frame.f_code.co_filename):
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
 
 class Location(NamedTuple):

@@ -42,17 +42,17 @@ def laid_out_apart(text: str, theirs: Run, ours: Run) -> bool:
 
 BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape")
 """What depends on strides, which are not compared of some variables."""
-MASKED = re.compile(r"masked_fill_|\[.* > .*\] = ")
+MASKED = re.compile(r"\.copy_\(|masked_fill_|\[.* > .*\] = ")
 """Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
-OF_SEVERAL = re.compile(r"Output\s?\d+ of View is a view and is being modified")
+OF_SEVERAL = re.compile(r"Output\s?\d+ of \w+ is a view and is being modified")
 """What torch says of a write to what `func.hessian` gives, which for it is a view of several; here it is no view."""
 DROPPED = re.compile(r"= (\w+)\.grad\b(.|\n)*\bdel \1\b")
 """A `grad` that is held while its leaf is gone: torch adds to it on, here nothing more is (docs/storage.md)."""
 OVERWRITTEN = re.compile(
     r"one of the variables needed for .* modified by|Output \d+ of .* is a view and is being modified"
 )
-RENAMED = re.compile(r"no_grad\(\): \w+\.(\w*squeeze|t|transpose|swap\w+)_\(|chunk|split|unbind")
+RENAMED = re.compile(r"no_grad\(\): \w+\.(\w*squeeze|t|transpose|swap\w+)_\(|chunk|split|unbind|doubled\(|float64")
 """What has torch describe what was written by another shape or name, or as a view of several (docs/storage.md)."""
 
 
