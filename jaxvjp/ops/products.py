@@ -203,12 +203,18 @@ def _matmul_name(static, avals):
     return "SqueezeBackward1" if any(vector) else "UnsafeViewBackward0"
 
 
+def _of_vectors(row, operands, static):
+    """`dot` or `mv` where the right operand is a vector: torch saves their operands in another order."""
+    of = {(1, 1): dot, (2, 1): mv}.get(tuple(len(each.aval.shape) for each in operands), row)
+    return at_setting(of, operands, static)
+
+
 @op(
     saves="other for input, input for other",
     operator="@",
     aliases="linalg.matmul",
     grad_fn=_matmul_name,
-    rewrite=at_setting,
+    rewrite=_of_vectors,
 )
 def matmul(input, other):
     """The matrix product; a vector counts as a row on the left, a column on the right, further dimensions as batch."""
