@@ -55,7 +55,7 @@ class DistributedDataParallel(Module):
 
     The result is that of the whole batch: a tensor on the mesh, of which XLA computes a part on each device. Gradients
     are those of the whole batch, too; XLA adds the parts up. With several processes all give the same batch, and not,
-    as in torch, each its own: `DTensor.from_local` makes one batch of several.
+    as in torch, each its own, which is a RuntimeError: `DTensor.from_local` makes one batch of several.
 
     Args:
         module: its parameters and buffers are put on the mesh; their names begin with `module.`, as in torch.

@@ -205,8 +205,10 @@ def _matmul_name(static, avals):
 
 def _of_vectors(row, operands, static):
     """`dot` or `mv` where the right operand is a vector: torch saves their operands in another order."""
-    of = {(1, 1): dot, (2, 1): mv}.get(tuple(len(each.aval.shape) for each in operands), row)
-    return at_setting(of, operands, static)
+    input, other = (len(each.aval.shape) for each in operands)
+    if other == 1 and input in (1, 2):
+        row = dot if input == 1 else mv
+    return at_setting(row, operands, static)
 
 
 @op(

@@ -62,6 +62,7 @@ w = distribute_tensor(torch.ones(8, 2), mesh, [Shard(0)]).requires_grad_()
 ((w * x) ** 2).sum().backward()
 told["gradient"] = [w.grad.full_tensor().tolist(), str(w.grad.placements)]
 told["refused"].append(refused(x.tolist))
+told["refused"].append(refused((x * own).sum().item))
 told["of rank 0"] = distribute_tensor(own, mesh, [Replicate()]).tolist()
 dist.barrier()
 told["trained"] = {how: trained(how) for how in ("replicated", "sharded")}

@@ -116,6 +116,7 @@ def test_collectives_of_two_processes(told):
         assert each["refused"][0].startswith("ValueError: Global rank 2 is not part of group")
         assert each["refused"][1].startswith("ValueError: ProcessGroup::all_gather: the list has 1 tensors")
         assert each["refused"][2].startswith("RuntimeError: The tensor is split over several processes")
+        assert each["refused"][3].startswith("RuntimeError: The processes have different values for a tensor")
         assert each["of rank 0"] == [1.0, 2.0]
         assert each["after"] is False
 

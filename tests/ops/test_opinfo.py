@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import pytest
 
+import jaxvjp.ops.indexing
+from jaxvjp.__main__ import main
 from jaxvjp.tools.opinfo.check import EVERY, Missing, counterpart, database, differences, title
 from jaxvjp.tools.opinfo.table import DIFFERS
 
@@ -46,6 +48,16 @@ def test_one_sample(op):
 @pytest.mark.parametrize("op", OPS)
 def test_every_sample_in_every_type(op):
     check(op, EVERY, None)
+
+
+def test_what_is_saved_is_told_by_writing_it(monkeypatch, capsys):
+    assert main(["ops", "--saved", "gather", "masked_select"]) == 1
+    told = capsys.readouterr().out
+    assert "masked_select" in told  # its mask, which is turned into positions first
+    assert "gather" not in told
+    monkeypatch.setattr(jaxvjp.ops.indexing.gather, "saves", ())
+    assert main(["ops", "--saved", "gather"]) == 1
+    assert "tensor 0 is saved, here it is not saved" in capsys.readouterr().out
 
 
 def test_what_differs_is_in_the_database():

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -222,12 +223,29 @@ def _on_mesh(place: OnMesh, program: Program, arrays: list[int], compiled: Compi
         for at in at_home:
             if not (isinstance(given[at], np.ndarray) or place.holds(given[at])):
                 given[at] = place.home(given[at]) if given[at].sharding.num_devices > 1 else np.asarray(given[at])
+        if jax.process_count() > 1:
+            _check_alike([*[given[at] for at in at_home], *given[len(arrays) :]])
         results = list(compiled(*given))
         for at in home:
             results[at] = place.home(results[at])
         return results
 
     return call
+
+
+def _check_alike(values: Sequence[Any]) -> None:
+    """RuntimeError in every process if one of these values, which are on no mesh, is another one in some process."""
+    from jax.experimental.multihost_utils import process_allgather  # for who has several processes
+
+    own = np.array([zlib.crc32(np.ascontiguousarray(each)) for each in values], np.uint32)
+    different = np.flatnonzero((process_allgather(own).reshape(-1, own.size) != own).any(axis=0))
+    if different.size:
+        shape = list(np.shape(values[different[0]]))
+        raise RuntimeError(
+            f"The processes have different values for a tensor on no mesh, of shape {shape}, that meets one on a mesh\n"
+            "A tensor on no mesh has to be the same in all processes. `distribute_tensor(x, mesh, placements)` takes "
+            "that of rank 0; `DTensor.from_local(x, mesh, [Shard(0)])` makes one batch of what each process has."
+        )
 
 
 def _on_device(device: Any, compiled: Compiled) -> Compiled:

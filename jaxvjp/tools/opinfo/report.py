@@ -72,6 +72,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         "names", nargs="*", metavar="op", help="which to run: a part of torch's name, or a pattern; by default all"
     )
     parser.add_argument("--full", action="store_true", help="every sample in every type")
+    parser.add_argument("--saved", action="store_true", help="only what each saves for its backward step")
     parser.add_argument("--processes", type=int, metavar="N", help="how many share the work; by default one per core")
     asked = parser.parse_args(arguments)
     if find_spec("torch") is None or find_spec("expecttest") is None:
@@ -86,6 +87,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         close = difflib.get_close_matches(asked.names[0], titles, n=3)
         print(f"torch has no op like {' '.join(asked.names)}." + (f" Like it: {', '.join(close)}." if close else ""))
         return 2
+    if asked.saved:
+        return _report_saved([op for op in database() if title(op) in chosen])
     verdicts: list[Verdict] = []
     for each in terminal.progress(_judged(chosen, asked.full, asked.processes), "torch's samples", len(chosen)):
         verdicts.append(each)
@@ -95,6 +98,25 @@ def main(arguments: Sequence[str] = ()) -> int:
     verdicts.sort(key=lambda each: each.title)
     summary(verdicts, whole=not asked.names)
     return 1 if any(each.status == FAILED for each in verdicts) else 0
+
+
+def _report_saved(ops: Sequence[Any]) -> int:
+    """Prints for which of the ops torch saves other tensors (`saved`); returns 1 if there are any."""
+    from jaxvjp.tools.opinfo import saved
+    from jaxvjp.tools.opinfo.check import Missing, title
+
+    differing = 0
+    for op in terminal.progress(ops, "torch's samples", len(ops)):
+        try:
+            found = saved.differences(op)
+        except Missing:
+            continue
+        differing += bool(found)
+        if found:
+            terminal.heading(title(op))
+            print("\n".join(f"    {each}" for each in found), flush=True)
+    print(f"{len(ops)} ops, {differing} of which save other tensors than in torch")
+    return 1 if differing else 0
 
 
 def _fits(title: str, name: str) -> bool:
