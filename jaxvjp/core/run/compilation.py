@@ -223,8 +223,9 @@ def _on_mesh(place: OnMesh, program: Program, arrays: list[int], compiled: Compi
         for at in at_home:
             if not (isinstance(given[at], np.ndarray) or place.holds(given[at])):
                 given[at] = place.home(given[at]) if given[at].sharding.num_devices > 1 else np.asarray(given[at])
-        if jax.process_count() > 1:
-            _check_alike([*[given[at] for at in at_home], *given[len(arrays) :]])
+        numbers = given[len(arrays) :]
+        if (at_home or numbers) and jax.process_count() > 1:
+            _check_alike([*[given[at] for at in at_home], *numbers])
         results = list(compiled(*given))
         for at in home:
             results[at] = place.home(results[at])
