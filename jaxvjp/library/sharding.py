@@ -25,7 +25,7 @@ from jaxvjp.core.run.transfer import moved
 from jaxvjp.library.creation import tensor as tensor_of
 from jaxvjp.ops.op import Aval
 from jaxvjp.tensor.tensor import Tensor, wrap
-from jaxvjp.types.devices import BACKENDS, Elsewhere
+from jaxvjp.types.devices import BACKENDS, Elsewhere, device_of
 from jaxvjp.types.dtypes import int32
 from jaxvjp.types.meshes import SPEC, OnMesh, on_mesh
 
@@ -319,11 +319,7 @@ def distribute_tensor(
 
 def current_mesh() -> DeviceMesh:
     """A mesh of all of JAX's devices, along one dimension."""
-    return init_device_mesh(_type_of(jax.devices()[0]), (jax.device_count(),))
-
-
-def _type_of(each: Any) -> str:
-    return next((type for type, backend in BACKENDS.items() if backend == each.platform), "privateuseone")
+    return init_device_mesh(device_of(jax.devices()[0]).type, (jax.device_count(),))
 
 
 def _laid_out(tensor: Tensor) -> NamedSharding:
@@ -341,7 +337,7 @@ def mesh_of(self: Tensor) -> DeviceMesh:
     first = {each: at for at, each in enumerate(jax.devices(own.devices.flat[0].platform))}
     numbers = np.vectorize(first.__getitem__)(own.devices)
     named = not all(name == f"dim_{at}" for at, name in enumerate(own.axis_names))
-    return DeviceMesh(_type_of(own.devices.flat[0]), numbers, mesh_dim_names=own.axis_names if named else None)
+    return DeviceMesh(device_of(own.devices.flat[0]).type, numbers, mesh_dim_names=own.axis_names if named else None)
 
 
 def placements_of(self: Tensor) -> tuple[Placement, ...]:

@@ -89,7 +89,7 @@ class MeshDevice(device):
 
     def __new__(cls, place: OnMesh) -> MeshDevice:
         made = object.__new__(cls)
-        own = _named(place.mesh.devices.flat[0])
+        own = device_of(place.mesh.devices.flat[0])
         made.type, made.index, made.place = own.type, own.index, place.anywhere
         return made
 
@@ -146,10 +146,11 @@ NO_DATA = NoData()
 
 
 def _there_is() -> str:
-    return f"JAX has only {', '.join(sorted({_named(each).type for each in jax.devices()}))} here."
+    return f"JAX has only {', '.join(sorted({device_of(each).type for each in jax.devices()}))} here."
 
 
-def _named(each: Any) -> device:
+def device_of(each: Any) -> device:
+    """The device for one of JAX's."""
     kind = next((type for type, backend in BACKENDS.items() if backend == each.platform), "privateuseone")
     return _device(kind, None if kind == "cpu" else each.local_hardware_id or 0)
 
@@ -157,7 +158,7 @@ def _named(each: Any) -> device:
 @cache
 def home() -> device:
     """JAX's default device."""
-    return _named(jax.local_devices()[0])
+    return device_of(jax.local_devices()[0])
 
 
 def of(place: Place) -> device:
@@ -251,7 +252,7 @@ def place_of(array: jax.Array) -> Place:
     if isinstance(array.sharding, NamedSharding) and array.sharding.mesh.size > 1:
         Elsewhere.used = True
         return on_mesh(array.sharding.mesh, array.sharding.spec)
-    return place(_named(next(iter(array.devices()))))
+    return place(device_of(next(iter(array.devices()))))
 
 
 def put(array: Any, place: Place) -> jax.Array:

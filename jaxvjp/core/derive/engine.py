@@ -349,8 +349,10 @@ class _Walk:
 
     def ends_graph(self, node: Node) -> bool:
         """Whether the cotangents of `node` cannot be differentiated again: those of a reentrant checkpoint."""
+        if not self.create_graph:
+            return False
         operation = whole(node).operation
-        return self.create_graph and operation is not None and bool(operation.whole_walks)
+        return operation is not None and bool(operation.whole_walks)
 
     def call_hooks(self, node: Node) -> None:
         if node.hooks and node in self.arrived:

@@ -21,17 +21,23 @@ UserLine = tuple[CodeType, int] | None
 _in_package: dict[str, bool] = {}
 
 
-def user_line(frame: Any) -> UserLine:
-    """The code object and instruction of the innermost frame that is not in this package."""
+def user_frame(frame: Any) -> Any:
+    """The innermost frame, from this one outwards, that is not in this package; None if all are."""
     while frame is not None:
         code: CodeType = frame.f_code
         inside = _in_package.get(code.co_filename)
         if inside is None:
             inside = in_package(code.co_filename)
         if not inside:
-            return code, frame.f_lasti
+            return frame
         frame = frame.f_back
     return None
+
+
+def user_line(frame: Any) -> UserLine:
+    """The code object and instruction of the innermost frame that is not in this package."""
+    frame = user_frame(frame)
+    return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -39,9 +45,10 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 
     Compiled modules have no frames, so none of them may count with `stacklevel`.
     """
-    frame: Any = sys._getframe()
-    while frame.f_back is not None and in_package(frame.f_code.co_filename):
-        frame = frame.f_back
+    frame = user_frame(sys._getframe())
+    if frame is None:
+        warnings.warn(message, category, stacklevel=2)
+        return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 
