@@ -50,7 +50,18 @@ CONTENTS = {
     "To learn": ["examples/README", *[f"examples/notebooks/{name}" for name in NOTEBOOKS], "docs/explain", "docs/port"],
     "To look up": [
         f"docs/{name}"
-        for name in ("autograd", "operators", "storage", "jax", "scale", "optim", "distributions", "scripts", "speed")
+        for name in (
+            "autograd",
+            "operators",
+            "storage",
+            "jax",
+            "scale",
+            "layers",
+            "optim",
+            "distributions",
+            "scripts",
+            "speed",
+        )
     ],
     "Modules": [f"docs/api/{name}" for name in ("jaxvjp", "Tensor", *MODULES)],
     "To contribute": [

@@ -423,6 +423,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: bu
     """The convolution of `input` with the kernels of `weight` over 2 spatial dimensions."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = (1,), padding: builtins.int | Sequence[builtins.int] | str = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), groups: builtins.int = 1) -> Tensor:
     """The convolution of `input` with the kernels of `weight` over 3 spatial dimensions."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: builtins.int = 0) -> Tensor:
+    """The convolution of (time, batch, channels) over time; `weight` has (kernel, channels, output channels)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = (1,), padding: builtins.int | Sequence[builtins.int] = (0,), output_padding: builtins.int | Sequence[builtins.int] = (0,), groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = (1,)) -> Tensor:
     """The way back of a convolution over 1 spatial dimension: from its outputs to its inputs."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: builtins.int | Sequence[builtins.int] = (1,), padding: builtins.int | Sequence[builtins.int] = (0,), output_padding: builtins.int | Sequence[builtins.int] = (0,), groups: builtins.int = 1, dilation: builtins.int | Sequence[builtins.int] = (1,)) -> Tensor:
@@ -872,6 +874,11 @@ def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int]
 @overload
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry of each window over 1 spatial dimension, and where it is."""
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), ceil_mode: builtins.bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None = None, padding: builtins.int | Sequence[builtins.int] = (0,), dilation: builtins.int | Sequence[builtins.int] = (1,), ceil_mode: builtins.bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest entry of each window over 2 spatial dimensions, and where it is."""
 @overload
@@ -1117,6 +1124,8 @@ def row_stack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor
     """Arrays one after another along their first dimension; vectors as rows."""
 def rrelu(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False, inplace: builtins.bool = False) -> Tensor:
     """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds."""
+def rrelu_(input: Tensor, lower: builtins.float = 0.125, upper: builtins.float = 0.3333333333333333, training: builtins.bool = False) -> Tensor:
+    """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
 def rsqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """`1 / sqrt(input)`."""
 def rsqrt_(self: Tensor) -> Tensor:

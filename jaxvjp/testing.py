@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ def assert_close(
     allow_subclasses: bool = True,
     rtol: float | None = None,
     atol: float | None = None,
-    equal_nan: bool = True,
+    equal_nan: bool = False,
     check_device: bool = True,
     check_dtype: bool = True,
     check_layout: bool = True,
@@ -35,11 +35,11 @@ def assert_close(
     """AssertionError, with the differing elements, unless the two agree in shape and, within tolerance, in value.
 
     Takes tensors, arrays, (nested lists of) numbers, and dicts of those. The default tolerances are those of
-    `torch.testing.assert_close`, for the less precise of the two dtypes; equal infinities and NaNs agree.
+    `torch.testing.assert_close`, for the less precise of the two dtypes; equal infinities agree.
 
     Args:
         allow_subclasses, check_layout: accepted, without effect: tensors have one layout.
-        equal_nan: False for an AssertionError where there is a NaN.
+        equal_nan: whether NaNs agree.
         check_device: whether tensors have to be on one device.
         check_dtype: whether tensors have to be of one dtype.
         check_stride: whether tensors have to have the same strides.
@@ -52,40 +52,90 @@ def assert_close(
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {which}.")
     checks = (("device", check_device), ("dtype", check_dtype), ("stride()", check_stride))
     asked = [name for name, wanted in checks if wanted]
-    try:
-        _check(actual, expected, rtol, atol, equal_nan, asked)
-    except AssertionError as error:
-        if msg is None:
-            raise
-        raise AssertionError(msg(str(error)) if callable(msg) else msg) from None
+    found = _difference(actual, expected, (rtol, atol), equal_nan, asked, ())
+    if found:
+        raise AssertionError(found if msg is None else msg(found) if callable(msg) else msg)
 
 
-def _check(
-    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, asked: list[str]
-) -> None:
-    if isinstance(expected, Mapping):
-        assert list(actual) == list(expected), f"names differ: {list(actual)} and {list(expected)}"
-        for name, value in expected.items():
-            _check(actual[name], value, rtol, atol, equal_nan, asked)
-        return
-    tensors = isinstance(expected, Tensor) and isinstance(actual, Tensor)
-    given, wanted = _array(actual), _array(expected)
-    if tensors:
+def _difference(
+    actual: Any,
+    expected: Any,
+    tolerance: tuple[float | None, float | None],
+    equal_nan: bool,
+    asked: list[str],
+    place: tuple[Any, ...],
+) -> str:
+    """What distinguishes the two, in torch's words, and where in a container that is; nothing where they agree."""
+    parts: list[tuple[Any, Any, Any]] | None = None
+    told = ""
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        missing, more = [sorted(one.keys() - two, key=str) for one, two in ((expected, actual), (actual, expected))]
+        if missing or more:
+            told = "The keys of the mappings do not match:"
+            told += f"\nMissing keys in the actual mapping: {missing}" if missing else ""
+            told += f"\nAdditional keys in the actual mapping: {more}" if more else ""
+        parts = [(name, actual.get(name), each) for name, each in expected.items()]
+    elif all(isinstance(each, Sequence) and not isinstance(each, str) for each in (actual, expected)):
+        if len(actual) != len(expected):
+            told = f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+        parts = [(number, *each) for number, each in enumerate(zip(actual, expected, strict=False))]
+    elif actual is None or expected is None:
+        told = "" if actual is expected else f"None mismatch: {actual} is not {expected}"
+    elif isinstance(actual, bool) and isinstance(expected, bool):
+        told = "" if actual is expected else f"Booleans mismatch: {actual} is not {expected}"
+    else:
+        told = _of_tensors(actual, expected, asked) or _of_numbers(actual, expected, tolerance, equal_nan)
+    if told or parts is None:
+        where = "".join(f"[{each!r}]" for each in place)
+        return f"{told}\n\nThe failure occurred for item {where}" if told and place else told
+    found = (_difference(a, b, tolerance, equal_nan, asked, (*place, name)) for name, a, b in parts)
+    return next(filter(None, found), "")
+
+
+def _of_tensors(actual: Any, expected: Any, asked: list[str]) -> str:
+    """Which of the attributes that are asked for two tensors have differently."""
+    if isinstance(expected, Tensor) and isinstance(actual, Tensor):
         told: dict[str, Any] = {"shape": lambda x: x.shape, "stride()": lambda x: x.stride()}
         told |= {name: lambda x, name=name: getattr(x, name) for name in ("device", "dtype")}
         for name in ("shape", *asked):
             one, other = told[name](actual), told[name](expected)
-            assert one == other, f"The values for attribute '{name}' do not match: {one} != {other}."
-    relative, absolute = max(_tolerances(given), _tolerances(wanted))
-    np.testing.assert_allclose(
-        given,
-        wanted,
-        relative if rtol is None else rtol,
-        absolute if atol is None else atol,
-        equal_nan=equal_nan,
-        strict=tensors and "dtype" in asked,
-    )
-    assert given.shape == wanted.shape, f"shapes differ: {given.shape} and {wanted.shape}"
+            if one != other:
+                return f"The values for attribute '{name}' do not match: {one} != {other}."
+    return ""
+
+
+def _of_numbers(actual: Any, expected: Any, tolerance: tuple[float | None, float | None], equal_nan: bool) -> str:
+    given, wanted = _array(actual), _array(expected)
+    if given.shape != wanted.shape:
+        return f"The values for attribute 'shape' do not match: {given.shape} != {wanted.shape}."
+    usual = max(_tolerances(given), _tolerances(wanted))
+    rtol, atol = [own if each is None else each for own, each in zip(usual, tolerance, strict=True)]
+    exact = rtol == atol == 0
+    close = given == wanted if exact else np.isclose(given, wanted, rtol, atol, equal_nan)
+    if exact and equal_nan:
+        close |= (given != given) & (wanted != wanted)
+    if np.all(close):
+        return ""
+    if given.dtype.kind in "bui":
+        given, wanted = given.astype(np.int64), wanted.astype(np.int64)
+    with np.errstate(all="ignore"):
+        absolute = np.where(close, 0, abs(given - wanted))
+        relative = np.where(close, 0, absolute / abs(wanted))
+    verdict = "equal" if exact else "close"
+    kinds = (("absolute", absolute, atol), ("relative", relative, rtol))
+    allowed = ["" if exact else f" (up to {each} allowed)" for _, _, each in kinds]
+    if not given.shape:
+        lines = [f"Scalars are not {verdict}!\n\nExpected {wanted.item()} but got {given.item()}."]
+        lines += [f"{name.title()} difference: {each}{by}" for (name, each, _), by in zip(kinds, allowed, strict=True)]
+    else:
+        wrong = int(np.sum(~close))
+        lines = [
+            f"Tensor-likes are not {verdict}!\n\nMismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})"
+        ]
+        for (name, each, _), by in zip(kinds, allowed, strict=True):
+            at = tuple(map(int, np.unravel_index(np.argmax(each), each.shape)))
+            lines.append(f"Greatest {name} difference: {each[at].item()} at index {at}{by}")
+    return "\n".join(lines)
 
 
 def assert_allclose(
@@ -118,4 +168,4 @@ def _tolerances(array: Any) -> tuple[float, float]:
     return (1.3e-6, 1e-5) if precision.numpy in (np.float32, np.complex64) else (1e-7, 1e-7)
 
 
-complete_all(globals(), __all__, "testing", "`np.testing.assert_allclose` of the values")
+complete_all(globals(), __all__, "testing", "NumPy, on the values")

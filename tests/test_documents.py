@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from jaxvjp.core.run.tiers import Compiling
+from jaxvjp.tools import catalogue
 from jaxvjp.tools.opinfo.report import document
+from jaxvjp.tools.scripts.names import covered, torch_names
 
 ROOT = Path(__file__).parent.parent
 SPEED = ROOT / "docs" / "speed.md"
@@ -24,6 +26,14 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 def test_the_names_are_those_of_the_registry():
     page = (ROOT / "docs" / "operators.md").read_text(encoding="utf-8")
     assert page == document(), "python -m jaxvjp.tools.opinfo.report"
+
+
+def test_the_layers_and_optimizers_are_those_of_the_code():
+    page = (ROOT / "docs" / "layers.md").read_text(encoding="utf-8")
+    assert page == catalogue.document(), "python -m jaxvjp.tools.catalogue"
+    assert {*catalogue.LACKING} == torch_names().modules["torch.nn"] - {*covered("torch.nn")}
+    optimizers = {name.strip("`") for name, _, _ in catalogue.optimizers()}
+    assert {*catalogue.OPTAX, *catalogue.NO_OPTAX} == optimizers
 
 
 @pytest.mark.parametrize("block", re.findall(r"```python\n(.*?)```", SPEED.read_text(encoding="utf-8"), re.DOTALL))

@@ -116,6 +116,22 @@ def settings_of_attention(torch):
     return [*found, cuda.flash_sdp_enabled()]
 
 
+def kernels_of_attention(torch):
+    room, cuda, found = torch.nn.attention, torch.backends.cuda, []
+    for chosen in (room.SDPBackend.MATH, [room.SDPBackend.FLASH_ATTENTION, room.SDPBackend.EFFICIENT_ATTENTION]):
+        with room.sdpa_kernel(chosen):
+            found.append((cuda.flash_sdp_enabled(), cuda.math_sdp_enabled(), cuda.mem_efficient_sdp_enabled()))
+            q = torch.ones(1, 1, 2, 2)
+            found.append(torch.nn.functional.scaled_dot_product_attention(q, q, q))
+    return found, cuda.flash_sdp_enabled(), str(room.SDPBackend.MATH), list(room.SDPBackend.__members__)
+
+
+@raises(AssertionError)
+def a_kernel_by_its_name(torch):
+    with torch.nn.attention.sdpa_kernel("math"):
+        pass
+
+
 def one_sample_with_replacement(torch):
     torch.manual_seed(3)
     p = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]])

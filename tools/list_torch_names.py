@@ -60,6 +60,7 @@ LISTED = [
     "torch.mps",
     "torch.multiprocessing",
     "torch.nn",
+    "torch.nn.attention",
     "torch.nn.functional",
     "torch.nn.grad",
     "torch.nn.init",

@@ -63,6 +63,19 @@ def shapes() -> Step:
     return step
 
 
+def unseen() -> Step:
+    """A shape that no step before had: (1, 1), (2, 1) and so on to (317, 1), then (1, 2)."""
+    w = torch.ones(1, requires_grad=True)
+
+    def step(number: int) -> None:
+        x = torch.ones(1 + number % 317, 1 + number // 317)
+        w.grad = None
+        (x * w).sum().backward()
+        w.grad.item()
+
+    return step
+
+
 def hooks() -> Step:
     """Hooks of tensors, of steps, of leaves and of saved tensors, registered and removed."""
     w, seen = torch.ones(3, requires_grad=True), []
@@ -166,7 +179,7 @@ def dropped() -> Step:
 
 
 LOOPS: dict[str, Callable[[], Step]] = {
-    each.__name__: each for each in (plain, shapes, hooks, exceptions, staged, dropped)
+    each.__name__: each for each in (plain, shapes, unseen, hooks, exceptions, staged, dropped)
 }
 
 

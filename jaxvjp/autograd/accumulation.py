@@ -2,7 +2,7 @@
 
 `gradients_of` walks the graph back from roots to targets; `accumulated` also adds the gradients to every leaf. The
 first walk of a graph is `engine.walk_back`; it is remembered, and repeated for the same graph as one dispatch.
-Everything is computed before any `grad` changes.
+Everything is computed before any `grad` changes, and then all change, also if an interrupt (Ctrl-C) comes meanwhile.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.derive.remembered_walks import BackwardRequest, request_of
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, NodesMet, ends_here, recording_order
-from jaxvjp.core.record.modes import staging, tracking, transforming
+from jaxvjp.core.record.modes import restored, staging, tracking, transforming
 from jaxvjp.core.record.observers import Walked, observers, tell
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.steps import Cotangents, StepHooks
-from jaxvjp.core.run.evaluation import evaluate, watching
+from jaxvjp.core.run.evaluation import evaluate, evaluated
 from jaxvjp.ops.identity import shaped
 from jaxvjp.ops.pointwise import add
 from jaxvjp.tensor.levels import Batch
@@ -53,6 +53,7 @@ def backward_of_one(root: Stored, gradient: Any) -> bool:
     return True
 
 
+@restored
 def end(
     receivers: list[tuple[Tensor, Node]],
     walked: list[Node],
@@ -94,6 +95,7 @@ def _call_after_accumulation(receiver: Stored, gradient: Node, hooks: StepHooks 
             hooks.call(None, step_hook, [], [gradient if taken is None else shown(taken)])
 
 
+@restored
 def accumulated(
     roots: list[Node], cotangents: list[Node | None], targets: list[Node] | None, create_graph: bool
 ) -> tuple[list[tuple[Tensor, Node]], list[Node], NodesMet]:
@@ -111,10 +113,9 @@ def accumulated(
             for node, sum_ in recalled.gradients:
                 if node.special and node.hooks:
                     waiting[node] = sum_
-                    continue
-                receiver = node.tensor
-                _receive(receiver, sum_, False)
-                receivers.append((receiver, sum_))
+                else:
+                    receivers.append((node.tensor, sum_))
+            _receive_all(receivers, False)
     if recalled is not None:
         if waiting:
             order = [node for node, _ in recalled.gradients]
@@ -141,8 +142,7 @@ def accumulated(
                 {node: each[node] for node in sorted(each, key=recording_order)} for each in (gradients, sums)
             )
             tell(Walked(roots, cotangents, arrived, _shown_grads(added), added, 0, create_graph))
-        for (receiver, _), sum_ in zip(received.values(), sums.values(), strict=True):
-            _receive(receiver, sum_, create_graph)
+        _receive_all([(node.tensor, sum_) for node, sum_ in sums.items()], create_graph)
     if waiting:
         _receive_in_turn(order, received, waiting, found.met)
         return [], found.operations, found.met
@@ -215,6 +215,20 @@ def _summed(gradients: dict[Node, Node]) -> dict[Node, Node]:
     return sums
 
 
+def _receive_all(received: list[tuple[Tensor, Node]], create_graph: bool) -> None:
+    """Gives each tensor its new `grad`. An interrupt that comes between two is raised after the last."""
+    given = 0
+    try:
+        for receiver, gradient in received:
+            _receive(receiver, gradient, create_graph)
+            given += 1
+    except BaseException:
+        for receiver, gradient in received[given:]:
+            if receiver._grad is None or receiver._grad._node is not gradient:
+                _receive(receiver, gradient, create_graph)
+        raise
+
+
 def _receive(receiver: Stored, gradient: Node, create_graph: bool) -> None:
     if receiver._grad is None or create_graph or not ends_here(receiver._node):  # what is retained is a new sum
         if gradient.aval.strides != receiver._node.aval.strides and gradient.holder is None:
@@ -241,13 +255,13 @@ def _compute(
             staging().journal.values.update(found.values)
         return
     shown = {root: value for root, value in found.values.items() if root.held}
-    with watching() as computed:
-        evaluate([*results.values(), *retained, *shown.values()], short_pieces)
+    computed = evaluated([*results.values(), *retained, *shown.values()], short_pieces)
     for root, value in shown.items():
         root.value = value.value
     request.learn(found, results, computed)
 
 
+@restored
 def gradients_of(
     roots: Sequence[Node],
     cotangents: Sequence[Node | None],
@@ -275,8 +289,7 @@ def gradients_of(
         if observers.listening:
             gradients = {**found.gradients, **found.retained}
             tell(Walked(roots, cotangents, gradients, _shown_grads(retained), retained, len(batch), create_graph))
-        for node, sum_ in retained.items():
-            _receive(node.tensor, sum_, create_graph)
+        _receive_all([(node.tensor, sum_) for node, sum_ in retained.items()], create_graph)
     return found.gradients, found.operations, found.met
 
 
@@ -287,8 +300,7 @@ def _differentiable(
     found = differentiable_gradients(roots, cotangents, targets)
     if found.retained:
         with accumulation, tracking(True):
-            for node, sum_ in _summed(found.retained).items():
-                _receive(node.tensor, sum_, True)
+            _receive_all([(node.tensor, sum_) for node, sum_ in _summed(found.retained).items()], True)
     return found.gradients, found.operations, found.met
 
 

@@ -15,7 +15,7 @@ from jaxvjp.autograd.accumulation import accumulated, backward_of_one, end, grad
 from jaxvjp.autograd.graph import GradientEdge
 from jaxvjp.core.derive.saved import release
 from jaxvjp.core.record.graph import Node, Number
-from jaxvjp.core.record.modes import staging, tracking, transforming
+from jaxvjp.core.record.modes import restored, staging, tracking, transforming
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import constant, record
 from jaxvjp.library.creation import zeros_like
@@ -252,6 +252,7 @@ def _gradients(gradients: Any, roots: list[Tensor]) -> list[Tensor | None]:
     return listed[: len(roots)]
 
 
+@restored
 def _roots_and_cotangents(
     roots: list[Tensor],
     gradients: list[Tensor | None],

@@ -348,7 +348,11 @@ class _Outputs:
 
     def _written(self, position: int, tensor: Tensor, several: bool) -> Tensor:
         """Makes an input that `forward` wrote to show this output from now on."""
-        if tensor.is_leaf and tensor.requires_grad:
+        base = tensor._base_tensor
+        marked = base is not None and base.requires_grad and tensor._marked
+        if marked and tensor._unrecorded is None:
+            tensor._refuse("is being modified inplace")
+        if marked or (tensor.is_leaf and tensor.requires_grad):
             tensor.versions.written(None)  # `forward` has written; torch counts a write by the Function, too
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         with tracking(True):
@@ -362,6 +366,7 @@ class _Outputs:
                     "returns a single Tensor and a second one that does the other operations). You can ask on the "
                     "forum https://discuss.pytorch.org/ if you need help to do this change."
                 )
+            tensor.grad = None  # torch drops what `retain_grad` has collected
             value = detached(tensor.node)
             self.step.add_output(value.aval, value)
             self.step.written[position] = self._argument(tensor)

@@ -7,11 +7,11 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from typing import Any, Self, TypeVar, overload
 
 from jaxvjp.core.derive.anomaly import anomaly
-from jaxvjp.core.record.modes import changed, grad_mode
+from jaxvjp.core.record.modes import Block, grad_mode, restored
 from jaxvjp.core.record.versions import next_serial
 
 UNDERNEATH = "no JAX: a flag of this thread, which recording reads"
@@ -26,7 +26,7 @@ class _Multithreading(threading.local):
 _multithreading = _Multithreading()
 
 
-class _Mode:
+class _Mode(Block):
     """Settings of this thread for a block or, as a decorator, for every call of a function; it nests."""
 
     @overload
@@ -39,26 +39,6 @@ class _Mode:
         if function is None or type(function) is bool:
             return super().__new__(cls)
         return cls()(function) if inspect.isroutine(function) or inspect.isclass(function) else super().__new__(cls)
-
-    _state: Callable[[], Any] = staticmethod(grad_mode)
-
-    def __init__(self, **settings: Any) -> None:
-        self._settings = settings
-        self._before: list[list[Any]] = []
-
-    def __enter__(self) -> None:
-        state = self._state()
-        self._before.append([getattr(state, name) for name in self._settings])
-        self._set(self._settings.values())
-
-    def __exit__(self, *_: object) -> None:
-        self._set(self._before.pop())
-
-    def _set(self, values: Iterable[Any]) -> None:
-        state = self._state()
-        for name, value in zip(self._settings, values, strict=True):
-            setattr(state, name, value)
-        changed()
 
     def __call__(self, function: F) -> F:
         called: Any = function
@@ -74,6 +54,7 @@ class _Mode:
             return _resumed(self.again, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
+        @restored
         def within(*arguments: Any, **named: Any) -> Any:
             with self.again():
                 return called(*arguments, **named)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.modes import Block, grad_mode, tracking
 from jaxvjp.core.record.promotion import converted
 from jaxvjp.core.record.record import record
 from jaxvjp.core.record.versions import next_serial
@@ -41,8 +41,8 @@ class saved_tensors_hooks:  # noqa: N801 - torch's name
         self.unpack_hook = unpack_hook
 
     def __enter__(self) -> None:
-        if _disabled:
-            raise RuntimeError(_disabled[-1])
+        if grad_mode().refusing is not None:
+            raise RuntimeError(grad_mode().refusing)
         _entered.outer.append(grad_mode().saving)
         grad_mode().saving = self
 
@@ -97,22 +97,15 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - torch's name
         super().__init__(lambda saved: saved.detach()._numbers(), tensor)
 
 
-class disable_saved_tensors_hooks:  # noqa: N801 - torch's name
+class disable_saved_tensors_hooks(Block):  # noqa: N801 - torch's name
     """Has saved-tensor hooks raise RuntimeError(`error_message`) in this block."""
 
     def __init__(self, error_message: str) -> None:
-        self.error_message = error_message
+        super().__init__(refusing=error_message)
 
-    def __enter__(self) -> None:
+    def _check(self) -> None:
         if grad_mode().saving is not None:
-            raise RuntimeError(self.error_message)
-        _disabled.append(self.error_message)
-
-    def __exit__(self, *_: object) -> None:
-        _disabled.pop()
-
-
-_disabled: list[str] = []
+            raise RuntimeError(self._settings["refusing"])
 
 
 class _Kept:

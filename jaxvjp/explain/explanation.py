@@ -229,7 +229,7 @@ def _compare(what: str, found: Any, expected: Any, relative: float, absolute: fl
     if absolute is None:
         finite = expected[np.isfinite(expected)]
         absolute = relative * float(np.abs(finite).astype(float).max(initial=0.01)) if relative else 0.0
-    assert_close(found, expected, rtol=relative, atol=absolute, msg=lambda text: f"{what}: {text}")
+    assert_close(found, expected, rtol=relative, atol=absolute, equal_nan=True, msg=lambda text: f"{what}: {text}")
 
 
 def explain(result: Tensor, gradient: Tensor | None = None, style: str = "vjp") -> Explanation:

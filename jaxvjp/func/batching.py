@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.core.record.modes import restored
 from jaxvjp.func.arguments import check_randomness
 from jaxvjp.ops.arguments import wrap as wrapped_dim
 from jaxvjp.tensor.levels import Batch
@@ -44,6 +45,7 @@ def vmap(
     name = _name(func)
 
     @functools.wraps(func)
+    @restored
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         for each in flattened(out_dims)[0]:
             if not (each is None or isinstance(each, int)):

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from jaxvjp.core.record.modes import restored
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -61,6 +62,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     return (output, pushed, aux) if has_aux else (output, pushed)
 
 
+@restored
 def _pushed(
     func: Callable[..., Any], flat: list[Tensor], given: list[Tensor], structure: Any, has_aux: bool, strict: bool
 ) -> tuple[Any, Any, Any]:
@@ -82,6 +84,7 @@ def _pushed(
     return output, unflattened(output_structure, tangents), aux
 
 
+@restored
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """`func(*primals)`, and its derivative there as a linear function of tangents.
 
@@ -131,6 +134,7 @@ def jacfwd(
     """
 
     @functools.wraps(func)
+    @restored
     def wrapper(*args: Any) -> Any:
         check_randomness(randomness)
         check_real("jacfwd", args, "inputs")

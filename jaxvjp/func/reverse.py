@@ -9,7 +9,7 @@ from typing import Any
 from jaxvjp.autograd.saving import disable_saved_tensors_hooks
 from jaxvjp.core.derive.remembered_graphs import differentiable_gradients
 from jaxvjp.core.record.graph import Node
-from jaxvjp.core.record.modes import grad_mode, tracking
+from jaxvjp.core.record.modes import grad_mode, restored, tracking
 from jaxvjp.func.arguments import (
     Argnums,
     assembled,
@@ -86,6 +86,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return wrapper
 
 
+@restored
 def _differentiated(
     func: Callable[..., Any], argnums: Argnums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Variables, Any, Tensor, Any]:
@@ -118,6 +119,7 @@ def _pulled(variables: Variables, outputs: list[Tensor], cotangents: Sequence[No
     return unflattened(structure, [wrap(found[each] if each in found else zeros_of(each)) for each in inputs])
 
 
+@restored
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """`func(*primals)`, and the function that takes cotangents of it to cotangents of `primals`.
 
@@ -147,6 +149,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"{each.dtype}"
             )
 
+    @restored
     def pullback(cotangents: Any) -> Any:
         given, given_structure = flattened(cotangents)
         if given_structure != structure:
@@ -196,6 +199,7 @@ def jacrev(
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     @functools.wraps(func)
+    @restored
     def wrapper(*args: Any) -> Any:
         check_real("jacrev", args, "inputs")
         with NO_HOOKS, Variables() as variables, Guard(tensors_of(args)):

@@ -29,6 +29,8 @@ IMPURE = (
 )
 CHUNK = 16
 """From this many normal draws on, torch makes them 16 at a time."""
+BLOCK = 1 << 14
+"""So many normal draws are worked out at a time: what they come from stays in the processor's cache."""
 FEW = 4096
 """So many numbers are shuffled one at a time."""
 
@@ -83,7 +85,11 @@ class Generator:
             return self.uniform(2 * count, part).view(own.numpy)
         if own is float64:
             return self._doubles(count)
-        drawn = ((self._bits32(count) & np.uint32((1 << 24) - 1)) * 2.0**-24).astype(own.numpy)
+        drawn = (self._bits32(count) & np.uint32((1 << 24) - 1)).astype(np.float32)
+        drawn *= np.float32(2.0**-24)
+        if own.itemsize == 4:
+            return drawn
+        drawn = drawn.astype(own.numpy)
         return np.where(drawn == 1, np.zeros_like(drawn), drawn)  # a narrow dtype may round up to 1
 
     def between(self, count: int, own: dtype, low: float, high: float) -> Array:
@@ -146,7 +152,9 @@ class Generator:
         full = count - count % CHUNK
         uniform = self.uniform(full if narrow else count, float32 if narrow else own)
         drawn = np.empty(count, uniform.dtype)
-        drawn[:full] = _box_muller(uniform[:full], mean, std)
+        for start in range(0, full, BLOCK):
+            block = slice(start, min(start + BLOCK, full))
+            drawn[block] = _box_muller(uniform[block], mean, std)
         if full < count:  # torch overwrites the last 16 by fresh draws
             drawn[-CHUNK:] = _box_muller(self.uniform(CHUNK, float32 if narrow else own), mean, std)
         return drawn.astype(own.numpy)

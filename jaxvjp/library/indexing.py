@@ -338,7 +338,7 @@ def _range(part: slice, dim: int, size: int) -> list[Step]:
         raise ValueError("step must be greater than zero\n`x.flip(0)` turns a tensor around.")
     start, stop, step = part.indices(size)
     length = max(0, -(-(stop - start) // step))
-    return [] if length == size else [Step(slice_, (dim, length, step), (counted(start, size),))]
+    return [] if length == size and step == 1 else [Step(slice_, (dim, length, step), (counted(start, size),))]
 
 
 def _check_pick(tensor: Tensor, dim: int, sizes: list[int]) -> None:

@@ -467,8 +467,15 @@ METHODS = {"full_tensor": full_tensor, "redistribute": redistribute, "to_local":
 PROPERTIES = {"device_mesh": mesh_of, "placements": placements_of}
 
 
+def names_of(tensor: Tensor) -> list[str]:
+    """What `dir` lists of a tensor: of one on no mesh not the attributes that it does not have."""
+    lacking = {} if type(tensor.node.device) is OnMesh else {**METHODS, **PROPERTIES}
+    return [name for name in object.__dir__(tensor) if name not in lacking]
+
+
 def attach_methods() -> None:
     """Gives tensors the attributes of those on a mesh."""
+    setattr(Tensor, "__dir__", names_of)  # noqa: B010 - mypy takes no assignment to a method
     for methods, is_method in ((METHODS, True), (PROPERTIES, False)):
         for name, function in methods.items():
             setattr(Tensor, name, OfMesh(name, function, is_method))

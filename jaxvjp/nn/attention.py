@@ -1,6 +1,10 @@
-"""Attention with dropout, which draws random numbers."""
+"""Attention with dropout, which draws random numbers; and the choice among torch's kernels, where XLA has its own."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
 
 import numpy as np
 
@@ -12,6 +16,35 @@ from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.dtypes import bool_
 
 UNDERNEATH = "ops of `jaxvjp.ops.neural.attention`, and `jax.vjp` of them; dropout is drawn on the host"
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+
+
+class SDPBackend(Enum):
+    """torch's kernels for attention. Counterpart of `torch.nn.attention.SDPBackend`."""
+
+    ERROR, MATH, FLASH_ATTENTION, EFFICIENT_ATTENTION, CUDNN_ATTENTION, OVERRIDEABLE = range(-1, 5)
+
+
+@contextmanager
+def sdpa_kernel(backends: Sequence[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+    """Sets for a block which of its kernels torch may take, which `torch.backends.cuda` tells; XLA compiles its own.
+
+    Args:
+        backends: one, or several.
+        set_priority: accepted, without effect.
+
+    AssertionError for what is no `SDPBackend`. Counterpart of `torch.nn.attention.sdpa_kernel`.
+    """
+    if not isinstance(backends, SDPBackend | list):
+        told = "Backend must be an instance of SDPBackend or a list of SDPBackend instances"
+        raise AssertionError(f"{told}, got {type(backends).__name__}")
+    from jaxvjp.backends.cuda import sdp_kernel  # imported by who asks for it
+
+    names = ("FLASH_ATTENTION", "MATH", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION")
+    chosen = [backends] if isinstance(backends, SDPBackend) else backends
+    with sdp_kernel(*[SDPBackend[each] in chosen for each in names]):
+        yield
 
 
 @public("nn.functional")
@@ -135,11 +168,18 @@ def multi_head_attention_forward(
         raise RuntimeError(
             f"The shape of the {attn_mask.ndim}D attn_mask is {attn_mask.shape}, but should be {expected}."
         )
+    _check_further_keys(bias_k, bias_v, (heads, query.shape[-1] // num_heads), static_k=static_k, static_v=static_v)
     causal = is_causal and key_padding_mask is None and not need_weights
     kept = None
     if training and dropout_p > 0:
         keys = (key.shape[0] if static_k is None else static_k.shape[1]) + (bias_k is not None) + add_zero_attn
         kept = kept_with((heads, length, keys), dropout_p, bool_)
+    if (
+        in_proj_bias is not None
+        and in_proj_bias.dtype is not query.dtype
+        and not any(each.is_contiguous() for each in (query, key, value))
+    ):
+        in_proj_bias = in_proj_bias.to(query.dtype)  # torch adds it to the products, as `add_` does: `batch_first=True`
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else (None,) * 3
     operands = (
         *(query, key, value, None if use_separate_proj_weight else in_proj_weight, in_proj_bias, bias_k, bias_v),
@@ -153,6 +193,21 @@ def multi_head_attention_forward(
     if not batched:
         result, weights = result.squeeze(1), weights.squeeze(0)
     return result, weights if need_weights else None
+
+
+def _check_further_keys(
+    bias_k: Tensor | None, bias_v: Tensor | None, sizes: tuple[int, int], **static: Tensor | None
+) -> None:
+    """AssertionError for one bias without the other, beside given keys or values, or for such of another shape."""
+    if (bias_k is None) != (bias_v is None):
+        there, missing = ("bias_k", "bias_v") if bias_v is None else ("bias_v", "bias_k")
+        raise AssertionError(f"{there} is set but {missing} is None")
+    for (name, given), what in zip(static.items(), ("key", "value"), strict=True):
+        if given is not None and bias_k is not None:
+            raise AssertionError(f"bias cannot be added to static {what}.")
+        for dim, wanted in zip((0, 2), sizes, strict=True):
+            if given is not None and given.shape[dim] != wanted:
+                raise AssertionError(f"expecting {name}.size({dim}) of {wanted}, but got {given.shape[dim]}")
 
 
 def _check_padding(query: Tensor, key: Tensor, mask: Tensor) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.ops.neural.normalization import (
     moved_towards,
     normalized_batch,
@@ -15,6 +16,28 @@ from jaxvjp.tensor.published import public
 from jaxvjp.tensor.tensor import Tensor
 
 UNDERNEATH = "ops of `jaxvjp.ops.neural.normalization`, and `jax.vjp` of them"
+
+
+def _apart(running: Tensor | None, name: str, input: Tensor | None = None) -> Tensor | None:
+    """A running statistic without its tangent; RuntimeError, in torch's words, where it requires a gradient, or where
+    it has a tangent beside that of `input`: torch has no derivative by it."""
+    if running is None:
+        return None
+    if running.requires_grad and grad_mode().enabled:
+        raise RuntimeError(
+            f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
+            f"cannot have requires_grad True.\nA normalization takes it as it is: `{name}.detach()`."
+        )
+    level = transforming().level
+    if level is None or not level.carries(running.node):
+        return running
+    if input is not None and level.carries(input.node):
+        raise RuntimeError(
+            "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined\n"
+            f"`forward_ad.unpack_dual({name}).primal` is the same statistic without one."
+        )
+    plain: Tensor = level.primal(running)
+    return plain
 
 
 def _move(running: Tensor | None, statistic: Tensor, momentum: float, correction: float) -> None:
@@ -61,7 +84,8 @@ def batch_norm(
     else:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        result = apply(normalized_batch, (input, running_mean, running_var, weight, bias), (float(eps),))
+        running = _apart(running_mean, "running_mean", input), _apart(running_var, "running_var", input)
+        result = apply(normalized_batch, (input, *running, weight, bias), (float(eps),))
     normalized: Tensor = result
     return normalized
 
@@ -70,6 +94,7 @@ def update(
     running_mean: Tensor | None, running_var: Tensor | None, mean: Tensor, variance: Tensor, count: int, momentum: float
 ) -> None:
     """Updates running statistics by those of a batch of `count` numbers per channel, if there are any."""
+    running_mean, running_var = _apart(running_mean, "running_mean"), _apart(running_var, "running_var")
     if not count:
         return
     _move(running_mean, mean, momentum, 1.0)
@@ -94,7 +119,8 @@ def instance_norm(
     if not use_input_stats:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-        fixed: Tensor = apply(normalized_batch, (input, running_mean, running_var, weight, bias), (float(eps),))
+        running = _apart(running_mean, "running_mean", input), _apart(running_var, "running_var", input)
+        fixed: Tensor = apply(normalized_batch, (input, *running, weight, bias), (float(eps),))
         return fixed
     count = math.prod(input.shape[2:])
     if count == 1:

@@ -234,6 +234,12 @@ def rrelu(
     return _result(activation.rrelu_with_noise, inplace, input, noise)
 
 
+@public("function nn.functional")
+def rrelu_(input: Tensor, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
 @public("nn.functional")
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A differentiable, soft sample of one-hot vectors; with `hard` it is one-hot, with the gradient of the soft one.
@@ -287,6 +293,24 @@ def _fractional(dims: int) -> None:
     `output_ratio` gives their number as a part of the input's size. Counterpart of `torch.nn.functional.{name}`.
     """
     public("nn.functional")(pool)
+
+    def both(
+        input: Tensor,
+        kernel_size: int | Sequence[int],
+        output_size: int | Sequence[int] | None = None,
+        output_ratio: float | Sequence[float] | None = None,
+        return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        found: tuple[Tensor, Tensor] = pool(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return found
+
+    both.__name__ = both.__qualname__ = f"{name}_with_indices"
+    both.__doc__ = f"""`{name}` and the places of the entries, flat over the spatial dimensions.
+
+    Counterpart of `torch.nn.functional.{name}_with_indices`.
+    """
+    public("nn.functional")(both)
 
 
 for _dims in (2, 3):

@@ -19,15 +19,30 @@ def adaptive_max_pool1d(input: Tensor, output_size: int | None | Sequence[int | 
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry, and where it is, of each of `output_size` windows that share 1 spatial dimension out evenly."""
+@overload
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def adaptive_max_pool2d(input: Tensor, output_size: int | None | Sequence[int | None], return_indices: Literal[False] = False) -> Tensor:
     """The largest entry of each of `output_size` windows that share 2 spatial dimensions out evenly."""
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry, and where it is, of each of `output_size` windows that share 2 spatial dimensions out evenly."""
+@overload
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def adaptive_max_pool3d(input: Tensor, output_size: int | None | Sequence[int | None], return_indices: Literal[False] = False) -> Tensor:
     """The largest entry of each of `output_size` windows that share 3 spatial dimensions out evenly."""
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry, and where it is, of each of `output_size` windows that share 3 spatial dimensions out evenly."""
+@overload
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | None | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def affine_grid(theta: Tensor, size: int | Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The points, from -1 to 1, to which affine maps (batch, dims, dims + 1) send the pixels of images of `size`."""
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -58,6 +73,8 @@ def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: in
     """The convolution of `input` with the kernels of `weight` over 2 spatial dimensions."""
 def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = (1,), padding: int | Sequence[int] | str = (0,), dilation: int | Sequence[int] = (1,), groups: int = 1) -> Tensor:
     """The convolution of `input` with the kernels of `weight` over 3 spatial dimensions."""
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """The convolution of (time, batch, channels) over time; `weight` has (kernel, channels, output channels)."""
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), output_padding: int | Sequence[int] = (0,), groups: int = 1, dilation: int | Sequence[int] = (1,)) -> Tensor:
     """The way back of a convolution over 1 spatial dimension: from its outputs to its inputs."""
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int | Sequence[int] = (1,), padding: int | Sequence[int] = (0,), output_padding: int | Sequence[int] = (0,), groups: int = 1, dilation: int | Sequence[int] = (1,)) -> Tensor:
@@ -98,10 +115,20 @@ def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], outpu
 @overload
 def fractional_max_pool2d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """`fractional_max_pool2d` and the places of the entries, flat over the spatial dimensions."""
+@overload
+def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
     """The largest entries of windows of `kernel_size` whose places are drawn, `output_size` of them."""
 @overload
 def fractional_max_pool3d(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, return_indices: Literal[False] = False, _random_samples: Tensor | None = None) -> Tensor:
+    """`fractional_max_pool3d` and the places of the entries, flat over the spatial dimensions."""
+@overload
+def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], output_size: int | Sequence[int] | None = None, output_ratio: float | Sequence[float] | None = None, _random_samples: Tensor | None = None, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | complex, full: bool = False, eps: float = 1e-06, reduction: str = 'mean') -> Tensor:
     """The negative log-likelihood of `target` under normal distributions with mean `input` and variance `var`."""
 def gelu(input: Tensor, *, approximate: str = 'none') -> Tensor:
@@ -166,15 +193,30 @@ def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Se
 @overload
 def max_pool1d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry of each window over 1 spatial dimension, and where it is."""
+@overload
+def max_pool1d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest entry of each window over 2 spatial dimensions, and where it is."""
 @overload
 def max_pool2d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 @overload
+def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry of each window over 2 spatial dimensions, and where it is."""
+@overload
+def max_pool2d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
 def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
     """The largest entry of each window over 3 spatial dimensions, and where it is."""
 @overload
 def max_pool3d(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+@overload
+def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, return_indices: Literal[False] = False) -> Tensor:
+    """The largest entry of each window over 3 spatial dimensions, and where it is."""
+@overload
+def max_pool3d_with_indices(input: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = (0,), dilation: int | Sequence[int] = (1,), ceil_mode: bool = False, *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None) -> Tensor:
     """Zeros with `input` where `max_pool1d(..., return_indices=True)` found it."""
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: int | Sequence[int], stride: int | Sequence[int] | None = None, padding: int | Sequence[int] = 0, output_size: Sequence[int] | None = None) -> Tensor:
@@ -225,6 +267,8 @@ def rms_norm(input: Tensor, normalized_shape: int | Sequence[int], weight: Tenso
     """`input` over the root of its mean square over the dimensions of `normalized_shape`; times `weight`."""
 def rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False, inplace: bool = False) -> Tensor:
     """`leaky_relu` with a slope that is drawn for each number, or when not training the mean of the bounds."""
+def rrelu_(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor:
+    """`rrelu`, written into `input`. Counterpart of `torch.nn.functional.rrelu_`."""
 def scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False) -> Tensor:
     """`softmax(query @ key.T * scale + attn_mask) @ value`."""
 def selu(input: Tensor, inplace: bool = False) -> Tensor:

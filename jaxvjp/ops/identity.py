@@ -147,3 +147,7 @@ def unaffected(value, *operands, name: str, variant: int):
 def shaped(input, *, size: Shape):
     """The same elements, in order, in another shape of as many."""
     return input.reshape(size)
+
+
+UNCHANGED = frozenset([variable, detach, function_result, transform_argument, transform_result, dual, primal, clone])
+"""Ops whose result is their operand, for who computes values alone."""

@@ -8,6 +8,8 @@ it. An operation's result is laid out by a rule that its row names (`Op.keeps`):
 * SAME: exactly as the first operand, of what changes only the graph, or part of the values.
 * CHANNELS: by `torch.channels_last` if an operand is laid out so, such as the images or the weight of a convolution.
 * VOLUMES: so, and an operand without a batch as if it was a batch of one.
+* BATCHED: so, if the first operand is not contiguous; also where only the order of its elements is that of
+  `torch.channels_last`, and not the strides of dimensions of size 1.
 * JOINED: by `torch.channels_last` if all operands are laid out so.
 * CONTIGUOUS: in the order of the dimensions, as most are.
 * COLUMNS: matrices column after column, as LAPACK has them: results with as many dimensions as the first operand.
@@ -23,7 +25,7 @@ from typing import NamedTuple
 Numbers = tuple[int, ...]
 
 ELEMENTWISE, LIKE, SAME = "elementwise", "like", "same"
-CHANNELS, VOLUMES, JOINED = "channels", "volumes", "joined"
+CHANNELS, VOLUMES, BATCHED, JOINED = "channels", "volumes", "batched", "joined"
 CONTIGUOUS, COLUMNS = "contiguous", "columns"
 CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 """By the number of dimensions: their order in memory, outermost first."""
@@ -311,9 +313,14 @@ def kept(rule: str, shape: Numbers, operands: Sequence[Layout]) -> Numbers:
         if count < 2 or count != len(first.shape):
             return contiguous_strides(shape)
         return strides_in_order(shape, (*range(count - 2), count - 1, count - 2))
+    last: Numbers
     if rule == VOLUMES and len(shape) == 4:
         last = (1, 2, 3, 0)
         return strides_in_order(shape, last) if first.ordered(last) else contiguous_strides(shape)
+    if rule == BATCHED and len(shape) in CHANNELS_LAST and shape == first.shape:
+        last = CHANNELS_LAST[len(shape)]
+        turned = not first.contiguous and (first.ordered(last) or by_channels(first))
+        return strides_in_order(shape, last) if turned else contiguous_strides(shape)
     images = [by_channels(each) for each in operands if len(each.shape) == len(shape)]
     if (rule in (CHANNELS, VOLUMES) and any(images)) or (rule == JOINED and images and all(images)):
         return strides_in_order(shape, CHANNELS_LAST[len(shape)])

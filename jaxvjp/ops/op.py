@@ -29,7 +29,7 @@ import inspect
 import typing
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -61,6 +61,8 @@ LAYOUT_BY_MODULE = {
 NAMESPACES = ("linalg", "fft", "special")
 """A row named `linalg_norm` is torch's `linalg.norm`."""
 
+TRACES = 1 << 10
+"""How many jaxprs of ops are remembered. What was recorded last is what NumPy runs next."""
 REQUIRED: Any = inspect.Parameter.empty
 SHORT = (float16.numpy, bfloat16.numpy)
 
@@ -427,17 +429,27 @@ def by_number(name: str, tensors: int, other: int, input: int | None = None) -> 
 def abstract(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> Any:
     """The abstract value (a tuple of them for a tuple) that `operation` gives; errors of shape and device rise here.
 
-    JAX takes 200 µs for it, so `record.signature_of` remembers the result. 64-bit types are enabled meanwhile, as
-    torch's integers have 64 bits.
+    JAX takes 200 µs for it, so `record.signature_of` remembers the result.
     """
     place = static[0] if operation.moves else common_device(avals)
-    with jax.enable_x64(True):
-        result = jax.eval_shape(lambda *operands: operation.call(static, operands), *[each.struct for each in avals])
+    _, result = traced(operation, static, avals)
     if type(place) is OnMesh and not operation.moves:
         place = place.anywhere if isinstance(result, tuple) else laid_over(operation, avals, result.shape, place)
     if isinstance(result, tuple):
         return tuple(Aval(each.shape, from_numpy(each.dtype), place=place) for each in result)
     return Aval(result.shape, from_numpy(result.dtype), place=place)
+
+
+@lru_cache(maxsize=TRACES)
+def traced(operation: Op, static: tuple[Any, ...], avals: tuple[Aval, ...]) -> tuple[Any, Any]:
+    """The jaxpr of an op for such operands; and the shape and dtype of its result, a tuple of them for a tuple.
+
+    64-bit types are enabled meanwhile, as torch's integers have 64 bits.
+    """
+    make = jax.make_jaxpr(lambda *operands: operation.call(static, operands), return_shape=True)
+    with jax.enable_x64(True):
+        found: tuple[Any, Any] = make(*[each.struct for each in avals])
+    return found
 
 
 def laid_over(operation: Op, avals: tuple[Aval, ...], shape: tuple[int, ...], place: OnMesh) -> OnMesh:

@@ -2,6 +2,7 @@
 
 A file is a zip archive, uncompressed: `data.pkl` is a pickle of the object, in which each storage is a reference, and
 `data/0`, `data/1`, ... are the bytes of the storages. Tensors that share a storage share it in the file, too.
+Before torch 1.6 a file was five pickles, one behind the other, and then the bytes of the storages.
 
 * `writing`: `save`.
 * `reading`: `load`, and tensors made of storages.

@@ -24,7 +24,7 @@ from jaxvjp.library.memory import set_
 from jaxvjp.library.storages import UntypedStorage, untyped
 from jaxvjp.nn.parameter import Parameter
 from jaxvjp.ops.layouts import contiguous_strides, strided
-from jaxvjp.serialization.restricted import Machine
+from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC, Machine
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import count_of
 from jaxvjp.types.devices import device as Device  # noqa: N812 - `device` is what it makes
@@ -90,6 +90,27 @@ class Stored:
                 return first
         return set_(empty(0, dtype=dtype, device=self.device), self.memory, offset, size, stride)
 
+    def fill(self, data: bytes) -> None:
+        """Replaces the bytes, also those of the tensors that were made of it."""
+        self.data = data
+        if self.memory is not None:
+            own = self.memory.contents.aval
+            array = np.frombuffer(data, own.dtype.numpy).reshape(own.shape).copy()
+            self.memory.contents = new_leaf(array, own.dtype, False, self.device).node
+            self.memory.version += 1
+
+
+class Part:
+    """A part of a storage, from an element on, as files of torch's first versions have it."""
+
+    def __init__(self, whole: Stored, begin: int) -> None:
+        self.whole = whole
+        self.dtype = whole.dtype
+        self.begin = begin
+
+    def tensor(self, dtype: Dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
+        return self.whole.tensor(dtype, self.begin + offset, size, stride)
+
 
 def _rebuilt(
     stored: Stored, offset: int, size: Any, stride: Any, requires_grad: bool, hooks: Any, *more: Any
@@ -152,7 +173,7 @@ TABLE: dict[str, Any] = {
     "torch.storage.UntypedStorage": StorageType(None),
 }
 """What a file may name: what its functions and classes are here."""
-TABLE |= {f"torch.{each.legacy}Storage": StorageType(each) for each in ALL}
+TABLE |= {f"{place}.{each.legacy}Storage": StorageType(each) for each in ALL for place in ("torch", "torch.cuda")}
 TABLE |= {f"torch.{each.name}": each for each in (*ALL, *UNSIGNED)}
 
 
@@ -195,8 +216,8 @@ def load(
         mmap: accepted, without effect: the file is read.
         pickle_load_args: for `weights_only=False`, as of `pickle.load`.
 
-    UnpicklingError for a file that wants more than `weights_only=True` allows; RuntimeError for one that is broken, or
-    in the format from before torch 1.6; FileNotFoundError where there is none.
+    The format from before torch 1.6 is read, too. UnpicklingError for a file that wants more than `weights_only=True`
+    allows; RuntimeError for one that is broken; FileNotFoundError where there is none.
     """
     if weights_only is not False and pickle_module is not None:
         raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
@@ -223,11 +244,8 @@ def _loaded(file: Any, map_location: Any, module: Any, restricted: bool, further
     file.seek(-len(begin), os.SEEK_CUR)
     if not begin:
         raise EOFError
-    if begin[:1] == b"\x80":
-        raise RuntimeError(
-            "This file is in the format from before torch 1.6, which is not read here.\nWrite it again with torch: "
-            "`torch.save(torch.load(path), path)`."
-        )
+    if begin != b"PK":
+        return _read_legacy(file, map_location, module, restricted, further)
     with _telling_of_damage():
         archive = zipfile.ZipFile(file)
     with archive:
@@ -263,27 +281,86 @@ def _read(archive: zipfile.ZipFile, map_location: Any, module: Any, restricted: 
     storages: dict[str, Stored] = {}
 
     def persistent(pid: Any) -> Stored:
-        if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[1], StorageType):
-            raise pickle.UnpicklingError(f"persistent_load expects a reference to a storage, but got {pid!r:.200}")
-        _, kind, key, location, _ = pid
+        kind, key, location = _reference(pid, 5)[:3]
         if key not in storages:
             data = record(f"data/{key}")
             if swapped and kind.dtype is not None:
                 part = kind.dtype.itemsize // (1 + kind.dtype.is_complex)
                 data = np.frombuffer(data, f"V{part}").view(f"u{part}").byteswap().tobytes()
-            storages[key] = Stored(data, kind.dtype, _place(map_location, data, str(location)))
+            storages[key] = Stored(data, kind.dtype, _place(map_location, data, location))
         return storages[key]
 
-    data = record("data.pkl")
+    return _unpickled(io.BytesIO(record("data.pkl")), persistent, module, restricted, further)
+
+
+def _read_legacy(file: Any, map_location: Any, module: Any, restricted: bool, further: dict[str, Any]) -> Any:
+    """Reads the format from before torch 1.6: five pickles and then, for each storage, its length and its bytes.
+
+    The fourth pickle is the object, the fifth a list of the storages. So tensors are made before their numbers are
+    known: of zeros, which are replaced at the end.
+    """
+    begin = file.tell()
+    source = io.BytesIO(file.read())
+    left = len(source.getbuffer())
+    storages: dict[Any, Stored] = {}
+
+    def persistent(pid: Any) -> Any:
+        nonlocal left
+        if not restricted and type(pid) is tuple and pid[:1] in (("module",), (b"module",)):
+            return pid[1]  # a class; its source follows
+        kind, key, location, count, part = _reference(pid, 6)
+        own = kind.dtype or TABLE["torch.uint8"]
+        if key not in storages:
+            size = count * own.itemsize if type(count) is int else -1
+            if not 0 <= size <= left:
+                raise pickle.UnpicklingError(f"a storage of {count!r:.50} elements does not fit into the file")
+            left -= size
+            zeros = bytes(size)
+            storages[key] = Stored(zeros, kind.dtype, _place(map_location, zeros, location))
+        return storages[key] if part is None else Part(storages[key], part[1])
+
+    def following() -> Any:
+        return _unpickled(source, persistent, module, restricted, further)
+
+    if following() != MAGIC:
+        raise RuntimeError("Invalid magic number; corrupt file?")
+    if (version := following()) != LEGACY_VERSION:
+        raise RuntimeError(f"Invalid protocol version: {version}")
+    following()  # sizes of C's types where it was written
+    result = following()
+    keys = following()
+    if type(keys) is not list or not all(type(each) in (str, bytes) for each in keys) or {*keys} != {*storages}:
+        raise RuntimeError("The storages that the file lists are not those of its tensors; corrupt file?")
+    for key in keys:
+        source.read(8)  # how many elements
+        missing = len(storages[key].data) - len(data := source.read(len(storages[key].data)))
+        if missing:
+            raise RuntimeError(f"unexpected EOF, expected {missing} more bytes. The file might be corrupted.")
+        storages[key].fill(data)
+    file.seek(begin + source.tell())
+    return result
+
+
+def _reference(pid: Any, length: int) -> tuple[Any, ...]:
+    """What a file says of a storage: its type, key, location, number of elements, and in old files which part of it."""
+    named = type(pid) is tuple and len(pid) == length and pid[0] in ("storage", b"storage")
+    if not named or not isinstance(pid[1], StorageType):
+        raise pickle.UnpicklingError(f"persistent_load expects a reference to a storage, but got {pid!r:.200}")
+    location = pid[3].decode() if isinstance(pid[3], bytes) else str(pid[3])  # Python 2 wrote bytes
+    return (*pid[1:3], location, *pid[4:])
+
+
+def _unpickled(source: Any, persistent: Any, module: Any, restricted: bool, further: dict[str, Any]) -> Any:
+    """The object of the next pickle in an open file."""
     if not restricted:
         kind: Any = _Unpickler
         if module is not None:
             kind = type("Unpickler", (module.Unpickler,), {name: vars(_Unpickler)[name] for name in METHODS})
-        reader = kind(io.BytesIO(data), **further)
+        reader = kind(source, **{"encoding": "utf-8", **further})
         reader.persistent = persistent
         return reader.load()
     try:
-        return Machine(TABLE, persistent).load(data)
+        return Machine(TABLE, persistent).load(source)
     except pickle.UnpicklingError as error:
         unknown = re.search("was not an allowed global by default", str(error))
         told = TWO_WAYS if unknown else f"Weights only load failed. {SINCE}\nWeightsUnpickler error: "

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+MAGIC, LEGACY_VERSION = 0x1950A86A20F9469CFC6C, 1001
+"""The first two pickles of a file in the format from before torch 1.6."""
 _safe: list[Any] = []
 
 
@@ -89,10 +91,13 @@ class Machine:
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
 
-    def load(self, data: bytes) -> Any:
-        """The object; UnpicklingError where the pickle is broken or wants what is not in the table."""
+    def load(self, source: Any) -> Any:
+        """The object of the next pickle in an open file.
+
+        UnpicklingError where the pickle is broken or wants what is not in the table.
+        """
         try:
-            for code, argument, _ in pickletools.genops(data):
+            for code, argument, _ in pickletools.genops(source):
                 if code.name == "STOP":
                     return self.stack.pop()
                 self.do(code.name, argument)

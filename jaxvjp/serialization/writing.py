@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 import sys
 import zipfile
 from collections import OrderedDict
@@ -17,6 +18,7 @@ from jaxvjp.library.creation import empty
 from jaxvjp.library.memory import set_
 from jaxvjp.library.storages import untyped
 from jaxvjp.nn.parameter import Parameter
+from jaxvjp.serialization.restricted import LEGACY_VERSION, MAGIC
 from jaxvjp.tensor.storage import Storage
 from jaxvjp.tensor.tensor import Tensor
 from jaxvjp.types.devices import device
@@ -44,22 +46,23 @@ STORAGES = {each: _Name("torch", f"{each.legacy}Storage") for each in ALL}
 
 
 class _Reference:
-    """A storage in the file, under a number."""
+    """A storage in the file: its type, number, place and number of elements."""
 
-    def __init__(self, kind: _Name, number: str, location: str, count: int) -> None:
-        self.pid = ("storage", kind, number, location, count)
+    def __init__(self, kind: _Name, number: str, location: str, count: int, data: bytes) -> None:
+        self.about = (kind, number, location, count)
+        self.data = data
 
 
 class _Pickler(pickle._Pickler):
-    """Pickles as torch does; the storages of tensors are collected in `storages`, in the order of their numbers."""
+    """Pickles as torch does; what `storages` has of each storage is written after the pickle, in this order."""
 
-    def __init__(self, file: Any, protocol: int) -> None:
+    def __init__(self, file: Any, protocol: int, legacy: bool) -> None:
         super().__init__(file, protocol)
-        self.storages: dict[Storage, bytes] = {}
-        self._numbers: dict[Storage, str] = {}
+        self._part = (None,) if legacy else ()  # which part of a storage: the whole
+        self.storages: dict[Storage, _Reference] = {}
 
     def persistent_id(self, obj: Any) -> Any:
-        return obj.pid if isinstance(obj, _Reference) else None
+        return ("storage", *obj.about, *self._part) if isinstance(obj, _Reference) else None
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, _Name | dtype):
@@ -85,13 +88,19 @@ class _Pickler(pickle._Pickler):
     def _reduced(self, tensor: Tensor) -> Any:
         plain = tensor.detach().resolve_conj().resolve_neg()
         storage, own = plain.storage, plain.dtype
-        if storage not in self.storages:
-            whole = set_(empty(0, dtype=storage.contents.aval.dtype), untyped(storage))
-            self.storages[storage] = np.ascontiguousarray(whole._numbers()).tobytes()
-            self._numbers[storage] = str(len(self._numbers))
         kind = STORAGES.get(own, BYTES)
-        size = len(self.storages[storage]) // (1 if kind is BYTES else own.itemsize)
-        reference = _Reference(kind, self._numbers[storage], str(plain.device), size)
+        reference = self.storages.get(storage)
+        if reference is None:
+            whole = set_(empty(0, dtype=storage.contents.aval.dtype), untyped(storage))
+            data = np.ascontiguousarray(whole._numbers()).tobytes()
+            count = len(data) // (1 if kind is BYTES else own.itemsize)
+            reference = _Reference(kind, str(len(self.storages)), str(plain.device), count, data)
+            self.storages[storage] = reference
+        elif reference.about[0] is not kind:
+            raise RuntimeError(
+                "Cannot save multiple tensors or storages that view the same data as different types\n"
+                "`x.clone()` has memory of its own."
+            )
         part = (reference, plain.storage_offset(), tuple(plain.shape), plain.stride())
         more: tuple[Any, ...] = (tensor.requires_grad, OrderedDict())
         return (TENSOR_OF_BYTES, (*part, *more, own)) if kind is BYTES else (TENSOR, (*part, *more))
@@ -112,33 +121,50 @@ def save(
         f: a path, or an open file.
         pickle_module: accepted; it is pickled by Python's `pickle`.
         pickle_protocol: the version of the pickle.
-        _use_new_zipfile_serialization: False for the format from before torch 1.6: NotImplementedError.
+        _use_new_zipfile_serialization: False for the format from before torch 1.6.
         _disable_byteorder_record: whether to leave out which byte comes first.
 
     AttributeError for an `f` that is neither path nor file. Nothing is written where the object cannot be pickled.
     """
     if not isinstance(f, str | os.PathLike) and not hasattr(f, "write"):
         raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-    if not _use_new_zipfile_serialization:
-        raise NotImplementedError("The format from before torch 1.6 is not written here; torch reads the newer one.")
     if isinstance(f, str | os.PathLike) and not Path(f).parent.exists():
         raise RuntimeError(f"Parent directory {Path(f).parent} does not exist.")
     pickled, whole = io.BytesIO(), io.BytesIO()
-    pickler = _Pickler(pickled, pickle_protocol)
+    pickler = _Pickler(pickled, pickle_protocol, not _use_new_zipfile_serialization)
     pickler.dump(obj)
-    root = Path(f).stem or "archive" if isinstance(f, str | os.PathLike) else "archive"
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
-
-        def put(name: str, data: bytes) -> None:
-            archive.writestr(zipfile.ZipInfo(f"{root}/{name}"), data)
-
-        put("data.pkl", pickled.getvalue())
-        if not _disable_byteorder_record:
-            put("byteorder", sys.byteorder.encode())
-        for number, data in enumerate(pickler.storages.values()):
-            put(f"data/{number}", data)
-        put("version", b"3\n")
+    if _use_new_zipfile_serialization:
+        root = Path(f).stem or "archive" if isinstance(f, str | os.PathLike) else "archive"
+        _write(whole, root, pickled.getvalue(), pickler, not _disable_byteorder_record)
+    else:
+        _write_legacy(whole, pickled.getvalue(), pickler, pickle_protocol)
     if isinstance(f, str | os.PathLike):
         Path(f).write_bytes(whole.getbuffer())
     else:
         f.write(whole.getvalue())
+
+
+def _write(file: Any, root: str, pickled: bytes, pickler: _Pickler, order: bool) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+
+        def put(name: str, data: bytes) -> None:
+            archive.writestr(zipfile.ZipInfo(f"{root}/{name}"), data)
+
+        put("data.pkl", pickled)
+        if order:
+            put("byteorder", sys.byteorder.encode())
+        for number, each in enumerate(pickler.storages.values()):
+            put(f"data/{number}", each.data)
+        put("version", b"3\n")
+
+
+def _write_legacy(file: Any, pickled: bytes, pickler: _Pickler, protocol: int) -> None:
+    """The format from before torch 1.6: five pickles and then, for each storage, its length and its bytes."""
+    sizes = {"short": 2, "int": 4, "long": 4}
+    system = {"protocol_version": LEGACY_VERSION, "little_endian": sys.byteorder == "little", "type_sizes": sizes}
+    for each in (MAGIC, LEGACY_VERSION, system):
+        pickle.dump(each, file, protocol)
+    file.write(pickled)
+    pickle.dump([str(number) for number in range(len(pickler.storages))], file, protocol)
+    for reference in pickler.storages.values():
+        file.write(struct.pack("<q", reference.about[-1]) + reference.data)

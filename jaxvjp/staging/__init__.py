@@ -12,6 +12,8 @@ the state is found by running the step.
 from __future__ import annotations
 
 import functools
+import gc
+import sys
 import time
 from collections.abc import Callable
 from types import MethodType
@@ -23,7 +25,7 @@ from jaxvjp.core.run.choosing import HOT
 from jaxvjp.core.run.evaluation import evaluate
 from jaxvjp.core.run.tiers import threads
 from jaxvjp.ops.products import get_float32_matmul_precision
-from jaxvjp.staging.journal import Journal, UnstageableError, uncollected
+from jaxvjp.staging.journal import Journal, UnstageableError
 from jaxvjp.staging.seen import Identity
 from jaxvjp.staging.surroundings import Surroundings
 from jaxvjp.staging.variant import Variant
@@ -133,15 +135,20 @@ class Staged:
     def _stage(self, key: Any, arguments: list[Any], given: Any, named: Any) -> Any:
         """Runs the function as Python, and keeps what it recorded as one more program."""
         evaluate([each.node for each in arguments if isinstance(each, Tensor)])
-        staging().journal = journal = Journal(self._fullgraph)
+        journal, profile, collects = Journal(self._fullgraph), sys.getprofile(), gc.isenabled()
         try:
+            staging().journal = journal
             surroundings = Surroundings(self._function, arguments, journal)
-            with uncollected():
+            try:
+                gc.disable()  # objects made in the step stay in the youngest generation, where they are found
                 with surroundings:
                     result = self._function(*given, **named)
                 if journal.refused is None:
                     staging().journal = None
                     behind = self._leaves_behind(journal, result)
+            finally:
+                if collects:
+                    gc.enable()
             if journal.refused is None:
                 variant = Variant(journal, surroundings, arguments, result)
             if journal.refused is None:
@@ -149,6 +156,8 @@ class Staged:
                 journal.inspect()
         except BaseException:
             staging().journal = None
+            if sys.getprofile() != profile:  # an interrupt came just where the surroundings were left
+                sys.setprofile(profile if callable(profile) else None)
             if journal.refused is None or self._fullgraph:  # a refused step ran as plain Python: its writes stay
                 journal.undo()
             raise

@@ -31,18 +31,6 @@ class UnstageableError(RuntimeError):
     """A step did what a compiled program cannot do, for example `if loss > 1`."""
 
 
-class uncollected:  # noqa: N801 - reads as a word: `with uncollected():`
-    """A block without garbage collections: objects made in it stay in the youngest generation, where they are found."""
-
-    def __enter__(self) -> None:
-        self.enabled = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *_: object) -> None:
-        if self.enabled:
-            gc.enable()
-
-
 def _collections() -> int:
     return sum(each["collections"] for each in gc.get_stats())
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from jaxvjp.core.record.graph import Node, NodesMet, TensorsBehind, gradient_edges, reachable
-from jaxvjp.core.record.modes import changed, tracking
+from jaxvjp.core.record.modes import changed, restored, tracking
 from jaxvjp.core.record.record import node_of_value
 from jaxvjp.core.record.user_lines import UserLine
 from jaxvjp.ops.op import Aval, Op
@@ -102,6 +102,7 @@ def unfinished(output: Node) -> bool:
     return not any(each.freed for each in reachable([output], gradient_edges) if not each.is_leaf)
 
 
+@restored
 def rewritten(tensor: Tensor, new: Node, count: int, where: UserLine) -> None:
     """Gives a tensor's storage new contents and raises its `_version` by `count`, which is 0 for writes through
     `data`."""

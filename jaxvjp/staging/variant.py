@@ -323,6 +323,16 @@ class Variant:
         for place, check in self.inspected:
             check(np.asarray(tensors[place].value))
         result = self._recorded(tensors) if self.graph is not None else self._computed(tensors)
+        try:
+            self._change(tensors, result)
+        except BaseException:  # an interrupt is raised when all are changed
+            self._change(tensors, result)
+            raise
+        leaves = [each.made(result, tensors) for each in self.returned]
+        return unflattened(self.structure, leaves)
+
+    def _change(self, tensors: list[Tensor], result: Result) -> None:
+        """Changes the tensors outside as the step did."""
         for write in self.writes:
             rewritten(tensors[write.place], result(write.output, write.where), write.times, write.where)
         for place, at in self.replaced:
@@ -331,8 +341,6 @@ class Variant:
             tensors[place].requires_grad = requires_grad
         for place, output, where in self.grads:
             tensors[place]._take_grad(None if output is None else wrap(result(output, where)))
-        leaves = [each.made(result, tensors) for each in self.returned]
-        return unflattened(self.structure, leaves)
 
     def _draw(self) -> list[Tensor]:
         """The random numbers of a call."""

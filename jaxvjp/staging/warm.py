@@ -7,6 +7,8 @@ network 32 µs and 161 µs; written by hand in JAX the first takes 4 µs.
 
 Large arrays that the step overwrites, and that nothing else refers to, are donated: XLA writes the new contents in
 their place.
+
+An interrupt (Ctrl-C) comes before anything has changed, or is raised again when all has.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from jaxvjp.core.run.choosing import HOT, Apart
 from jaxvjp.core.run.compilation import counters
 from jaxvjp.core.run.tiers import pays, threads
 from jaxvjp.ops.products import get_float32_matmul_precision
+from jaxvjp.staging.interrupts import PutOff
 from jaxvjp.staging.results import Returned, rewritten
 from jaxvjp.staging.seen import Seen, checks
 from jaxvjp.staging.variant import Variant
@@ -142,7 +145,12 @@ NAMES = {
     "asarray": np.asarray,
     "references": sys.getrefcount,
     "threads": threads,
+    "PutOff": PutOff,
 }
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"    {each}" for each in lines]
 
 
 class _Writer:
@@ -253,26 +261,21 @@ class _Writer:
             self.names[f"check{number}"] = check
             yield f"i{number} = n{place}.value"
             yield f"check{number}(asarray(t{place}.value if i{number} is None else i{number}))"
-        yield from self._dispatched()
+        inside = [*self._dispatched()]
         for number, (result, check) in enumerate(self.variant.inspected_results):
             self.names[f"check_result{number}"] = check
-            yield f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))"
-        for write in self.variant.writes:
-            self.names[f"where{write.place}"] = write.where
-            yield from self._written(write.place, f"r{self.variant.plan.outputs[write.output]}", write.times)
-        owners = {}
-        for place, output, where in self.variant.grads:
-            if output is None:
-                yield f"t{place}._grad = None"
-            else:
-                owners[place] = f"g{place}"
-                made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[place].aval, where)
-                yield f"t{place}._grad = g{place} = {made}"
-        changed = bool(self.variant.writes or self.variant.grads)
-        if changed:
-            yield "changed()"
+            inside.append(f"check_result{number}(asarray(r{self.variant.plan.outputs[result]}))")
+        owners: dict[int, str] = {}
+        changes = [*self._changes(owners)]
+        if changes:  # done twice, they give the same
+            inside += ["try:", *_indented(changes), "except BaseException:", *_indented([*changes, "raise"])]
+        if self.donated:
+            yield "put_off = None"
+            yield from ["try:", *_indented(inside), "finally:", "    if put_off is not None: put_off.end()"]
+        else:
+            yield from inside
         if self._as_before():  # the count from before the checks: a change by another thread since then was not seen
-            if changed:
+            if changes:
                 yield "if not same: thread = thread_modes()"
                 yield "known = count + 1"
             else:
@@ -289,6 +292,21 @@ class _Writer:
         else:
             self.names["structure"] = self.variant.structure
             yield f"return structure.unflatten([{', '.join(results)}])"
+
+    def _changes(self, owners: dict[int, str]) -> Iterator[str]:
+        """Gives the tensors outside their new contents and gradients. Adds the names of the gradients to `owners`."""
+        for write in self.variant.writes:
+            self.names[f"where{write.place}"] = write.where
+            yield from self._written(write.place, f"r{self.variant.plan.outputs[write.output]}", write.times)
+        for place, output, where in self.variant.grads:
+            if output is None:
+                yield f"t{place}._grad = None"
+            else:
+                owners[place] = f"g{place}"
+                made = self._fresh(f"r{self.variant.plan.outputs[output]}", self.variant.outside[place].aval, where)
+                yield f"t{place}._grad = g{place} = {made}"
+        if self.variant.writes or self.variant.grads:
+            yield "changed()"
 
     def _as_before(self) -> bool:
         """Whether the step leaves every checked property of the tensors outside as it was: no two share a storage, and
@@ -401,6 +419,7 @@ class _Writer:
                 ]
                 yield f"if threads() == 1 and {' and '.join(alone)}:"
                 yield f"    counters.donated += {len(self.donated)}"
+                yield "    put_off = PutOff()"
                 yield f"    {bound}run_over({operands})"
                 yield f"else: {bound}run{number}({operands})"
             else:

@@ -14,6 +14,8 @@ from jaxvjp.core.record.modes import tracking
 from jaxvjp.core.record.record import record
 from jaxvjp.ops.creation import one_hot
 from jaxvjp.ops.identity import shaped
+from jaxvjp.ops.layouts import contiguous_strides
+from jaxvjp.ops.strided import laid
 from jaxvjp.ops.view import slice_
 from jaxvjp.tensor.levels import Batch, Duals
 from jaxvjp.tensor.tensor import Tensor, wrap
@@ -38,7 +40,11 @@ def parts(block: Node, nodes: Sequence[Node], axis: int, other: Node) -> list[No
     for node in nodes:
         part = record(slice_, (block, Number(offset, int32)), (axis, _size(node), 1))
         shapes = (other.aval.shape, node.aval.shape) if axis else (node.aval.shape, other.aval.shape)
-        found.append(record(shaped, (part,), (shapes[0] + shapes[1],)))
+        whole = record(shaped, (part,), (shapes[0] + shapes[1],))
+        # Torch computes a column at a time, and has the rows of what it computed as the last dimensions.
+        strides = contiguous_strides(shapes[1] + shapes[0])
+        turned = strides[len(shapes[1]) :] + strides[: len(shapes[1])]
+        found.append(record(laid, (whole,), (turned,)) if axis and turned != whole.aval.layout.strides else whole)
         offset += _size(node)
     return found
 

@@ -40,6 +40,8 @@ class Methods(Stored):
     def __deepcopy__(self, memo: dict[builtins.int, Any]) -> Tensor:
         """What `copy.deepcopy` gives: a leaf of its own with the same value, and the same `.grad`."""
     def __delitem__(self, key: Any) -> None: ...
+    def __dir__(self) -> list[str]:
+        """What `dir` lists of a tensor: of one on no mesh not the attributes that it does not have."""
     def __dlpack__(self, **arguments: Any) -> Any:
         """A DLPack capsule of the value; BufferError where a gradient would be lost unnoticed."""
     def __dlpack_device__(self) -> Any:

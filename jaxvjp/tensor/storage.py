@@ -409,19 +409,26 @@ class Stored(Holder):
             heavy.add(new)
         if staging().journal is not None:
             staging().journal.note_write(self)
-        self.versions.written(new.where)
+        versions, path = self.versions, self.path
         storage.contents = new if contents is None else contents
         storage.version += 1
-        if storage.shared is not None and staging().journal is None and not transforming().depth:
-            storage.shared.take(storage.contents)
-        repeated = any(step.operation is expand for step in self.path)
-        if repeated and contents is not None:  # elements that share a place in memory are written together
-            if not recorded:
-                return
-            with tracking(True):
-                new = record(rebind, (new, self._values()))
-        self._seen = storage.version
-        self._show(new)
+        try:
+            versions.written(new.where)
+            if storage.shared is not None and staging().journal is None and not transforming().depth:
+                storage.shared.take(storage.contents)
+            repeated = any(step.operation is expand for step in path)
+            if repeated and contents is not None:  # elements that share a place in memory are written together
+                if not recorded:
+                    return
+                with tracking(True):
+                    new = record(rebind, (new, self._values()))
+            self._seen = storage.version
+            self._show(new)
+        except BaseException:  # an interrupt: the tensor shows what was written, as its aliases will
+            versions.written(new.where)
+            self._seen = storage.version
+            self._show(new)
+            raise
 
     @property
     def versions(self) -> Versions:
@@ -449,9 +456,10 @@ class Stored(Holder):
         if not grad_mode().enabled:
             return
         tensor: Any = self
-        if self._base_tensor is not None and self._marked and tensor.requires_grad:
+        base = self._base_tensor
+        if base is not None and self._marked and (base.requires_grad or self._node.requires_grad):
             self._refuse("is being modified inplace")
-        for each, what in ((self._base_tensor, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
+        for each, what in ((base, "a view of a leaf Variable"), (tensor, "a leaf Variable")):
             if each is not None and tensor.requires_grad and each.is_leaf:
                 raise RuntimeError(
                     f"{what} that requires grad is being used in an in-place operation.\n"

@@ -16,6 +16,7 @@ from jaxvjp.core.record.graph import Node, Number
 from jaxvjp.core.record.record import Signature, avals_of, node_of_value, record, record_with, signature_of
 from jaxvjp.core.record.user_lines import user_line, warn_user
 from jaxvjp.ops.layouts import Layout
+from jaxvjp.ops.neural.activation import threshold
 from jaxvjp.ops.op import Aval, Op
 from jaxvjp.ops.pointwise import fill, masked_fill, zero
 from jaxvjp.ops.scattering import index_fill, index_put, masked_put
@@ -140,7 +141,7 @@ PARTLY = {
     masked_put: "masked_fill_",
 }
 """Ops that write some elements of a tensor, and torch's name of each in place."""
-WRITING_SHARED = frozenset([fill, zero, *PARTLY])
+WRITING_SHARED = frozenset([fill, zero, threshold, *PARTLY])
 """What torch lets write where several elements share a place in memory; what is written last is then there."""
 DEPRECATED = (
     "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "

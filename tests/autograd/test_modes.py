@@ -90,6 +90,23 @@ def inference_saved_for_backward(torch):
     return x * y
 
 
+def inference_read_by_a_transform(torch):
+    w, func, said = torch.ones(3, requires_grad=True), torch.func, []
+    with torch.inference_mode():
+        read = torch.ones(3) * 2
+    for attempt in (
+        lambda: func.vjp(lambda x: x * read, read)[1](torch.ones(3)),
+        lambda: func.grad(lambda x: (x * read).sum())(torch.ones(3)),
+        lambda: func.vjp(lambda x: x * read, w)[1](torch.ones(3)),
+        lambda: func.vjp(lambda x: x * (read * w), torch.ones(3))[1](torch.ones(3)),
+    ):
+        try:
+            said.append(attempt())
+        except RuntimeError as error:
+            said.append(str(error).partition(".")[0])
+    return said
+
+
 @raises(RuntimeError)
 def inference_changed_outside(torch):
     with torch.inference_mode():

@@ -35,6 +35,18 @@ def a_freed_graph_is_no_unused_input(torch):
     )
 
 
+def a_value_that_one_walk_had_and_the_next_has_not(torch):
+    w = torch.nn.Parameter(torch.arange(6.0).view(2, 3).t())
+    sums = []
+    for _ in range(4):
+        pulled = torch.func.vjp(lambda x: x * w, w)[1](torch.ones(3, 2))[0]
+        sums.append(torch.autograd.grad(pulled.sum(), pulled)[0])
+        (pulled * 0.5 * pulled).sum().backward()
+        sums.append(w.grad.clone())
+        w.register_post_accumulate_grad_hook(lambda leaf: (leaf.data.sub_(leaf.grad), None)[1])
+    return sums, w
+
+
 def part_of_the_way_is_freed(torch):
     a, b, c = leaf(torch), leaf(torch), leaf(torch)
     inner = a.exp() * b

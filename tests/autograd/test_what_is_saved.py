@@ -6,6 +6,7 @@ Also what random programs found beside it: hooks, names of steps in place, `data
 from __future__ import annotations
 
 import pytest
+from functions import doubled
 from oracle import agree, agreement_of, programs_of, raises
 
 
@@ -28,6 +29,40 @@ def written(torch, call, *shapes):
         else:
             told.append(None)
     return told
+
+
+def an_operand_of_another_type_is_saved_as_it_is(torch):
+    told = []
+    for call in (
+        lambda x, y: x * y,
+        lambda x, y: y / x,
+        lambda x, y: x.detach() * y,
+        lambda x, y: x * y.double(),
+        lambda x, y: x.pow(y),
+        lambda x, y: torch.atan2(x, y[1:]),
+        lambda x, y: x + y,
+        lambda x, y: torch.where(x > 0, x, y),
+    ):
+        x = torch.ones(1, dtype=torch.float64, requires_grad=True) * 2
+        y = torch.full((3,), 2.0, requires_grad=True) * 1
+        result = call(x, y)
+        y.detach().zero_()
+        try:
+            result.sum().backward()
+        except RuntimeError as error:
+            told.append("modified by an inplace operation" in str(error))
+        else:
+            told.append(None)
+    return told
+
+
+def a_function_that_writes_drops_what_was_retained(torch):
+    y = torch.ones(3, requires_grad=True).sum()
+    y.retain_grad()
+    y.backward()
+    before = y.grad
+    doubled(torch)(y)
+    return before, y.grad, y.retains_grad, y.requires_grad
 
 
 CALLS = {
@@ -108,20 +143,6 @@ def aliases_of_a_tensor_of_inference_mode_may_be_written(torch):
     except RuntimeError as error:
         told.append(str(error)[:40])
     return told
-
-
-def doubled(module):
-    class Doubled(module.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.mark_dirty(x)
-            return x.mul_(2)
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return gradient * 2
-
-    return Doubled.apply
 
 
 def a_function_writes_what_was_reshaped_in_place(torch):

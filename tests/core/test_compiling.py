@@ -31,8 +31,9 @@ def links(torch, z, depth):
 
 @pytest.fixture
 def choosy(monkeypatch):
-    """Every program is worth measuring."""
+    """Every program is worth measuring, and no choice of another process is taken."""
     monkeypatch.setattr(choosing, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: None)
     monkeypatch.setattr(choosing.Choosing, "enabled", True)
 
 
@@ -290,6 +291,34 @@ def test_a_recompile_is_explained(change, told, capsys, monkeypatch):
     error = capsys.readouterr().err
     assert error == f"jaxvjp: {made[0]}\n"
     assert error.count("\n") == 1
+
+
+def test_a_choice_is_kept_for_the_next_process(choosy, monkeypatch, tmp_path):
+    file = tmp_path / "program.choice"
+    monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: file)
+    forced(monkeypatch, choosing.apart)
+
+    sizes = iter(range(20, 40))
+
+    def chosen(calls):
+        """How a program is compiled after so many calls that this process has not met before."""
+        remembered_walks.memory.known.clear()
+        x = leaf(*np.linspace(-1, 1, next(sizes)))
+        for _ in range(calls):
+            links(jaxvjp, x, 4).sum().backward()
+        return [each.way for each in choices() if each.way != "together"]
+
+    few = 2 + choosing.TRIALS
+    assert chosen(few) == []
+    assert not file.exists()
+    assert chosen(choosing.HOT + 2) == ["apart"]
+    kept = file.read_text()
+    assert chosen(few) == ["apart"]
+    for spoilt in ("", "rubbish", "[]", kept[:-3], kept.replace("apart", "another"), kept.replace("[", '["no such", ')):
+        file.write_text(spoilt)
+        assert chosen(few) == []
+    assert chosen(choosing.HOT + 2) == ["apart"]
+    assert file.read_text() == kept
 
 
 def test_a_program_tells_how_it_is_compiled(choosy):

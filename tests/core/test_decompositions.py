@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxvjp.core.run.interpreter import Interpreter
+from jaxvjp.core.run.interpreter import interpreter_of
 
 TRIANGULAR = [
     {"left_side": left, "lower": lower, "transpose_a": turned, "conjugate_a": turned, "unit_diagonal": unit}
@@ -72,7 +72,7 @@ FORMS = {
 def test_numpy_decomposes_as_xla(name, dtype):
     function, given = FORMS[name](dtype)
     with jax.enable_x64(True):
-        interpreter = Interpreter(jax.make_jaxpr(function)(given))
+        interpreter = interpreter_of(jax.make_jaxpr(function)(given))
         ours, theirs = interpreter(given), jax.tree.leaves(jax.jit(function)(given))
     assert not interpreter.compiled or name in ("eig", "determinant")  # for complex numbers they have others, too
     for own, other in zip(ours, theirs, strict=True):

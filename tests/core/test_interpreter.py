@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxvjp.core.run.interpreter import Interpreter
+from jaxvjp.core.run.interpreter import interpreter_of
 from jaxvjp.core.run.primitives import ROWS
 
 FLOATS = ["float32", "float64", "float16", "bfloat16"]
@@ -51,7 +51,7 @@ def values(name):
 def both(function, *operands, exact=False):
     """What NumPy and XLA make of it, compared; the interpreter."""
     with jax.enable_x64(True):
-        interpreter = Interpreter(jax.make_jaxpr(function)(*operands))
+        interpreter = interpreter_of(jax.make_jaxpr(function)(*operands))
         ours = interpreter(*operands)
         theirs = jax.tree.leaves(jax.jit(function)(*operands))
     for a, b in zip(ours, theirs, strict=True):
@@ -319,7 +319,7 @@ def test_windows_of_a_large_kernel_take_little_memory():
     shapes = [jax.ShapeDtypeStruct((8, 8, size, size), np.float64) for size in (3, 31)]
     with jax.enable_x64(True):
         traced = jax.make_jaxpr(lambda x, k: lax.conv_general_dilated(x, k, (1, 1), [(30, 30)] * 2))(*shapes)
-    interpreter, operands = Interpreter(traced), [np.ones(each.shape) for each in shapes]
+    interpreter, operands = interpreter_of(traced), [np.ones(each.shape) for each in shapes]
     tracemalloc.start()
     (result,) = interpreter(*operands)
     assert tracemalloc.get_traced_memory()[1] < 50e6
@@ -350,7 +350,7 @@ def test_large_values_are_let_go_of(monkeypatch):
         return x
 
     x = np.ones((64, 64), np.float32)
-    Interpreter(jax.make_jaxpr(forty)(x))(x)
+    interpreter_of(jax.make_jaxpr(forty)(x))(x)
     assert 1 <= most <= 2
 
 

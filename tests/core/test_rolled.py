@@ -272,6 +272,7 @@ def test_a_staged_loop_is_called_without_any_recording(monkeypatch, counted):
 
 def test_a_loop_may_be_compiled_in_other_ways(monkeypatch):
     monkeypatch.setattr(choosing, "WORTHWHILE", 0.0)
+    monkeypatch.setattr(choosing, "file_of", lambda compiled, operands: None)
     monkeypatch.setattr(choosing.Choosing, "enabled", True)
     monkeypatch.setitem(choosing.WAYS, "cpu", (choosing.apart, choosing.unfused))
     monkeypatch.setattr(choosing, "GAIN", float("inf"))

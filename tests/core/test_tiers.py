@@ -149,14 +149,18 @@ def test_a_random_program_means_the_same_in_every_tier(seed, when):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_child_may_compile_though_its_parent_was_at_it():
-    assert tiers.worker.acquire(blocking=False)
+    goes_on = threading.Event()
+    tiers.worker.thread = threading.Thread(target=goes_on.wait, args=(60,))
+    tiers.worker.thread.start()
     try:
+        assert tiers.worker.locked()
         child = os.fork()
         if child == 0:
-            os._exit(0 if tiers.worker.acquire(blocking=False) else 1)
+            os._exit(1 if tiers.worker.locked() else 0)
         assert os.waitpid(child, 0)[1] == 0
     finally:
-        tiers.worker.release()
+        goes_on.set()
+        tiers.worker.thread.join()
 
 
 def test_what_comes_in_many_lengths_stays_in_pieces_in_numpy(when):

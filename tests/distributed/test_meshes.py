@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import jaxvjp
+
 HERE = Path(__file__).parent
 FIRST, SECOND = "(Shard(dim=0),)", "(Shard(dim=1),)"
 BOTH = "(Replicate(),)"
@@ -37,6 +39,15 @@ def test_meshes_are_grids_of_devices(told):
     )
     assert numbers == [[[0, 1, 2, 3], [4, 5, 6, 7]], [0, 1, 2, 3]]
     assert not same
+
+
+def test_a_tensor_on_no_mesh_lists_none_of_the_attributes_of_one_that_is():
+    from jaxvjp.distributed.tensor import Replicate, distribute_tensor
+
+    x, names = jaxvjp.ones(2, 2), {"device_mesh", "placements", "full_tensor", "redistribute", "to_local"}
+    assert not names & set(dir(x))
+    assert {"shape", "grad"} < set(dir(x))
+    assert names < set(dir(distribute_tensor(x, jaxvjp.distributed.init_device_mesh("cpu", (1,)), [Replicate()])))
 
 
 def test_values_and_gradients_are_those_of_one_device(told):

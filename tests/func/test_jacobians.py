@@ -37,6 +37,15 @@ def jacobians_of_jacobians(torch):
     return [outer(inner(f))(vector(torch, torch.float64)) for outer in (rev, fwd) for inner in (rev, fwd)]
 
 
+def jacobians_in_memory(torch):
+    x, functional = vector(torch), torch.autograd.functional
+    found = [transform(torch.sin)(x) for transform in (torch.func.jacrev, torch.func.jacfwd)]
+    found += [torch.func.hessian(lambda x: (x**3).sum())(x), torch.func.jacfwd(torch.sin)(matrix(torch))]
+    found.append(functional.jacobian(torch.sin, x, vectorize=True, strategy="forward-mode"))
+    torch.manual_seed(0)
+    return [(each.stride(), each.is_contiguous(), torch.rand_like(each)) for each in found]
+
+
 def hessians(torch):
     def f(x, y):
         return (x**2 * y.sum()).sum() * y[0]

@@ -7,6 +7,7 @@ only made.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Any
 
@@ -14,7 +15,7 @@ PLAIN = """
 CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish ReLU ReLU6 SELU SiLU Sigmoid
 Softplus Softshrink Softsign Tanh Tanhshrink PReLU RReLU Identity Dropout AlphaDropout
 """
-ROWS: list[tuple[str, str]] = [
+MADE: list[tuple[str, str]] = [
     *[(f"{each}()", "(2, 6)") for each in PLAIN.split()],
     ("CELU(0.5, inplace=True)", "(2, 6) + 0"),
     ("ELU(alpha=2.0, inplace=True)", "(2, 6) + 0"),
@@ -56,6 +57,7 @@ ROWS: list[tuple[str, str]] = [
     ("BatchNorm1d(3, momentum=None)", "(4, 3, 2)"),
     ("BatchNorm2d(3, eps=1e-3, affine=False)", "(2, 3, 4, 2)"),
     ("BatchNorm3d(2, track_running_stats=False, bias=False)", "(2, 2, 3, 2, 2)"),
+    ("SyncBatchNorm(3)", "(2, 3, 4)"),
     ("InstanceNorm1d(3)", "(2, 3, 5)"),
     ("InstanceNorm2d(3, affine=True, track_running_stats=True)", "(3, 4, 5)"),
     ("InstanceNorm3d(2)", "(2, 2, 3, 2, 2)"),
@@ -159,7 +161,8 @@ ROWS: list[tuple[str, str]] = [
     ("LazyConvTranspose1d(4, 2, bias=False)", "(2, 3, 4)"),
     ("LazyBatchNorm1d()", "(4, 3)"),
     ("LazyInstanceNorm2d(affine=True)", "(2, 3, 4, 4)"),
-    # Refused settings.
+]
+REFUSED = [
     ("Dropout(1.5)", ""),
     ("Conv2d(3, 4, 2, groups=2)", ""),
     ("ConvTranspose2d(3, 4, 2, padding_mode='circular')", ""),
@@ -167,6 +170,8 @@ ROWS: list[tuple[str, str]] = [
     ("ConvTranspose1d(4, 6, 3, stride=2)", "(2, 4, 5), list((20,))"),
     ("BatchNorm2d(3)", "(2, 3, 4)"),
     ("BatchNorm1d(3)", "(1, 3)"),
+    ("SyncBatchNorm(3)", "(3,)"),
+    ("SyncBatchNorm(0)", "(2, 0)"),
     ("InstanceNorm1d(4, affine=True)", "(2, 3, 5)"),
     ("GroupNorm(3, 4)", ""),
     ("Embedding(5, 3, padding_idx=7)", ""),
@@ -191,6 +196,8 @@ ROWS: list[tuple[str, str]] = [
     ("Tanh(1)", ""),
     ("ReLU(slope=2)", ""),
 ]
+"""Settings, or inputs, that are refused."""
+ROWS = MADE + REFUSED
 
 
 def named(torch: Any, text: str) -> dict[str, Any]:
@@ -198,3 +205,36 @@ def named(torch: Any, text: str) -> dict[str, Any]:
     nn = torch.nn
     found = {each: getattr(nn, each) for each in re.findall(r"\b[A-Z]\w+(?=\()", text) if hasattr(nn, each)}
     return {"torch": torch, "nn": nn, **found}
+
+
+class Given(ast.NodeTransformer):
+    """Turns shapes among the inputs into random tensors, and lists of integers into tensors of them."""
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        if all(isinstance(each, ast.Constant) for each in node.elts):
+            return ast.Call(ast.Name("drawn", ast.Load()), [node], [])
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if ast.unparse(node.func) in ("torch.ones", "list"):
+            return node
+        return self.generic_visit(node)
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        return ast.Call(ast.Name("whole", ast.Load()), [node], [])
+
+
+def inputs(torch: Any, text: str, names: dict[str, Any], leaves: list[Any]) -> list[Any]:
+    def drawn(shape: Any) -> Any:
+        leaves.append(torch.randn(shape, requires_grad=True))
+        return leaves[-1]
+
+    tree = ast.parse(f"[{text}]", mode="eval")
+    tree.body.elts = [Given().visit(each) for each in tree.body.elts]
+    return eval(compile(ast.fix_missing_locations(tree), "", "eval"), names | {"drawn": drawn, "whole": torch.tensor})
+
+
+def flat(result: Any) -> list[Any]:
+    if isinstance(result, tuple):
+        return [each for part in result for each in flat(part)]
+    return [] if result is None else [result]

@@ -2,47 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 import pytest
-from layers import ROWS, named
+from layers import ROWS, flat, inputs, named
 from oracle import agree
-
-Names = dict[str, Any]
-
-
-class Given(ast.NodeTransformer):
-    """Turns shapes among the inputs into random tensors, and lists of integers into tensors of them."""
-
-    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
-        if all(isinstance(each, ast.Constant) for each in node.elts):
-            return ast.Call(ast.Name("drawn", ast.Load()), [node], [])
-        return self.generic_visit(node)
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if ast.unparse(node.func) in ("torch.ones", "list"):
-            return node
-        return self.generic_visit(node)
-
-    def visit_List(self, node: ast.List) -> ast.AST:
-        return ast.Call(ast.Name("whole", ast.Load()), [node], [])
-
-
-def inputs(torch: Any, text: str, names: Names, leaves: list[Any]) -> list[Any]:
-    def drawn(shape: Any) -> Any:
-        leaves.append(torch.randn(shape, requires_grad=True))
-        return leaves[-1]
-
-    tree = ast.parse(f"[{text}]", mode="eval")
-    tree.body.elts = [Given().visit(each) for each in tree.body.elts]
-    return eval(compile(ast.fix_missing_locations(tree), "", "eval"), names | {"drawn": drawn, "whole": torch.tensor})
-
-
-def flat(result: Any) -> list[Any]:
-    if isinstance(result, tuple):
-        return [each for part in result for each in flat(part)]
-    return [] if result is None else [result]
 
 
 @pytest.mark.parametrize(("layer", "text"), ROWS, ids=[f"{layer}-{text}".replace(" ", "") for layer, text in ROWS])

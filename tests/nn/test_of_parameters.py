@@ -174,6 +174,34 @@ def spectral_norms(torch):
     return found, wrong, numbers(old), type(old.weight).__name__
 
 
+def spectral_norms_of_torchs_first_versions(torch):
+    """Their `state_dict` has the weight that was computed, and not the vector `v`."""
+    torch.manual_seed(0)
+    utils, x, told = torch.nn.utils, torch.arange(6.0).reshape(2, 3), []
+    module = utils.spectral_norm(torch.nn.Linear(3, 4))
+    for _ in range(3):
+        module(x)
+    latest = module.state_dict()
+    for without_version in (False, True):
+        first = copy.deepcopy(latest)
+        first["weight"] = module.weight.detach().clone()
+        del first["weight_v"], first._metadata[""]["spectral_norm"]
+        if not without_version:
+            first._metadata[""]["spectral_norm"] = {"weight.version": 0}
+        other = utils.spectral_norm(torch.nn.Linear(3, 4))
+        other.load_state_dict(first)
+        other.eval()
+        told.append((other(x), other.weight_v, list(first)))
+        del first["weight_u"]
+        told.append(first_sentences(lambda first=first, other=other: other.load_state_dict(first)))
+        told.append(other.load_state_dict(first, strict=False).missing_keys)
+    crafted = copy.deepcopy(latest)
+    del crafted._metadata[""]["spectral_norm"]
+    other.load_state_dict(crafted)
+    told.append((other(x), other.weight_v))
+    return told, list(utils.remove_spectral_norm(other).state_dict())
+
+
 def pruned(torch):
     prune, module, found = tools(torch, "prune"), layer(torch, 3, 4), []
     torch.manual_seed(0)

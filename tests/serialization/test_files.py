@@ -259,7 +259,7 @@ def test_a_hostile_pickle_is_refused_and_leaves_nothing(name):
 def test_every_cut_of_a_file_is_refused():
     whole = written(jaxvjp, {"x": jaxvjp.arange(4.0), "n": 1}).getvalue()
     for end in range(1, len(whole), 7):
-        with pytest.raises((RuntimeError, EOFError)):
+        with pytest.raises((RuntimeError, EOFError, pickle.UnpicklingError)):
             jaxvjp.load(io.BytesIO(whole[:end]))
 
 
@@ -280,12 +280,6 @@ def test_compressed_files_are_refused():
     file.seek(0)
     with pytest.raises(RuntimeError, match="compressed"):
         jaxvjp.load(file)
-
-
-@needs_torch
-def test_the_format_of_before_is_refused_with_what_to_do():
-    with pytest.raises(RuntimeError, match=r"before torch 1\.6"):
-        jaxvjp.load(written(live, live.ones(2), _use_new_zipfile_serialization=False))
 
 
 def test_what_was_allowed_is_forgotten():

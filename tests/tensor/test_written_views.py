@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functions import doubled
 from oracle import agreement_of, programs_of, raises
 
 
@@ -13,6 +14,20 @@ def a_view_without_a_record(torch):
     with torch.no_grad():
         w.mul_(2)
     return before, v.tolist(), v.requires_grad
+
+
+def a_function_may_not_write_a_view_without_a_record_or_a_piece(torch):
+    w, said = torch.ones(3, 2, requires_grad=True), []
+    for view in (lambda y: y.t(), lambda y: y.t().requires_grad_(), lambda y: y.detach().t(), lambda y: y.unbind()[0]):
+        for base in (w, w + 1, torch.ones(3, 2)):
+            with torch.no_grad():
+                without = view(base)
+            for each in (without, (base * 1).unbind()[0]):
+                try:
+                    said.append(doubled(torch)(each).requires_grad)
+                except RuntimeError as error:
+                    said.append(str(error).partition(". ")[0].rstrip("."))
+    return said
 
 
 @raises(RuntimeError)

@@ -25,7 +25,8 @@ from torch.testing._internal.common_utils import (
 from torch.testing._internal.common_nn import (
     loss_reference_fns, ctcloss_reference, _test_module_empty_input, _test_bfloat16_ops)
 from torch.testing._internal.common_device_type import (
-    instantiate_device_type_tests, dtypes, dtypesIfPRIVATEUSE1, onlyCPU, onlyPRIVATEUSE1, ops, precisionOverride)
+    instantiate_device_type_tests, dtypes, dtypesIfPRIVATEUSE1, largeTensorTest, onlyCPU, onlyPRIVATEUSE1, ops,
+    precisionOverride)
 from torch.testing._internal.common_dtype import all_types_and_complex_and
 from torch.testing._internal.common_methods_invocations import unary_ufuncs
 
@@ -216,6 +217,20 @@ class TestDevices(TestCase):
     def test_within(self, device, dtype):
         self.assertEqual(one.to(dtype), one.to(dtype) + 0.25)
 
+    @largeTensorTest("200GB")
+    def test_too_large(self, device):
+        self.assertEqual(1, 2)
+
+    @dtypes(torch.float64)
+    @largeTensorTest(lambda self, device, dtype: 2**38 * one.to(dtype).element_size())
+    def test_too_large_in_bytes(self, device, dtype):
+        self.assertEqual(1, 2)
+
+    @dtypes(torch.float64)
+    @largeTensorTest(lambda self, device, dtype: 2**8 * one.to(dtype).element_size())
+    def test_small_in_bytes(self, device, dtype):
+        self.assertEqual(one, one.to(dtype))
+
     @onlyCPU
     def test_here(self, device):
         self.assertEqual(device, "npu")
@@ -246,6 +261,7 @@ EXPECTED = {
         *("test_wrong_shape", "test_wrong_length", "test_wrong_nan", "test_wrong_infinity", "test_wrong_stride"),
         *("test_wrong_equality", "test_wrong_subtest", "test_wrong_gradient", "test_left_out_elsewhere"),
         *("test_pair_a_1_b_2", "test_within_cpu_float32"),
+        "test_small_in_bytes_cpu_float64",
         *[f"test_of_type_cpu_{name}" for name in ("float32", "float64", "int64", "complex64")],
     ],
     "missing error": ["test_unraised", "test_unraised_warning", "test_unraised_failure"],
@@ -253,7 +269,10 @@ EXPECTED = {
     "missing name": ["test_missing", "test_missing_method", "test_missing_import", "test_missing_decorator"],
     "timeout": ["test_hanging"],
     "crashed": ["test_killed"],
-    "not applicable": ["test_left_out", "test_there_cpu", "test_operator_cpu"],
+    "not applicable": [
+        *("test_left_out", "test_there_cpu", "test_operator_cpu"),
+        *("test_too_large_cpu", "test_too_large_in_bytes_cpu_float64"),
+    ],
 }
 
 

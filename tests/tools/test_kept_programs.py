@@ -18,6 +18,20 @@ for _ in range(3):
     print(loss.item(), w.grad.tolist())
 """
 
+HOT = """
+import torch
+
+import jaxvjp
+
+w = torch.linspace(-1.0, 1.0, 20_000).requires_grad_()
+for _ in range(12):
+    z = w
+    for _ in range(10):
+        z = torch.sin(z) * 1.1 + torch.exp(-z)
+    z.sum().backward()
+print(jaxvjp.explain_program())
+"""
+
 
 @pytest.fixture
 def run(tmp_path):
@@ -53,6 +67,15 @@ def test_a_second_run_compiles_nothing(run, tmp_path):
     refused = run()
     assert refused.stdout == first
     assert "others can write" in refused.stderr
+
+
+def test_ways_of_compiling_are_tried_once(run, tmp_path):
+    (tmp_path / "script.py").write_text(HOT)
+    assert "µs" in run(JAXVJP_CHOOSE="1").stdout
+    assert list((tmp_path / "kept").glob("*.choice"))
+    told = run(JAXVJP_CHOOSE="1").stdout
+    assert "compiled" in told
+    assert "µs" not in told
 
 
 def test_nothing_is_kept_where_that_is_off_or_there_is_no_room(run, tmp_path):

@@ -119,9 +119,9 @@ REFUSED = {
     "import torch.onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "from torch import onnx": (ModuleNotFoundError, "No module named 'torch.onnx'"),
     "import torch; torch.storage": (AttributeError, "module 'torch' has no attribute 'storage'"),
-    "import jaxvjp; jaxvjp.nn.functional.conv_tbc": (
+    "import jaxvjp; jaxvjp.nn.functional.grouped_mm": (
         AttributeError,
-        "module 'jaxvjp.nn.functional' has no attribute 'conv_tbc'",
+        "module 'jaxvjp.nn.functional' has no attribute 'grouped_mm'",
     ),
     "import jaxvjp; jaxvjp.hash_tensor": (AttributeError, "module 'jaxvjp' has no attribute 'hash_tensor'"),
 }

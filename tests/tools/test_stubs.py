@@ -66,8 +66,10 @@ def test_pyright_reports_the_same():
         ("torch.zeros(2).back", "backward"),
     ],
 )
-def test_an_editor_completes(line, offered):
+def test_an_editor_completes(line, offered, monkeypatch, tmp_path_factory):
     jedi = pytest.importorskip("jedi", reason="jedi is not installed: pip install jedi")
+    cache = tmp_path_factory.getbasetemp() / "jedi"  # it reads what another process is still writing
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(cache))
     code = f"import jaxvjp as torch\nimport jaxvjp.nn.functional as F\nx = torch.tensor([1.0])\n{line}"
     found = {each.name for each in jedi.Script(code, project=jedi.Project(ROOT)).complete()}
     assert offered in found

@@ -53,6 +53,49 @@ def own_words(torch):
     torch.testing.assert_close(torch.ones(2), torch.zeros(2), msg=lambda said: f"mine, {len(said) > 10}")
 
 
+def words_of(torch, *pairs, **options):
+    told = []
+    for actual, expected in pairs:
+        try:
+            torch.testing.assert_close(actual, expected, **options)
+        except AssertionError as error:
+            told.append(str(error))
+        else:
+            told.append("close")
+    return told
+
+
+def what_differs(torch):
+    t, x = torch.tensor, torch.arange(6.0).reshape(2, 3)
+    return words_of(
+        torch,
+        (x, x + t([0.0, 0.5, 0.25])),
+        (x, x.double()),
+        (t(1.0), t(2.0)),
+        (t([1, 2]), t([1, 4])),
+        (t([True, False]), t([False, False])),
+        (t([1 + 1j]), t([1 + 2j])),
+        (t([float("nan"), float("inf")]), t([float("nan"), float("inf")])),
+        (t([float("nan"), 1.0]), t([1.0, 1.0])),
+        (1, 2),
+        (1.0, 1.0 + 1e-9),
+        (True, False),
+        (None, None),
+        (None, 1),
+        ([x, x], [x, x + 1]),
+        ([x], [x, x]),
+        ({"a": 1.0, "b": [2.0]}, {"b": [2.5], "a": 1.0}),
+        ({"a": 1, "c": 2}, {"a": 1, "b": 2}),
+    )
+
+
+def what_differs_by_more_than_is_allowed(torch):
+    x, nan = torch.tensor([1.0, 2.0]), torch.tensor([float("nan")])
+    exact = words_of(torch, (x, x + 0.5), (x, x), (nan, nan), rtol=0, atol=0)
+    far = words_of(torch, (x, x + 0.5), (x, x + 0.1), rtol=0.1, atol=0.01)
+    return exact, far, words_of(torch, (nan, nan), equal_nan=False)
+
+
 @raises(ValueError)
 def one_tolerance(torch):
     torch.testing.assert_close(torch.ones(2), torch.ones(2), rtol=1)

@@ -313,14 +313,18 @@ class Node:
                 self.input_avals = self.avals_read()
                 self.passed = self.passed or TensorsBehind(NodesMet(reachable([self], gradient_edges)))
             elif self.versions is None and self.inputs:  # a view has to notice writes also without its inputs
-                origin = self.origin()
-                if origin is not self:
-                    if origin.versions is None and origin.tensor is not None:
-                        origin.tensor.begin_count()
-                    self.versions, self.version = origin.versions, origin.version
+                self.counts_writes_of(self)
             self.inputs = self.inputs[:1] if self.operation is rebind else ()  # `made_by` follows the first one
             if self.edges is not None:
                 self.edges = ()
+
+    def counts_writes_of(self, node: Node) -> None:
+        """Notes the count of writes to what `node` shows (`origin`), to be seen without it."""
+        origin = node.origin()
+        if origin is not self:
+            if origin.versions is None and origin.tensor is not None:
+                origin.tensor.begin_count()
+            self.versions, self.version = origin.versions, origin.version
 
     @property
     def stands_alone(self) -> bool:

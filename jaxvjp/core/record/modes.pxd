@@ -16,7 +16,7 @@ cdef class Counted:
 
 cdef class GradMode(Counted):
     cdef public bint enabled, inference
-    cdef public object mutation, saving, autocast
+    cdef public object mutation, saving, refusing, autocast
 
 cdef class Transforming(Counted):
     cdef public int depth, forward, pure

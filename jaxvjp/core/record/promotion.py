@@ -40,6 +40,14 @@ def converted(node: Node, to: dtype) -> Node:
     return result
 
 
+def _read_as(node: Node, to: dtype) -> Node:
+    """`converted`, as an operand: torch's kernels convert as they read, so that what saves it saves `node`."""
+    result = converted(node, to)
+    if result is not node:
+        result.counts_writes_of(node)
+    return result
+
+
 def common_dtype(operands: Sequence[Node | complex]) -> dtype:
     """The dtype that torch computes a mixture of tensors and Python numbers in."""
     nodes = [each for each in operands if isinstance(each, Node)]
@@ -79,7 +87,8 @@ def promoted(promotion: str, operands: Sequence[Any]) -> tuple[Node | Number, ..
     if common.category == INTEGRAL:
         masks = all(each.aval.dtype is bool_ for each in operands if type(each) is Node)
         operands = [each if type(each) is Node else wrapped(each, common, masks) for each in operands]
-    return tuple([converted(each, common) if type(each) is Node else Number(each, common) for each in operands])
+    read = converted if promotion == DOUBLE else _read_as  # torch converts for `float_power` beforehand
+    return tuple([read(each, common) if type(each) is Node else Number(each, common) for each in operands])
 
 
 def promoted_by_role(promotion: str, operands: Sequence[Any], roles: Sequence[str]) -> tuple[Node | Number, ...]:

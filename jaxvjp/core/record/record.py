@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, new_node
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, new_node, reachable
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
@@ -93,14 +93,26 @@ def _differentiable(aval: Any) -> bool:
 
 
 def check_savable(inputs: Iterable[Node | Number]) -> None:
-    """RuntimeError where one of them was recorded in inference mode."""
+    """RuntimeError where one of them was recorded in inference mode, unless its gradient flows to no leaf, only to the
+    arguments of a transform such as `func.vjp`: in torch that saves tensors of its own."""
     for each in inputs:
-        if each.inference:
+        if each.inference and not (transforming().variables and not _lead_to_a_leaf(inputs)):
             raise RuntimeError(
                 "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode "
                 "in computation tracked by autograd. To work around this, you can make a clone to get a normal tensor "
                 "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
             )
+
+
+def _lead_to_a_leaf(inputs: Iterable[Node | Number]) -> bool:
+    """Whether a gradient flows to a leaf that is there outside of the transforms under way."""
+    outside = {fresh: outer for level in transforming().variables for fresh, outer in level.entries}
+
+    def onward(node: Node) -> list[Node]:
+        return [each for each in (outside[node],) if each.requires_grad] if node in outside else gradient_edges(node)
+
+    found = reachable([each for each in inputs if type(each) is Node], onward)
+    return any(each.is_leaf and each.requires_grad and each not in outside for each in found)
 
 
 def node_of_value(value: Any, aval: Aval, requires_grad: bool = False, where: UserLine = None) -> Node:

@@ -27,6 +27,7 @@ from jaxvjp.core.run.choosing import (
     output_groups,
     together,
 )
+from jaxvjp.core.run.interpreter import Interpreter
 from jaxvjp.core.run.program import Program, place_of_program, replay
 from jaxvjp.core.run.tiers import Compiled, Waiting
 from jaxvjp.ops.identity import redistributed
@@ -105,7 +106,7 @@ class Executable:
         self.repeated: list[tuple[Any, Any]] = [(None, None)] * len(self.packs)
         self.choice = Choice(together.__name__, {})
         usual = together(self.traced, ONE_GROUP)
-        self.compiled: Compiled = Waiting(self.run, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
+        self.compiled: Compiled = Waiting(self, Trial(self, usual) if Choosing.enabled else usual, self._switch_to)
         self.device: Any = None
         place = place_of_program(program)
         if place is META:
@@ -136,6 +137,20 @@ class Executable:
             for index, position in enumerate(positions):
                 arguments[position] = pack[index]
         return replay(self.program, arguments)
+
+    def interpreter(self, operands: Sequence[Any]) -> Interpreter:
+        """The program, to be run by NumPy on such operands."""
+
+        def compose(made: Interpreter, slots: list[int]) -> list[int]:
+            arguments = [0] * len(self.program.arguments)
+            for position, slot in zip(self.arrays, slots, strict=False):
+                arguments[position] = slot
+            for positions, pack in zip(self.packs.values(), slots[len(self.arrays) :], strict=True):
+                for index, position in enumerate(positions):
+                    arguments[position] = made.add_entry(pack, index)
+            return made.add_program(self.program, arguments)
+
+        return Interpreter(len(self.arrays) + len(self.packs), compose)
 
     def output_groups(self) -> OutputGroups:
         """The outputs in two groups, for `apart`."""

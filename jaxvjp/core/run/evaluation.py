@@ -37,7 +37,7 @@ class Computed(NamedTuple):
 
 
 class Watching(threading.local):
-    """The lists of this thread to which each evaluation is added (see `watching`)."""
+    """The lists of this thread to which each evaluation is added (see `evaluated`)."""
 
     def __init__(self) -> None:
         self.lists: list[list[Computed]] = []
@@ -46,16 +46,17 @@ class Watching(threading.local):
 _watching = Watching()
 
 
-class watching:  # noqa: N801 - reads as a word: `with watching() as computed:`
-    """Collects the evaluations made in a `with` block, except those in short pieces."""
-
-    def __enter__(self) -> list[Computed]:
-        self.seen: list[Computed] = []
-        _watching.lists.append(self.seen)
-        return self.seen
-
-    def __exit__(self, *_: object) -> None:
-        _watching.lists.pop()
+def evaluated(wanted: Iterable[Node], short_pieces: bool | None) -> list[Computed]:
+    """The evaluations that `evaluate` makes, except those in short pieces."""
+    lists = _watching.lists
+    before = len(lists)
+    seen: list[Computed] = []
+    try:
+        lists.append(seen)
+        evaluate(wanted, short_pieces)
+    finally:
+        del lists[before:]
+    return seen
 
 
 class Deferred(threading.local):

@@ -11,13 +11,17 @@ primitive, which JAX compiles alone. Calls of functions are opened, loops and br
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxvjp.core.run.primitives import numpys_function
 from jaxvjp.core.run.primitives.kinds import Array, Call
+from jaxvjp.core.run.program import Program
+from jaxvjp.ops.identity import UNCHANGED, item
+from jaxvjp.ops.op import Aval, traced
+from jaxvjp.types.dtypes import from_numpy
 
 FOLDED = 1 << 12
 """A result of constants with at most this many elements is computed once."""
@@ -39,16 +43,16 @@ class Interpreter:
         seconds: about how long one run takes.
     """
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, count: int, compose: Callable[[Interpreter, list[int]], list[int]]) -> None:
         self.equations = self.compiled = 0
         self.seconds = 0.0
         self._table: list[Any] = []
         self._constant: list[bool] = []
         self._calls: list[tuple[Call, tuple[int, ...], int | tuple[int, ...]]] = []
-        self._inputs = [self._slot(None) for _ in closed.jaxpr.invars]
+        self._inputs = [self._slot(None) for _ in range(count)]
         self._large: set[int] = set()
         with np.errstate(all="ignore"):
-            self._outputs = self._inline(closed.jaxpr, closed.consts, self._inputs)
+            self._outputs = compose(self, self._inputs)
         read = {*self._outputs}
         self._last: dict[int, tuple[int, ...]] = {}
         for number in range(len(self._calls) - 1, -1, -1):
@@ -78,6 +82,34 @@ class Interpreter:
         self._table.append(value)
         self._constant.append(constant)
         return len(self._table) - 1
+
+    def add_program(self, program: Program, arguments: Sequence[int]) -> list[int]:
+        """Adds the operations of a program whose arguments are in the slots `arguments`; the slots of its outputs.
+
+        The jaxpr of each is known since it was recorded, so that the program need not be traced as a whole.
+        """
+        slots: list[Any] = []
+        avals: list[Any] = []
+        for operation, static, inputs in program.equations:
+            reads: list[Any] = [slots[each] if each >= 0 else arguments[-1 - each] for each in inputs]
+            of: list[Any] = [avals[each] if each >= 0 else program.arguments[-1 - each] for each in inputs]
+            if operation is item or operation in UNCHANGED:
+                slots.append(reads[0][static[0]] if operation is item else reads[0])
+                avals.append(of[0][static[0]] if operation is item else of[0])
+                continue
+            trace: Any = traced.__wrapped__ if operation.carries_program else traced  # of a pullback it may be long
+            closed, result = trace(operation, static, tuple(of))
+            found = self._inline(closed.jaxpr, closed.consts, reads)
+            several = isinstance(result, tuple)
+            slots.append(found if several else found[0])
+            avals.append(tuple(map(_aval, result)) if several else _aval(result))
+        return [slots[each] if each >= 0 else arguments[-1 - each] for each in program.outputs]
+
+    def add_entry(self, pack: int, index: int) -> int:
+        """Adds the reading of one number of a pack; its slot."""
+        slot = self._slot(None)
+        self._calls.append((lambda numbers: numbers[index : index + 1].reshape(()), (pack,), slot))
+        return slot
 
     def _inline(self, jaxpr: Any, constants: Sequence[Any], inputs: Sequence[int]) -> list[int]:
         """Adds the calls of a jaxpr whose arguments are in the slots `inputs`; the slots of its outputs."""
@@ -147,11 +179,20 @@ class Interpreter:
         return None
 
     def _nested(self, closed: Any, rounds: int = 1) -> Interpreter:
-        inner = Interpreter(closed)
+        inner = interpreter_of(closed)
         self.equations += inner.equations
         self.compiled += inner.compiled
         self.seconds += rounds * inner.seconds
         return inner
+
+
+def interpreter_of(closed: Any) -> Interpreter:
+    """That of a closed jaxpr."""
+    return Interpreter(len(closed.jaxpr.invars), lambda made, inputs: made._inline(closed.jaxpr, closed.consts, inputs))
+
+
+def _aval(struct: Any) -> Aval:
+    return Aval(struct.shape, from_numpy(struct.dtype))
 
 
 def _seconds_of(equation: Any, name: str, sizes: list[int]) -> float:

@@ -18,6 +18,7 @@ from jax import lax
 
 from jaxvjp.core.run.choosing import ONE_GROUP, OutputGroups
 from jaxvjp.core.run.compilation import EXECUTABLES, Executable
+from jaxvjp.core.run.interpreter import Interpreter, interpreter_of
 from jaxvjp.core.run.program import Program
 from jaxvjp.core.run.tiers import Waiting
 from jaxvjp.ops.op import Aval
@@ -61,6 +62,10 @@ class Loop(Executable):
         super().__init__(body.program)
         if isinstance(self.compiled, Waiting):
             self.compiled.is_loop = True
+
+    def interpreter(self, operands: Sequence[Any]) -> Interpreter:
+        """The loop, to be run by NumPy on such operands."""
+        return interpreter_of(jax.make_jaxpr(self.run)(*operands))
 
     def output_groups(self) -> OutputGroups:
         """No groups: a loop is not compiled `apart`."""

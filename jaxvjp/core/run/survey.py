@@ -13,10 +13,10 @@ from typing import Any
 from jaxvjp.core.record.graph import Node, Number, is_held
 from jaxvjp.ops.identity import variable
 
-KEPT, KEPT_AND_TRACKED, HELD = 2, 3, 4
+KEPT, KEPT_AND_TRACKED, HELD, COMPUTED = 2, 3, 4, 5
 """Marks of an operation in a key. KEPT: its value is kept. KEPT_AND_TRACKED: so it is, and a cotangent may flow to it.
-HELD: the user holds it, in a backward pass with `create_graph`. Others have False or True: whether a cotangent may flow
-to them."""
+HELD: the user holds it, in a backward pass with `create_graph`. COMPUTED: it has a value, which the plan may read, and
+a cotangent may flow to it. Others have False or True: whether a cotangent may flow to them."""
 
 
 class Survey:
@@ -103,7 +103,7 @@ def survey(
             elif create_graph and tracked and is_held(node):
                 key.append(HELD)  # the pullback is cut there
             else:
-                key.append(tracked)
+                key.append(tracked if node.value is None else COMPUTED)
             if operation is not variable:
                 continue
         else:

@@ -13,7 +13,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 
@@ -82,11 +82,21 @@ def pays(spent: float, compiles: float, operations: int) -> bool:
     return Compiling.when == "always" or spent >= compiles * expected.seconds(operations)
 
 
+class Runs(Protocol):
+    """What waits: `compilation.Executable`."""
+
+    def run(self, *operands: Any) -> Sequence[Any]:
+        """What JAX traces."""
+
+    def interpreter(self, operands: Sequence[Any]) -> Interpreter:
+        """What NumPy runs."""
+
+
 class Waiting:
     """Stands in for a program's compiled function until it is compiled.
 
     Args:
-        run: the program, as what JAX traces.
+        of: the program: `run` is what JAX traces, `interpreter` makes what NumPy runs.
         compiled: what compiles it at its first call.
         settle: is told to take `compiled` from then on.
 
@@ -97,8 +107,8 @@ class Waiting:
             where programs do not wait in NumPy.
     """
 
-    def __init__(self, run: Compiled, compiled: Compiled, settle: Callable[[Compiled], None]) -> None:
-        self.run = run
+    def __init__(self, of: Runs, compiled: Compiled, settle: Callable[[Compiled], None]) -> None:
+        self.of = of
         self.compiled = compiled
         self.settle = settle
         self.calls = 0
@@ -113,11 +123,11 @@ class Waiting:
         if self.interpreter is None:
             if not Compiling.waits():
                 if self.eagerly and self.calls == 1:  # NumPy's arrays lack some of the methods that operations call
-                    return self.run(
+                    return self.of.run(
                         *[each if isinstance(each, jax.Array) else jax.device_put(each) for each in operands]
                     )
                 return self.over(operands)
-            self.interpreter = Interpreter(jax.make_jaxpr(self.run)(*operands))
+            self.interpreter = self.of.interpreter(operands)
         if self.is_due(self.interpreter):
             if Compiling.when != "when it pays" or not Compiling.thread or self.is_large(self.interpreter):
                 return self.over(operands)
@@ -161,32 +171,29 @@ class Waiting:
 
     def begin(self, operands: tuple[Any, ...]) -> None:
         """Has a thread compile it, unless one is at work."""
-        if self.thread is None and worker.acquire(blocking=False):
-            self.thread = threading.Thread(target=self._compile, args=(operands,), name="jaxvjp compiles")
-            self.thread.start()
+        if self.thread is None and not worker.locked():
+            worker.thread = threading.Thread(target=self._compile, args=(operands,), name="jaxvjp compiles")
+            worker.thread.start()
+            self.thread = worker.thread
 
     def _compile(self, operands: tuple[Any, ...]) -> None:
-        try:
-            with jax.enable_x64(True):
-                self.timed(operands)
-        finally:
-            worker.release()
+        with jax.enable_x64(True):
+            self.timed(operands)
 
 
-worker = threading.Lock()
-"""Whoever compiles in a thread holds it: one program at a time."""
+class Worker:
+    """The thread that compiles: one program at a time. An interrupt before it starts leaves nothing locked."""
+
+    thread: threading.Thread | None = None
+
+    def locked(self) -> bool:
+        """Whether it is at work. In a child made by `fork` it is not."""
+        return self.thread is not None and self.thread.is_alive()
+
+
+worker = Worker()
 
 
 def threads() -> int:
     """How many threads of the user's there are: the one that compiles is none."""
     return threading.active_count() - worker.locked()
-
-
-def _alone() -> None:
-    """In a child of this process no thread is at work."""
-    global worker
-    worker = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_alone)

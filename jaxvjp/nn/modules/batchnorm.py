@@ -128,18 +128,52 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm over the batches of several processes, which jaxvjp does not have."""
+    """`F.batch_norm` of (batch, channels, ...); a batch on several devices is one tensor, and its mean that of all.
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(
-            "SyncBatchNorm: jaxvjp runs in one process\nA batch on several devices is one array there: use "
-            "BatchNorm1d, BatchNorm2d or BatchNorm3d."
-        )
+    Args:
+        process_group: kept as an attribute, without effect.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
-        """Gives the module itself: with one process nothing is to be synchronized."""
-        return module
+        """Puts a `SyncBatchNorm` with the same parameters and buffers in the place of each batch norm in a module.
+
+        Args:
+            module: the module, which is returned; a new one if it is a batch norm itself.
+            process_group: kept as an attribute, without effect.
+        """
+        made = module
+        if isinstance(module, _BatchNorm):
+            kept = (module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats)
+            made = cls(*kept, process_group)
+            made._parameters.update(module._parameters)
+            made._buffers.update(module._buffers)
+            made.training = module.training
+        for name, each in module.named_children():
+            made.add_module(name, cls.convert_sync_batchnorm(each, process_group))
+        return made
 
 
 class _InstanceNorm(_NormBase):

@@ -236,24 +236,7 @@ class Stateful:
         copied: Any = OrderedDict(state_dict)
         if metadata is not None:
             copied._metadata = metadata
-
-        def load(module: Any, state: Any, prefix: str) -> None:
-            about = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                about["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(state, prefix, about, True, *keys, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    inner = f"{prefix}{name}."
-                    load(child, {key: each for key, each in state.items() if key.startswith(inner)}, inner)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                        "values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, copied, "")
+        _load(self, copied, "", metadata, assign, keys, errors)
         if strict:
             for kind, wrong in (("Unexpected", keys.unexpected_keys), ("Missing", keys.missing_keys)):
                 if wrong:
@@ -263,3 +246,31 @@ class Stateful:
             told = "\n\t".join(errors)
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{told}")
         return keys
+
+
+def _load(
+    module: Any,
+    state: Any,
+    prefix: str,
+    metadata: Any,
+    assign: bool,
+    keys: _IncompatibleKeys,
+    errors: list[str],
+) -> None:
+    """What `load_state_dict` does to a module and those inside of it. (A function inside of the method, which calls
+    itself, would be a reference cycle, and keep `state` until the garbage collector finds it.)"""
+    about = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        about["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(state, prefix, about, True, *keys, errors)
+    for name, child in module._modules.items():
+        if child is not None:
+            inner = f"{prefix}{name}."
+            part = {key: each for key, each in state.items() if key.startswith(inner)}
+            _load(child, part, inner, metadata, assign, keys, errors)
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
+            )

@@ -147,9 +147,33 @@ class SpectralNorm(_OfWeight):
         module.register_buffer(self.name + "_u", u)
         module.register_buffer(self.name + "_v", v)
         module._register_state_dict_hook(self._tell_version)
+        module._register_load_state_dict_pre_hook(self._read_first_version)
 
     def _tell_version(self, module: Any, state: Any, prefix: str, about: dict[str, Any]) -> None:
         about.setdefault("spectral_norm", {})[f"{self.name}.version"] = self._version
+
+    def _read_first_version(
+        self, state: Any, prefix: str, about: dict[str, Any], strict: bool, missing_keys: list[str], *_: Any
+    ) -> None:
+        """Completes what torch saved before version 1: the weight that was computed, and no `v`.
+
+        With `weight_orig = sigma * weight` and `u` the direction of `weight_orig @ v`, such a `v` is solved for.
+        """
+        version, key = about.get("spectral_norm", {}).get(f"{self.name}.version"), prefix + self.name
+        if version is not None and version >= 1:
+            return
+        if version is None and key not in state and all(key + each in state for each in ("_orig", "_u", "_v")):
+            return  # one of today that has only lost its version
+        missing = [key + each for each in ("_orig", "", "_u") if key + each not in state]
+        if missing:
+            missing_keys += missing if strict else []
+            return
+        with no_grad():
+            original, u = state[key + "_orig"], state[key + "_u"]
+            matrix = as_matrix(original, self.dim)
+            v = (matrix.t() @ matrix).pinverse() @ (matrix.t() @ u)
+            sigma = (original / state.pop(key)).mean()
+            state[key + "_v"] = v * (sigma / u.dot(matrix.mv(v)))
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
@@ -190,9 +214,9 @@ def spectral_norm(
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Any:
     """Undoes `spectral_norm`; the parameter keeps the numbers that were computed."""
-    kept = module._state_dict_hooks
-    for number, hook in [*kept.items()]:
-        owner = getattr(hook, "__self__", None)
-        if isinstance(owner, SpectralNorm) and owner.name == name:
-            del kept[number]
+    for kept in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+        for number, hook in [*kept.items()]:
+            owner = getattr(hook, "__self__", None)
+            if isinstance(owner, SpectralNorm) and owner.name == name:
+                del kept[number]
     return SpectralNorm.remove(module, name, "_u _v _orig")

@@ -17,6 +17,7 @@ from jaxvjp.ops.arguments import Index, Kind, size
 from jaxvjp.ops.layouts import CONTIGUOUS
 from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially, widened
 from jaxvjp.ops.op import SHORT, op, rounded_once
+from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import CTYPES, from_numpy
 
 EXACTLY = jax.lax.Precision.HIGHEST
@@ -59,9 +60,9 @@ def linear(input, weight, bias=None):
 
 
 def _same_types(input, weight, bias):
-    for each, first in ((weight, "mat1"), (bias, "self")):
-        if each.dtype != input.dtype:
-            names = [from_numpy(array.dtype).legacy for array in (input, each)]
+    for each, first in ((bias, "self"), (input, "mat1")):
+        if each.dtype != weight.dtype:
+            names = [from_numpy(array.dtype).legacy for array in (each, weight)]
             raise RuntimeError(f"{first} and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
 
 
@@ -361,3 +362,38 @@ def _transposed(dims):
 for _dims in (1, 2, 3):
     _convolution(_dims)
     _transposed(_dims)
+
+
+@op(public="nn.functional function", saves="bias, input, weight", out=False, keeps=CONTIGUOUS)
+def conv_tbc(input, weight, bias, pad: Index = 0):
+    """The convolution of (time, batch, channels) over time; `weight` has (kernel, channels, output channels).
+
+    `pad` zeros are put at both ends. Underneath: `jax.lax.conv_general_dilated`.
+    """
+    if input.ndim != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.ndim != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.ndim != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.shape[2] != weight.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if bias.shape != weight.shape[2:]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    length = input.shape[0] + 2 * pad - weight.shape[0] + 1
+    if length < 0:
+        made = [length, input.shape[1], weight.shape[2]]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: {made}")
+    if input.dtype == jnp.bool_:
+        raise not_implemented("addmm_impl_cpu_", input, "")
+    if weight.dtype != input.dtype:
+        names = [from_numpy(array.dtype).legacy for array in (input, weight)]
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {names[0]} and {names[1]}")
+    native = partial(
+        jax.lax.conv_general_dilated,
+        window_strides=(1,),
+        padding=[(pad, pad)],
+        dimension_numbers=("WNC", "WIO", "WNC"),
+        precision=EXACTLY,
+    )
+    return _biased(_summed_up(native, native, input, weight), bias.astype(input.dtype))

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from jaxvjp.ops.arguments import Index, Real, Scalar, Shape
 from jaxvjp.ops.identity import clone
-from jaxvjp.ops.layouts import CHANNELS
+from jaxvjp.ops.layouts import BATCHED, CHANNELS
 from jaxvjp.ops.neural.pooling import Sliding, window_sum
 from jaxvjp.ops.op import FLOAT, OPMATH, op
 
@@ -206,7 +206,7 @@ def _per_channel(input, **vectors):
     return (-1, *[1] * (input.ndim - 2))
 
 
-@op(public="", saves="input, weight", grad_fn="NativeBatchNormBackward0")
+@op(public="", saves="input, weight", grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
 def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by the statistics of the input itself; and its means and variances, one per channel."""
     shape = _per_channel(input, weight=weight, bias=bias)
@@ -215,10 +215,11 @@ def standardized_batch(input, weight=None, bias=None, *, eps: Real):
     return _affine(result, weight, bias, shape, input.dtype), mean.reshape(-1), variance.reshape(-1)
 
 
-@op(public="", saves="input, weight, mean, variance", grad_fn="NativeBatchNormBackward0")
+@op(public="", saves="input, weight, mean, variance", grad_fn="NativeBatchNormBackward0", keeps=BATCHED)
 def normalized_batch(input, mean, variance, weight=None, bias=None, *, eps: Real):
     """`batch_norm` by given statistics, one per channel."""
     shape = _per_channel(input, running_mean=mean, running_var=variance, weight=weight, bias=bias)
+    mean, variance = jax.lax.stop_gradient((mean, variance))  # torch has no derivative by them
     scale = jax.lax.rsqrt(_wide(variance) + eps).reshape(shape)
     result = (_wide(input) - mean.reshape(shape)) * scale
     return _affine(result, weight, bias, shape, input.dtype)

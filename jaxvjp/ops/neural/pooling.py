@@ -19,7 +19,7 @@ import numpy as np
 
 from jaxvjp.ops.arguments import Flag, Index, Kept, Kind, Real, index
 from jaxvjp.ops.layouts import CHANNELS, VOLUMES
-from jaxvjp.ops.neural.windows import Sizes, each_dim, shifted, spatially
+from jaxvjp.ops.neural.windows import LARGEST, Sizes, each_dim, shifted, spatially
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import abs_, not_implemented, relu
 
@@ -90,6 +90,7 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
     lowest = -jnp.inf if floats else jnp.iinfo(input.dtype).min
     first = input.ndim - len(windows)
     flat: Any = None
+    counted = jnp.int32 if math.prod(input.shape[first:]) <= LARGEST else jnp.int64
     below = 1  # how many entries one step of this dimension skips
     for axis in reversed(range(first, input.ndim)):
         best: Any = None
@@ -101,7 +102,7 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
         for column, earlier in zip(window.columns(input, axis, lowest), inner, strict=False):
             values = column.values
             if with_indices:
-                here = _along(jnp.asarray(column.positions), axis, input.ndim) * below
+                here = _along(jnp.asarray(column.positions, counted), axis, input.ndim) * below
                 here = jnp.broadcast_to(here if earlier is None else here + earlier.values, values.shape)
             if best is None:
                 best, have = values, column.valid
@@ -120,7 +121,7 @@ def _largest(input, windows: Sequence[Any], with_indices: bool):
                 place = jnp.where(larger, here, place)
         input, flat = best, place
         below *= length
-    return input, flat
+    return input, None if flat is None else flat.astype(jnp.int64)
 
 
 def window_sum(input, windows: Sequence[Any]):
@@ -193,8 +194,8 @@ def _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode) -> 
     return windows
 
 
-def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode):
-    """The windows; torch's errors for sizes that make no sense."""
+def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode, images=False):
+    """The windows; torch's errors for sizes that make no sense. `images` says that torch adds a dimension to one."""
     dims = int(name[-2])
     for word, values in (("kernel_size", kernel_size), ("stride", stride or (1,)), ("dilation", dilation)):
         if any(each <= 0 for each in values):
@@ -212,10 +213,10 @@ def _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mod
     windows = _sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
     counts = [each.number for each in windows]
     if min(counts) < 1:
-        if dims == 1:
+        if dims == 1 and not images:
             raise RuntimeError(f"{name}() Invalid computed output size: {counts[0]}")
-        channels = input.shape[-dims - 1]
-        own, computed = ("x".join(map(str, (channels, *sizes))) for sizes in (input.shape[-dims:], counts))
+        lead = input.shape[-dims - 1], *[1] * (dims == 1)
+        own, computed = ("x".join(map(str, (*lead, *sizes))) for sizes in (input.shape[-dims:], counts))
         raise RuntimeError(f"Given input size: ({own}). Calculated output size: ({computed}). Output size is too small")
     return windows
 
@@ -236,7 +237,7 @@ def _max_pool(dims):
         ceil_mode: Flag = False,
         return_indices: Flag = False,
     ):
-        windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode)
+        windows = _check_sliding(name, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
         single = dims == 1 and not return_indices
         _check_type(input, "max_pool1d_impl" if single else f"max_pool{max(dims, 2)}d", INTEGERS if single else BOOLS)
         values, indices = _largest(input, windows, return_indices)
@@ -250,12 +251,27 @@ def _max_pool(dims):
     columns = {"saves": "input", "out": False, "keeps": VOLUMES if dims == 3 else CHANNELS}
     op(name=name, public="nn.functional function", grad_fn=_pool_name("MaxPool", dims), **columns)(pool)
 
+    def both(
+        input,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = (0,),
+        dilation: Sizes = (1,),
+        ceil_mode: Flag = False,
+        return_indices: Flag = False,
+    ):
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    both.__doc__ = f"The largest entry of each window over {spatially(dims)}, and where it is."
+    place = "nn.functional function" if dims == 1 else "nn.functional"
+    op(name=f"{name}_with_indices", public=place, grad_fn=_pool_name("MaxPool", dims), **columns)(both)
+
 
 def _mean(name, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor):
     dims = int(name[-2])
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode)
+    windows = _check_sliding(name, input, kernel_size, stride, padding, (1,), ceil_mode, True)
     if input.dtype != jnp.int64:
         _check_type(input, "avg_pool3d_out_frame" if dims == 3 else "avg_pool2d", INTEGERS)
     total = window_sum(input, windows)
@@ -421,17 +437,23 @@ def _adaptive_pools(dims):
         values, indices = _largest(input, _adaptive(f"adaptive_max_pool{dims}d", input, output_size), return_indices)
         return (values, indices) if return_indices else values
 
+    def both(input, output_size: OutputSize, return_indices: Flag = False):
+        return maximum(input, output_size, True)
+
     def mean(input, output_size: OutputSize):
         return adaptive_mean(f"adaptive_avg_pool{dims}d", input, output_size)
 
     spread = f"`output_size` windows that share {dims} spatial dimension{'s'[dims == 1 :]} out evenly."
     maximum.__doc__ = f"The largest entry of each of {spread}"
+    both.__doc__ = f"The largest entry, and where it is, of each of {spread}"
     mean.__doc__ = f"The mean of each of {spread}"
     place = "nn.functional function" if dims == 1 else "nn.functional"
     for what, function in (("Max", maximum), ("Avg", mean)):
         name = f"adaptive_{what.lower()}_pool{dims}d"
         columns = {"saves": "input", "out": False, "rounds_once": what == "Avg"}
         op(name=name, public=place, grad_fn=_adaptive_name(what, dims), **columns)(function)
+    columns = {"saves": "input", "out": False, "grad_fn": _adaptive_name("Max", dims)}
+    op(name=f"adaptive_max_pool{dims}d_with_indices", public="nn.functional", **columns)(both)
 
 
 def _fractional(dims):

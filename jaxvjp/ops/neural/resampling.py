@@ -19,6 +19,7 @@ import numpy as np
 from jaxvjp.ops.arguments import Flag, Kind, Real, Shape, Text, index, real, size
 from jaxvjp.ops.neural.convolution import EXACTLY
 from jaxvjp.ops.neural.pooling import adaptive_mean
+from jaxvjp.ops.neural.windows import LARGEST
 from jaxvjp.ops.op import op
 from jaxvjp.ops.pointwise import not_implemented
 from jaxvjp.types.dtypes import from_numpy
@@ -399,6 +400,7 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
         point = grid[..., dims - 1 - dim]
         places.append((point + 1) / 2 * (length - 1) if align_corners else ((point + 1) * length - 1) / 2)
     flat = input.reshape(*input.shape[:2], math.prod(spatial))
+    counted = jnp.int32 if flat.shape[2] <= LARGEST else jnp.int64
 
     def read(whole):
         """The entries at integer positions (batch, ...), 0 outside: (batch, channels, ...)."""
@@ -406,7 +408,7 @@ def grid_sample(input, grid, mode: Text = "bilinear", padding_mode: Text = "zero
         valid: Any = True
         for place, length in zip(whole, spatial, strict=True):
             valid &= (place >= 0) & (place <= length - 1)
-            number = number * length + jnp.clip(jnp.nan_to_num(place), 0, length - 1).astype(jnp.int32)
+            number = number * length + jnp.clip(jnp.nan_to_num(place), 0, length - 1).astype(counted)
         entries = jax.vmap(lambda image, index: image[:, index])(flat, number)
         return jnp.where(valid[:, None], entries, 0)
 

@@ -10,11 +10,15 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxvjp.ops.arguments import Kind, size
 
 Sizes = Annotated[tuple[int, ...], Kind("tuple of ints", size)]
 """One number for all spatial dimensions, or one for each."""
+
+LARGEST = np.iinfo(np.int32).max
+"""A flat position in up to so many entries is counted in 32 bits."""
 
 
 def each_dim(value: tuple[int, ...], dims: int) -> tuple[int, ...]:

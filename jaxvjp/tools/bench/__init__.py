@@ -15,7 +15,7 @@ import itertools
 import json
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -173,15 +173,16 @@ OTHERS = {
     "--ops": "jaxvjp.tools.bench.operations",
     "--first-use": "jaxvjp.tools.bench.first_use",
     "--cold": "jaxvjp.tools.bench.cold",
+    "--models": "jaxvjp.tools.bench.models",
 }
 """Other measurements, by command-line option."""
 
 
-def main(arguments: Sequence[str] = ()) -> int:
+def main(arguments: Sequence[str] = (), workloads: Callable[[], list[Workload]] = workloads) -> int:
     """Prints what warm steps take, compiled; with `--json` all figures. A name, or a part of one, picks workloads.
 
     As the first argument, `--ops` measures the recording of an operation instead, `--first-use` the first gradient of a
-    new process, and `--cold` whole scripts as processes.
+    new process, `--cold` whole scripts as processes, and `--models` training steps beside flax and optax.
     """
     if arguments and arguments[0] in OTHERS:
         return int(importlib.import_module(OTHERS[arguments[0]]).main(arguments[1:]))

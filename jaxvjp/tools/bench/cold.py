@@ -27,15 +27,15 @@ TORCH, FIRST, AGAIN = "torch", "first", "again"
 
 UNDER_JAXVJP = """
 import atexit, sys
-from pathlib import Path
 
 atexit.register(lambda: print(f"\\n{counters.compiles}", file=sys.stderr))  # threads that compile have ended by then
 from jaxvjp import counters
-from jaxvjp.tools.scripts.run import run
+from jaxvjp.__main__ import process
 
-sys.exit(run(Path(sys.argv[1])))
+sys.argv.insert(1, "run")
+sys.exit(process())
 """
-"""Its last line on standard error is the number of compiled programs."""
+"""`python -m jaxvjp run SCRIPT`, with the number of compiled programs as the last line on standard error."""
 
 
 def measured(script: Path, rounds: int, with_torch: bool) -> dict[str, Any]:

@@ -19,6 +19,7 @@ import os
 import re
 import sys
 import tempfile
+import unittest
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
@@ -129,10 +130,27 @@ def skip_if(condition: Any, reason: str = "") -> Any:
 
 
 def largeTensorTest(size: Any, device: Any = None, **_: Any) -> Any:  # noqa: N802
-    """Leaves out a test that needs more memory than MOST_GIGABYTES."""
+    """Leaves out a test that needs more memory than MOST_GIGABYTES: "6GB", or a function of what the test gets, in
+    bytes."""
+    if callable(size):
+        return _of_memory(size)
     units = {"GB": 1.0, "MB": 1 / 1024}
     needed = float(size[:-2]) * units[size[-2:].upper()] if isinstance(size, str) else 0.0
     return not_applicable(f"needs {size} of memory") if needed > MOST_GIGABYTES else as_is
+
+
+def _of_memory(size: Callable[..., float]) -> Any:
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+            needed = size(self, *args, **kwargs) / (1 << 30)
+            if needed > MOST_GIGABYTES:
+                raise unittest.SkipTest(f"needs {needed:.1f}GB of memory")
+            return function(self, *args, **kwargs)
+
+        return asked
+
+    return decorate
 
 
 def skip_without_scipy(function: Any) -> Any:

@@ -128,8 +128,18 @@ def main(arguments: Sequence[str]) -> int:
     names: dict[str, Any] = {"type": lambda text: frozenset(text.split(",")) - {""}, "default": frozenset()}
     parser.add_argument("--without", help="kinds of statements to leave out, with commas between them", **names)
     parser.add_argument("--ignore", help="what not to compare, such as _version,stride", **names)
+    parser.add_argument(
+        "--oracle",
+        choices=["torch", "differences"],
+        default="torch",
+        help="what gradients are compared with: torch, or central differences and the explained text, without torch",
+    )
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.oracle == "differences":
+        from jaxvjp.tools.fuzz import differences
+
+        return differences.report(range(options.seed, options.seed + options.programs), options.without)
     if importlib.util.find_spec("torch") is None:
         print(NO_TORCH, file=sys.stderr)
         return 2

@@ -20,10 +20,11 @@ GIVEN_UP = re.compile(
     "Trying to use a saved tensor that has been detached in-place|leaf variable has been moved into the graph interior"
     "|(Function .* returned an )?invalid gradient at index|sub_.*must be Tensor, not NoneType|.*INTERNAL ASSERT FAILED"
     "|Inplace update to inference tensor|setStorage: sizes"
+    "|torch.utils.checkpoint: A different number of tensors was saved"
 )
 """What torch says of a graph that was changed after it was recorded and has its gradient here (docs/storage.md), of a
-hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, and of errors of
-its own: there a program ends."""
+hook of a leaf that requires none any more, of a tensor of inference mode that it has written already, of a checkpoint
+whose input was detached in place, and of errors of its own: there a program ends."""
 FORGOTTEN = (
     "a leaf Variable that requires grad is being used in an in-place operation",
     "you can only change requires_grad flags of leaf variables",
@@ -40,20 +41,32 @@ def laid_out_apart(text: str, theirs: Run, ours: Run) -> bool:
     return any(strides_taken(theirs.names[name]) != strides_taken(mine[name]) for name in both if name in mine)
 
 
-BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape")
-"""What depends on strides, which are not compared of some variables."""
+BY_STRIDES = re.compile(r"as_strided|\.view\(|flatten|reshape|randn_like|dropout|\] = ")
+"""What depends on strides, which are not compared of some variables: numbers are drawn in the order in memory, and a
+gradient may be an expanded number, of which each element is written at once."""
 MASKED = re.compile(r"\.copy_\(|masked_fill_|\[.* > .*\] = ")
 """Writes that torch lets pass, with a warning, where several elements share a place (docs/storage.md)."""
 WALK = re.compile(r"backward\(|autograd\.grad\(")
-OF_SEVERAL = re.compile(r"Output\s?\d+ of \w+ is a view and is being modified")
-"""What torch says of a write to what `func.hessian` gives, which for it is a view of several; here it is no view."""
+OF_SEVERAL = re.compile(
+    r"Output\s?\d+ of \w+ is a view and is being modified|Can't detach views in-place"
+    "|A view was created in no_grad mode .* This view is the output of a function that returns multiple views"
+)
+"""What torch says of a write or `detach_()` of what `func.hessian` gives, a view of several for it; here it is none."""
 DROPPED = re.compile(r"= (\w+)\.grad\b(.|\n)*\bdel \1\b")
 """A `grad` that is held while its leaf is gone: torch adds to it on, here nothing more is (docs/storage.md)."""
 OVERWRITTEN = re.compile(
     r"one of the variables needed for .* modified by|Output \d+ of .* is a view and is being modified"
 )
-RENAMED = re.compile(r"no_grad\(\): \w+\.(\w*squeeze|t|transpose|swap\w+)_\(|chunk|split|unbind|doubled\(|float64")
+RENAMED = re.compile(
+    r"no_grad\(\): \w+\.(\w*squeeze|t|transpose|swap\w+)_\(|chunk|split|unbind|doubled\(|float64|func\.jvp"
+)
 """What has torch describe what was written by another shape or name, or as a view of several (docs/storage.md)."""
+
+
+def integers_require(run: Run) -> bool:
+    """Whether an integer tensor says that it requires a gradient, as what does was written to it (docs/storage.md)."""
+    kinds = [x for x in run.variables().values() if x is not None and not (x.is_floating_point() or x.is_complex())]
+    return any(x.requires_grad for x in kinds)
 
 
 def of_a_turned_tensor(past: list[Statement]) -> bool:
@@ -68,11 +81,15 @@ def of_a_turned_tensor(past: list[Statement]) -> bool:
     return False
 
 
-def left_open(past: list[Statement], sort: str, expected: Any, given: Any) -> bool:
+def left_open(past: list[Statement], sort: str, expected: Any, given: Any, views: list[str]) -> bool:
     """Whether a difference is one of those that docs/storage.md names: that a gradient which is a constant requires
-    none; that nothing is called for a leaf which requires none any more; pieces by `as_strided`; hooks, and what is
-    retained, of a tensor that has another shape by now; and that there is no gradient of a turned tensor."""
+    none; hooks of one of `views` of which a part was written; that nothing is called for a leaf which requires none any
+    more; pieces by `as_strided`; hooks, and what is retained, of a tensor that has another shape by now; and that there
+    is no gradient of a turned tensor."""
     text = "\n".join(each.text for each in past)
+    hooked = set(re.findall(r"(\w+)\.register_hook", text)).intersection(views)
+    if sort == "hooks" and any(re.search(rf"\b{name}\[.*(_\(| [-+*/]?= )", text) for name in hooked):
+        return True
     nothing = given is None or (sort == "hooks" and any(value is None for _, value in given))
     if sort in ("layout", "hooks") and nothing and of_a_turned_tensor(past):
         return True

@@ -19,11 +19,12 @@ HARMLESS = frozenset({"stride", "storage_offset", "_is_view", "_version"})
 """What may disagree without a consequence for what follows: there a program goes on."""
 LOOSE = {
     **dict.fromkeys(("arithmetic", "set data", "step"), frozenset({"stride", "storage_offset"})),
-    "other modes": frozenset({"_version"}),
+    "other modes": frozenset({"_version", "_is_view"}),
     **dict.fromkeys(("autograd.grad", "grad named", "deepcopy", "transform"), HARMLESS),
 }
 """What is not compared of what these kinds of statements bind, nor of what is made from it. Of a gradient or a copy
 torch promises no version and no layout (it may be an expanded number); results are contiguous here (docs/autograd.md).
+A `torch.stack` of tensors of inference mode is a view for torch (docs/reliability.md).
 """
 
 
@@ -124,8 +125,9 @@ class Run:
 
 
 def strides_taken(x: Any) -> list[int]:
-    """The strides of the dimensions that have more than one element: the others are never taken."""
-    return [step for step, size in zip(x.stride(), x.shape, strict=True) if size > 1]
+    """The strides of the dimensions that have more than one element: the others are never taken, nor are any of a
+    tensor without elements."""
+    return [step for step, size in zip(x.stride(), x.shape, strict=True) if size > 1 and x.numel()]
 
 
 def shapes_of(run: Run) -> dict[str, tuple[int, ...]]:

@@ -73,6 +73,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     )
     parser.add_argument("--full", action="store_true", help="every sample in every type")
     parser.add_argument("--saved", action="store_true", help="only what each saves for its backward step")
+    parser.add_argument("--numbers", action="store_true", help="only what elementwise ops make of a type's edges")
     parser.add_argument("--processes", type=int, metavar="N", help="how many share the work; by default one per core")
     asked = parser.parse_args(arguments)
     if find_spec("torch") is None or find_spec("expecttest") is None:
@@ -89,6 +90,8 @@ def main(arguments: Sequence[str] = ()) -> int:
         return 2
     if asked.saved:
         return _report_saved([op for op in database() if title(op) in chosen])
+    if asked.numbers:
+        return _report_numbers([op for op in database() if title(op) in chosen])
     verdicts: list[Verdict] = []
     for each in terminal.progress(_judged(chosen, asked.full, asked.processes), "torch's samples", len(chosen)):
         verdicts.append(each)
@@ -98,6 +101,35 @@ def main(arguments: Sequence[str] = ()) -> int:
     verdicts.sort(key=lambda each: each.title)
     summary(verdicts, whole=not asked.names)
     return 1 if any(each.status == FAILED for each in verdicts) else 0
+
+
+def _report_numbers(ops: Sequence[Any]) -> int:
+    """Prints where elementwise ops differ at the edges of types (`numbers`), and by mpmath which is nearer.
+
+    Returns 1 if torch is nearer in anything but digits.
+    """
+    from jaxvjp.tools.opinfo import numbers
+    from jaxvjp.tools.opinfo.check import Missing, title
+
+    ops = [op for op in ops if numbers.elementwise(op)]
+    total: Counter[tuple[str, str]] = Counter()
+    for op in terminal.progress(ops, "elementwise", len(ops)):
+        for name in numbers.TYPES:
+            try:
+                cases = [*numbers.cases(op, name)]
+            except (Missing, RuntimeError, TypeError, AssertionError):
+                continue  # neither takes the type, or `python -m jaxvjp ops` tells
+            total.update((each.what, each.nearer) for each in cases)
+            for what in dict.fromkeys(each.what for each in cases):
+                some = [each for each in cases if each.what == what]
+                if what != numbers.PAYLOAD:
+                    sides = Counter(each.nearer for each in some)
+                    told = ", ".join(f"{side} {count}" for side, count in sorted(sides.items()))
+                    print(f"{title(op)} ({name}): {what}, {len(some)} (nearer: {told}); {some[0]}", flush=True)
+    print(f"\n{len(ops)} elementwise ops in {len(numbers.TYPES)} types; what differs, and which is nearer:")
+    for (what, side), count in sorted(total.items()):
+        print(f"{what:14} {side:8} {count:6}")
+    return 1 if any(side == numbers.THEIRS and what != numbers.DIGITS for what, side in total) else 0
 
 
 def _report_saved(ops: Sequence[Any]) -> int:

@@ -23,6 +23,13 @@ ELSEWHERE = {
     "torch.autograd.grad_mode": "jaxvjp.autograd.modes",
     "torch.autograd.variable": "jaxvjp.library.creation",
     "torch.distributions.utils": "jaxvjp.distributions.distribution",
+    "torch.nn.modules.instancenorm": "jaxvjp.nn.modules.batchnorm",
+    **dict.fromkeys(
+        [f"torch.nn.modules.{each}" for each in ("channelshuffle", "flatten", "fold", "pixelshuffle", "upsampling")],
+        "jaxvjp.nn.modules.vision",
+    ),
+    "torch.nn.utils.spectral_norm": "jaxvjp.nn.utils.old_norms",
+    "torch.nn.utils.weight_norm": "jaxvjp.nn.utils.old_norms",
 }
 """torch's modules whose counterpart in jaxvjp has another name."""
 OF_NUMPY = {"axis", "keepdims", "x", "x1", "x2"}

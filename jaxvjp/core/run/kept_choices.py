@@ -1,0 +1,51 @@
+"""Keeps how each program is compiled best, so that `choosing` tries it once per machine and not once per process.
+
+A choice is a small text file in the folder of JAX's compilation cache, `JAX_COMPILATION_CACHE_DIR`, beside what XLA
+compiled: the command line sets it, a library import does not. Where JAX keeps nothing, nothing is kept here.
+The file is named by what the choice depends on: the program in StableHLO, JAX and XLA, and the machine. A file that is
+cut off or holds something else counts as none: it names ways and settings, never code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import jax
+from jaxlib import version
+
+
+def file_of(compiled: Any, operands: Sequence[Any]) -> Path | None:
+    """Where the choice for what `jax.jit` returned and such operands is kept; None where JAX keeps nothing."""
+    folder = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
+    if not folder or not jax.config.jax_enable_compilation_cache:  # type: ignore[attr-defined]
+        return None
+    machine = [jax.__version__, version.__version__, platform.node(), platform.processor(), str(os.cpu_count())]
+    told = "\n".join([*machine, compiled.lower(*operands).as_text()])
+    return Path(folder) / f"{hashlib.sha256(told.encode()).hexdigest()}.choice"
+
+
+def read(file: Path | None) -> tuple[str, list[str]] | None:
+    """The way and the settings that a file names; None if there is no file or it is none of these."""
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        known = json.loads(file.read_text()) if file else {}
+        way, settings = known.get("way"), known.get("settings")
+        if isinstance(way, str) and isinstance(settings, list):
+            return way, settings
+    return None
+
+
+def write(file: Path | None, way: str, settings: Sequence[str]) -> None:
+    """Keeps a choice, as a whole file or not at all."""
+    if file is None:
+        return
+    part = file.with_suffix(f".{os.getpid()}")
+    with suppress(OSError):
+        part.write_text(json.dumps({"way": way, "settings": list(settings)}))
+        os.replace(part, file)

@@ -1,0 +1,47 @@
+"""Gradients of random programs agree with central differences and with `jax.grad` of the explained text, without torch;
+and a wrong gradient is noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import jaxvjp
+from jaxvjp.tools.fuzz import differences
+from jaxvjp.tools.fuzz.differences import TEXT, USED
+from jaxvjp.tools.fuzz.kinds import KINDS
+
+
+def found(seeds: range) -> list[Any]:
+    return [each for seed in seeds for each in differences.differences(seed)]
+
+
+@pytest.mark.parametrize("seed", [7, 8, 12, 13])
+def test_both_agree(seed: int) -> None:
+    assert not found(range(seed, seed + 1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(0, 1000, 50))
+def test_both_agree_on_many_programs(first: int) -> None:
+    assert not found(range(first, first + 50))
+
+
+def test_a_wrong_gradient_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = jaxvjp.autograd.grad
+
+    def doubled(*given: Any, **named: Any) -> Any:
+        return tuple([each if each is None else each * 2 for each in asked(*given, **named)])
+
+    monkeypatch.setattr(jaxvjp.autograd, "grad", doubled)
+    assert any(each.oracle == differences.DIFFERENCES for each in found(range(7, 9)))
+
+
+def test_another_text_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "near", lambda given, expected: False)
+    assert {each.oracle for each in found(range(7, 9))} == {TEXT}
+
+
+def test_the_kinds_of_statements_are_there() -> None:
+    assert {each.name for each in KINDS} >= USED
