@@ -5,7 +5,6 @@ They return views; their copying forms, copies.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
@@ -100,7 +99,7 @@ def _with_values(source: Tensor) -> Iterator[Tensor]:
         node = shown(source)
         if node is not known:  # at first, and after a write
             known, values = node, source._numbers()
-        piece = node_of_value(values[index, ...], aval, False, user_line(sys._getframe()))
+        piece = node_of_value(values[index, ...], aval, False, user_line())
         yield view_by(piece, source, (_place(index, count),), Tensor)
 
 

@@ -82,13 +82,16 @@ def _in_format(given: Tensor, made: Tensor, form: Any) -> Tensor:
 
 def converted_to(tensor: Tensor, dtype: Dtype | None, device: Any, copy: bool = False) -> Tensor:
     """`tensor` in a dtype and on a device, None for its own; itself, unless `copy`, where both are its own."""
-    node = tensor.node
     check_usable(dtype)
+    node = (
+        tensor._node_unchecked
+    )  # as in torch, the tensor itself is also given where it is a view that may not be read
     where = node.device if device is None else place(device)
     if type(node.device) is OnMesh and of(where).type == of(node.device).type:
         where = node.device  # as in torch, it stays on its mesh
     if not copy and where is node.device and dtype in (None, node.aval.dtype):
         return tensor
+    node = tensor.node
     if dtype not in (None, node.aval.dtype) or where is node.device:
         node = record(cast, (node,), (dtype or node.aval.dtype,))
     return wrap(moved(node, where))

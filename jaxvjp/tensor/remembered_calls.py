@@ -10,13 +10,12 @@ a node.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number
+from jaxvjp.core.record.graph import Node, Number, leave_recorded_uncollected
 from jaxvjp.core.record.record import Signature, record_with
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.op import CHECKED, SHORT, Aval, Op
@@ -66,7 +65,9 @@ class Call:
 
     def node(self, inputs: tuple[Node | Number, ...], where: UserLine) -> Node:
         """The node with these inputs, as `record.record` makes it."""
-        return record_with(self.signature, self.operation, inputs, self.static, where)
+        node = record_with(self.signature, self.operation, inputs, self.static, where)
+        leave_recorded_uncollected(node)
+        return node
 
     def record(self, inputs: tuple[Node | Number, ...], where: UserLine) -> Any:
         """The tensor of that node, as `apply.apply` makes it."""
@@ -183,14 +184,14 @@ def remembering(slow: Front, by_value: bool) -> Front:
             node = shown(arguments[0])
             call: Call | None = alone.get(node.aval)
             if call is not None:
-                return call.record((node,), user_line(sys._getframe()))
+                return call.record((node,), user_line())
         found = calls.recalled(arguments, named)
         if isinstance(found, tuple):
             call, inputs = found
             if call.step is None:
-                return call.record(inputs, user_line(sys._getframe()))
+                return call.record(inputs, user_line())
             if call.fits(arguments[0]):
-                node = call.node(inputs, user_line(sys._getframe()))
+                node = call.node(inputs, user_line())
                 return view_by(node, arguments[0], (call.step,), Tensor)
             found = None
         result = slow(*arguments, **named)
@@ -227,7 +228,7 @@ def remembering_in_place(slow: Callable[..., tuple[Op, Node | None]], by_value: 
             call, inputs = found
             target, operands = arguments[0], (*arguments[1:], *named.values())
             check_writable(call.row, target, operands)
-            return written(call.row, target, operands, call.node(inputs, user_line(sys._getframe())))
+            return written(call.row, target, operands, call.node(inputs, user_line()))
         row, node = slow(*arguments, **named)
         learned = None if found is None else calls.learn(found, node)
         if learned is not None:
@@ -296,7 +297,7 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
             key: tuple[Any, ...] = (left.aval, right.aval)
             call = calls.get(key)
             if call is not None:
-                return call.record((left, right), user_line(sys._getframe()))
+                return call.record((left, right), user_line())
             result = slow(self, other)
             plain = not (result.node.special or _looks_again(result.node.operation))
             if result.node.inputs == (left, right) and plain:
@@ -312,10 +313,10 @@ def remembering_operator(slow: Front, by_value: bool) -> Front:
                 _remember(calls, key, call_of((left, other), result.node))
             return result
         if len(call.inputs) == 1:
-            return call.record((left,), user_line(sys._getframe()))
+            return call.record((left,), user_line())
         (_, first), (_, second) = call.inputs
         if first is None:
-            return call.record((left, Number(other, second)), user_line(sys._getframe()))
-        return call.record((Number(other, first), left), user_line(sys._getframe()))
+            return call.record((left, Number(other, second)), user_line())
+        return call.record((Number(other, first), left), user_line())
 
     return front

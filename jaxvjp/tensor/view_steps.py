@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ class Step:
         signature = self.signatures.get(node.aval)
         if signature is None:
             signature = self.signatures[node.aval] = signature_of(self.operation, self.static, avals_of(inputs))
-        return record_with(signature, self.operation, inputs, self.static, user_line(sys._getframe()))
+        return record_with(signature, self.operation, inputs, self.static, user_line())
 
     def anew(self) -> Step:
         """The same step with other `Number`s: two operands of a program are two objects, even if they are equal."""

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import copy
+import gc
 
 from oracle import agreement_of, live_nodes, programs_of, raises
 
 import jaxvjp
+from jaxvjp.core.record.modes import CYTHONIZED
 
 
 def trained(torch, w, rounds=4):
@@ -360,6 +362,30 @@ def test_a_cycle_through_a_hook_is_collected():
     for _ in range(20):
         made()
     assert live_nodes() <= before
+
+
+def test_a_cycle_through_what_was_recorded_on_a_hooked_tensor_is_collected():
+    def made():
+        later = []
+        h = jaxvjp.ones(3, requires_grad=True) * 2
+        h.register_hook(lambda grad: grad * later[0])
+        later.append((h + 1) * 3)
+
+    made()
+    before = live_nodes()
+    for _ in range(20):
+        made()
+    assert live_nodes() <= before
+
+
+def test_the_collector_visits_recorded_nodes_where_code_may_lead_back_to_them():
+    x = jaxvjp.ones(3, requires_grad=True)
+    for _ in range(2):  # the second time the call is remembered
+        y = x + 1
+    assert gc.is_tracked(y.node) != CYTHONIZED
+    y.register_hook(lambda grad: grad)
+    assert gc.is_tracked(y.node)
+    assert gc.is_tracked((y + 1).node)
 
 
 def test_a_staged_step_writes_data():

@@ -310,4 +310,20 @@ def a_copy_of_nothing(torch):
     torch.zeros(3).copy_(None)
 
 
+@raises(RuntimeError)
+def a_piece_that_was_read_is_written(torch):
+    piece = torch.full((2, 3), 2.0).unbind(0)[1]
+    piece.tolist()
+    piece.mul_(torch.ones(3, requires_grad=True))
+
+
+def a_piece_that_may_not_be_read_is_given_as_it_is(torch):
+    whole = torch.arange(6.0).requires_grad_()
+    piece = (whole * 2).chunk(2)[0]
+    base = piece._base
+    base.detach().resize_(2)
+    pieces = torch.ones(2, 3).unbind(0)[1], torch.ones(4).split(2)[1], whole.view(2, 3).unbind(0)[1]
+    return piece.to(piece.dtype) is piece, piece.contiguous() is piece, [each.output_nr for each in pieces]
+
+
 test_agrees_with_torch = agreement_of(programs_of(globals()))

@@ -7,7 +7,6 @@ programs. Nothing is computed here; `remembered_walks` remembers passes whose gr
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -94,7 +93,7 @@ def _recreated(request: BackwardRequest) -> WalkResult | None:
     walked = [nodes[each] for each in created.walked]
     check_unchanged(walked)
     table: list[Any] = [*nodes, *[each.again() for each in created.constants]]
-    where = user_line(sys._getframe())
+    where = user_line()
     recipe: Recipe
     for recipe in created.recipes:
         inputs = tuple([table[each] for each in recipe.inputs])

@@ -7,7 +7,6 @@ and `learn` remembers the plan that was run. So how a walk goes is known to `eng
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,7 +110,7 @@ class BackwardRequest:
             else:
                 node.value = values[place]
                 node.forget()
-        where = user_line(sys._getframe())
+        where = user_line()
         gradients = []
         for number, place, aval in remembered.gradients:
             gradients.append((nodes[number], node_of_value(values[place], aval, where=where)))

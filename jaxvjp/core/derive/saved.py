@@ -6,12 +6,20 @@ read. These are torch's rules of what may be read, and torch's errors.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 
 from jaxvjp.core.derive.anomaly import blame
 from jaxvjp.core.derive.residuals import overwritten_residual
-from jaxvjp.core.record.graph import Node, NodesMet, Number, TensorsBehind, copy_without_inputs, ends_here, is_held
+from jaxvjp.core.record.graph import (
+    Node,
+    NodesMet,
+    Number,
+    TensorsBehind,
+    copy_without_inputs,
+    ends_here,
+    is_held,
+    leave_recorded_uncollected,
+)
 from jaxvjp.core.record.modes import grad_mode, transforming
 from jaxvjp.core.record.observers import Released, observers, tell
 from jaxvjp.core.record.user_lines import located, loop_around, user_line
@@ -106,11 +114,12 @@ def release(operations: Iterable[Node], met: NodesMet) -> None:
             inputs.append(each)
         node = stripped.get(node, node)
         node.inputs = tuple(inputs)
+        leave_recorded_uncollected(node)
 
 
 def freed_error(node: Node) -> RuntimeError:
     """torch's sentence, then the line that recorded the node and what to write instead."""
-    loop = loop_around(user_line(sys._getframe()), node.where)
+    loop = loop_around(user_line(), node.where)
     if loop is not None:
         advice = (
             f"That line stands outside the loop of line {loop}, in which this is called each time round: move it "

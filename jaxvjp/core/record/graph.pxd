@@ -7,8 +7,11 @@ from jaxvjp.core.record.user_lines cimport user_line
 cdef extern from "Python.h":
     object PyWeakref_NewRef(object, object)
     void PyObject_GC_UnTrack(object)
+    void PyObject_GC_Track(object)
+    int PyObject_GC_IsTracked(object)
 
 cpdef object leave_uncollected(object part)
+cpdef object uncollected_ref(object target)
 
 cdef class Number:
     cdef object __weakref__
@@ -31,9 +34,19 @@ cdef class Holder:
 @cython.locals(node=Node, mode=GradMode)
 cpdef Node new_node(object operation, tuple static, tuple inputs, object aval, bint tracked, object where)
 cpdef bint ends_here(Node node)
+cpdef object leave_recorded_uncollected(Node node)
+cpdef object collected(Node node)
 @cython.locals(holder=Holder)
 cpdef bint is_held(Node node)
 cpdef list gradient_edges(Node node)
 @cython.locals(copy=Node)
 cpdef Node copy_without_inputs(Node node, object passed)
 cpdef object hold(Node node, Holder holder)
+
+cdef class NodesMet:
+    cdef public list nodes, onward
+    cpdef list ways(self)
+
+cdef class TensorsBehind:
+    cdef public list serials, onward
+    cdef public dict holders, earlier

@@ -1,7 +1,7 @@
 # What C knows of how nodes are made: see graph.pxd.
 cimport cython
 
-from jaxvjp.core.record.graph cimport Node, Number, new_node
+from jaxvjp.core.record.graph cimport Node, Number, leave_recorded_uncollected, new_node
 from jaxvjp.core.record.modes cimport GradMode, Staging, Transforming, grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines cimport user_line
 

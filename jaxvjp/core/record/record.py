@@ -6,12 +6,11 @@ avals of operands, and raises torch's error where shapes or dtypes do not fit.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from jaxvjp.core.record.graph import Node, Number, gradient_edges, new_node, reachable
+from jaxvjp.core.record.graph import Node, Number, gradient_edges, leave_recorded_uncollected, new_node, reachable
 from jaxvjp.core.record.modes import grad_mode, staging, transforming
 from jaxvjp.core.record.user_lines import UserLine, user_line
 from jaxvjp.ops.creation import full
@@ -25,7 +24,7 @@ SIGNATURES = 1 << 16
 def record(operation: Op, inputs: tuple[Node | Number, ...], static: tuple[Any, ...] = ()) -> Node:
     """The node of `operation` on `inputs`. RuntimeError or TypeError, as torch's, where shapes or dtypes do not fit."""
     signature = signature_of(operation, static, avals_of(inputs))
-    return record_with(signature, operation, inputs, static, user_line(sys._getframe()))
+    return record_with(signature, operation, inputs, static, user_line())
 
 
 def record_with(
@@ -117,8 +116,9 @@ def _lead_to_a_leaf(inputs: Iterable[Node | Number]) -> bool:
 
 def node_of_value(value: Any, aval: Aval, requires_grad: bool = False, where: UserLine = None) -> Node:
     """A node with this value and no operation; `where` is the user's line, if the caller has it already."""
-    node = new_node(None, (), (), aval, requires_grad, user_line(sys._getframe()) if where is None else where)
+    node = new_node(None, (), (), aval, requires_grad, user_line() if where is None else where)
     node.value = value
+    leave_recorded_uncollected(node)
     return node
 
 
@@ -149,6 +149,6 @@ def items(node: Node) -> list[Node]:
     """One node for each array of `node`, whose op returns a tuple of them."""
     tracked = node.requires_grad
     return [
-        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable)
+        Node(item, (index,), (node,), aval, tracked and aval.dtype.differentiable, where=node.where)
         for index, aval in enumerate(node.aval)
     ]

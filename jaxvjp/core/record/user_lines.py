@@ -14,6 +14,8 @@ import warnings
 from types import CodeType
 from typing import Any, NamedTuple
 
+from jaxvjp.core.record.modes import CYTHONIZED
+
 PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 USERS = tuple(PACKAGE + each for each in ("examples" + os.sep, os.path.join("tools", "bench", "workloads")))
 """Parts of this package that count as the user's code."""
@@ -24,19 +26,25 @@ _in_package: dict[str, bool] = {}
 def user_frame(frame: Any) -> Any:
     """The innermost frame, from this one outwards, that is not in this package; None if all are."""
     while frame is not None:
-        code: CodeType = frame.f_code
+        code: CodeType = code_of(frame) if CYTHONIZED else frame.f_code  # type: ignore[name-defined]  # noqa: F821
         inside = _in_package.get(code.co_filename)
         if inside is None:
             inside = in_package(code.co_filename)
         if not inside:
             return frame
-        frame = frame.f_back
+        frame = back_of(frame) if CYTHONIZED else frame.f_back  # type: ignore[name-defined]  # noqa: F821
     return None
 
 
-def user_line(frame: Any) -> UserLine:
-    """The code object and instruction of the innermost frame that is not in this package."""
-    frame = user_frame(frame)
+def user_line(frame: Any = None) -> UserLine:
+    """The code object and instruction of the innermost frame that is not in this package, from `frame` outwards.
+
+    Without `frame`, from the caller's. In C (see user_lines.pxd) an addition is recorded in four fifths of the time.
+    """
+    if CYTHONIZED:
+        frame = user_frame(innermost_frame() if frame is None else frame)  # type: ignore[name-defined]  # noqa: F821
+        return None if frame is None else (code_of(frame), instruction_of(frame))  # type: ignore[name-defined]  # noqa: F821
+    frame = user_frame(sys._getframe(1) if frame is None else frame)
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 

@@ -123,7 +123,7 @@ def mixes(program: list[Statement], theirs: Any) -> bool:
     for each in program:
         text = re.sub(r"\.data \+= (.*)", r".detach().add_(\1)", each.text)
         given = re.match(r"(\w+)\.data = (.*)", text)
-        if given and not saved_as_result(run.names[given[1]]):
+        if given and not saved_as_result(run.names.get(given[1])):
             text = f"{given[1]}.detach().copy_({given[2]})"
         text = re.sub(r"\.data -= (.*)", r".detach().sub_(\1)", text)
         text = re.sub(r"\.data\b(?! =)", ".detach()", text)
