@@ -1,3 +1,5 @@
 # What C knows of the walk back: see graph.pxd.
-from jaxvjp.core.record.graph cimport Node, Number, ends_here, gradient_edges
+from jaxvjp.core.record.graph cimport Node, Number, ends_here, gradient_edges, hooks_of
 from jaxvjp.core.derive.saved cimport check_unchanged
+
+cpdef Node whole(Node node)

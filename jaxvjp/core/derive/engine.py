@@ -36,6 +36,7 @@ from jaxvjp.core.record.graph import (
     Number,
     ends_here,
     gradient_edges,
+    hooks_of,
     original_of,
     reachable,
     recording_order,
@@ -316,11 +317,13 @@ class _Walk:
         targets = set(self.targets or ())
 
         def ends_piece(node: Node) -> bool:
-            wanted = node in targets or bool(node.hooks) or node.retains
+            wanted = node in targets or bool(hooks_of(node)) or (node.special and node.retains)
             return wanted or anomaly.enabled or (self.create_graph and node.held)
 
         def kind(node: Node) -> tuple[bool, Any]:
-            return node in inside and whole(node).stands_alone, (program_place(node.device), self.ends_graph(node))
+            first, place = whole(node), node.device
+            alone = first.special and node in inside and first.stands_alone
+            return alone, (None if place is None else program_place(place), self.create_graph and self.ends_graph(node))
 
         nodes, inside = self.operations, set(self.operations)
         if len(nodes) > PIECE and not self.short_pieces:  # count operations without a gradient, too, as `plan_of` will
@@ -349,16 +352,15 @@ class _Walk:
 
     def ends_graph(self, node: Node) -> bool:
         """Whether the cotangents of `node` cannot be differentiated again: those of a reentrant checkpoint."""
-        if not self.create_graph:
-            return False
         operation = whole(node).operation
         return operation is not None and bool(operation.whole_walks)
 
     def call_hooks(self, node: Node) -> None:
-        if node.hooks and node in self.arrived:
+        hooks = hooks_of(node)
+        if hooks and node in self.arrived:
             self.arrived[node] = hooked(node, self.arrived[node], self)
-        elif node.hooks and self.stopped:  # torch's hooks see a cotangent that a Python step left out
-            for hook in list(node.hooks.values()):
+        elif hooks and self.stopped:  # torch's hooks see a cotangent that a Python step left out
+            for hook in list(hooks.values()):
                 hook(None)
 
     def pull(

@@ -452,7 +452,12 @@ def hold(node: Node, holder: Holder) -> None:
     node.holder = uncollected_ref(holder)
 
 
-# Where it is compiled by Cython, these two are calls in C, and the properties of `Node` are not.
+# Where it is compiled by Cython, these are calls in C, and the properties of `Node` are not.
+
+
+def hooks_of(node: Node) -> dict[int, Hook] | None:
+    """`node.hooks`."""
+    return node._hooks if node.leaf is None else node.leaf.hooks
 
 
 def ends_here(node: Node) -> bool:
@@ -599,24 +604,30 @@ class NodesMet:
         return self.onward
 
 
+def noted(nodes: list[Any], holders: dict[int, Any], earlier: dict[int, TensorsBehind]) -> list[int]:
+    """The serials of `nodes`; by their places, puts what `TensorsBehind` keeps of them into `holders` and `earlier`."""
+    serials: list[int] = []
+    for each in nodes:
+        serial = 0
+        if type(each) is Node:
+            node = each
+            serial = node.serial
+            if node.holder is not None and node.holder() is not None:
+                holders[len(serials)] = node.holder
+            if node.passed is not None:
+                earlier[len(serials)] = node.passed
+        serials.append(serial)
+    return serials
+
+
 class TensorsBehind:
     """Which tensors are behind a freed node that has dropped its inputs, of those that the freeing pass met."""
 
     def __init__(self, met: NodesMet) -> None:
-        self.serials: list[int] = []
         # By place, and only where there are any: of 10,000 nodes few have a tensor that is still there.
         self.holders: dict[int, Any] = {}
         self.earlier: dict[int, TensorsBehind] = {}
-        for each in met.nodes:
-            if type(each) is not Node:
-                self.serials.append(0)
-                continue
-            node: Node = each
-            if node.holder is not None and node.holder() is not None:
-                self.holders[len(self.serials)] = node.holder
-            if node.passed is not None:
-                self.earlier[len(self.serials)] = node.passed
-            self.serials.append(node.serial)
+        self.serials = noted(met.nodes, self.holders, self.earlier)
         self.onward = met.ways()
 
     def behind(self, serial: int) -> list[Any]:

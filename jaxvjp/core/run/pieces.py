@@ -38,6 +38,7 @@ def in_pieces(
         ]
     result: list[list[Node]] = []
     total, ended = 0, True
+    node: Node
     for node in nodes:
         weight = weight_of(node)
         if not result or (weight and (ended or total + weight > PIECE)):
@@ -67,6 +68,7 @@ def _stretches(nodes: Iterable[Node], ends_piece: Callable[[Node], bool]) -> lis
     """`nodes` cut after each node for which `ends_piece` is true, and after the nodes without weight behind it."""
     result: list[list[Node]] = []
     ended = True
+    node: Node
     for node in nodes:
         weight = weight_of(node)
         if not result or (ended and weight):
@@ -82,10 +84,13 @@ def _cut_into_rounds(nodes: Iterable[Node]) -> list[list[Node]]:
     result: list[list[Node]] = []
     places: dict[Any, int] = {}  # where each node of the last round was recorded
     total = 0
+    node: Node
     for node in nodes:
         weight = weight_of(node)
         if weight or not result:
-            before = places.get(node.where)
+            # Not `where` itself: Python's hash of a code object reads all of the code.
+            line = None if node.where is None else (id(node.where[0]), node.where[1])
+            before = places.get(line)
             if not result or total + weight > SHORT_PIECE:
                 result.append([])
                 places, total = {}, 0
@@ -94,7 +99,7 @@ def _cut_into_rounds(nodes: Iterable[Node]) -> list[list[Node]]:
                     result[-1:] = [result[-1][:before], result[-1][before:]]
                 result.append([])
                 places, total = {}, 0
-            places[node.where] = len(result[-1])
+            places[line] = len(result[-1])
         result[-1].append(node)
         total += weight
     return result
@@ -108,9 +113,11 @@ def _grouped(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
     An op that carries a program, such as a pullback, is a piece of its own: its program was a piece of the graph.
     """
     place = 0
+    lines = [[node.where for node in each] for each in found]
+    weights = [sum([weight_of(node) for node in each]) for each in found]
     while place < len(found):
-        alike = _alike(found, place)
-        weight = sum(map(weight_of, found[place]))
+        alike = _alike(lines, place)
+        weight = weights[place]
         taken = 1
         if _carries_program(found[place]):
             pass
@@ -119,8 +126,8 @@ def _grouped(found: list[list[Node]]) -> Iterator[list[list[Node]]]:
                 taken *= 2
         else:
             for other in range(place + 1, len(found)):
-                weight += sum(map(weight_of, found[other]))
-                if weight > SHORT_PIECE or _carries_program(found[other]) or _alike(found, other) > 1:
+                weight += weights[other]
+                if weight > SHORT_PIECE or _carries_program(found[other]) or _alike(lines, other) > 1:
                     break
                 taken += 1
         yield found[place : place + taken]
@@ -131,11 +138,10 @@ def _carries_program(round_: list[Node]) -> bool:
     return any(node.operation is not None and node.operation.carries_program for node in round_)
 
 
-def _alike(found: list[list[Node]], place: int) -> int:
+def _alike(lines: list[list[Any]], place: int) -> int:
     """How many rounds, from that at `place` on, were recorded by the same lines."""
-    lines = [node.where for node in found[place]]
     count = 1
-    while place + count < len(found) and count < SHORT_PIECE and [node.where for node in found[place + count]] == lines:
+    while place + count < len(lines) and count < SHORT_PIECE and lines[place + count] == lines[place]:
         count += 1
     return count
 

@@ -165,7 +165,7 @@ def weight_of(node: Node) -> int:
     operation = node.operation
     if operation is None or not operation.carries_program:
         return 0 if operation is item else 1
-    return 1 + sum(each.weight for each in node.static if type(each) is Program)
+    return 1 + sum([each.weight for each in node.static if type(each) is Program])
 
 
 def replay(program: Program, arguments: Sequence[Any]) -> tuple[Any, ...]:
