@@ -4,7 +4,7 @@ gives the numbers that it would have given."""
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -20,6 +20,14 @@ from jaxvjp.staging.warm import cold
 Step = Callable[[], Any]
 MOST = [pytest.param(24), pytest.param(100_000, marks=pytest.mark.long)]
 """At how many places a step is interrupted: some, or all."""
+
+
+@pytest.fixture(autouse=True)
+def _as_in_a_terminal() -> Iterator[None]:
+    """A shell starts what runs in the background with interrupts ignored, and Python then leaves them so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def model() -> tuple[Any, Any, Any]:
